@@ -1,0 +1,141 @@
+"""The program: a frozen automaton. All that changes while it runs lives in the engine's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from afa.arc import Arc, check_arc
+from afa.errors import AutomatonError, ChangeError, Int64Error
+from afa.schema import Schema
+
+
+class NoRegister(NamedTuple):
+    """The register of an automaton that carries no values."""
+
+
+class Automaton:
+    """An augmented finite automaton: states, arcs, start, final states, initial register ([AFA10] Definition 1).
+
+    Parameters
+    ----------
+    start : str
+        The start state.
+    final : iterable of str
+        The final states. More can come with arcs that carry ``final=True``.
+    arcs : iterable of Arc
+        Several arcs between two states are allowed.
+    register : NamedTuple instance, optional
+        The initial register ``Z``; its class is the register schema. Left out: no values.
+    event : NamedTuple class, optional
+        The event schema. Left out: any hashable payload is taken, and only the interpreted engine serves.
+
+    Raises
+    ------
+    AutomatonError
+        Whatever is wrong, named: an unknown start, a final state that nothing reaches, a register that does not fit its schema,
+        a field that is no scalar, two arcs of one name, a function of the wrong arity, an epsilon self-loop that can't end.
+
+    Examples
+    --------
+    >>> class Tick(NamedTuple):
+    ...     change: float
+    >>> two_downs = Automaton(
+    ...     start="start",
+    ...     final={"done"},
+    ...     event=Tick,
+    ...     arcs=[Arc("start", "down", lambda e, r: e.change < 0), Arc("down", "done", lambda e, r: e.change < 0)],
+    ... )
+    >>> two_downs.states
+    ('start', 'down', 'done')
+    """
+
+    __slots__ = ("arcs", "event", "event_schema", "final", "register", "register_schema", "start", "states")
+
+    arcs: tuple[Arc, ...]
+    event: type | None
+    event_schema: Schema | None
+    final: frozenset[str]
+    register: Any
+    register_schema: Schema
+    start: str
+    states: tuple[str, ...]
+
+    def __init__(
+        self,
+        *,
+        start: str,
+        final: Iterable[str],
+        arcs: Iterable[Arc],
+        register: Any = None,
+        event: type | None = None,
+    ) -> None:
+        fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event}
+        for arc in fields["arcs"]:
+            check_arc(arc)
+        _check_names(fields["arcs"])
+        if isinstance(final, str):
+            raise AutomatonError(f"expected a set of states but got final={final!r}; write {{{final!r}}}")
+        marked = [arc.dst for arc in fields["arcs"] if arc.final]
+        fields["final"] = frozenset(final)
+        fields["states"] = _states(start, fields["arcs"])
+        _check_graph(start, fields["final"].union(marked), fields["arcs"], fields["states"])
+        fields["event_schema"] = None if event is None else Schema.of(event, "event")
+        fields["register_schema"], fields["register"] = _initial(register)
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        raise AttributeError(f"an Automaton is frozen: {field} can't be set; push an arc to a running operator instead")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
+
+    def __repr__(self) -> str:
+        return f"Automaton({self.start!r} -> {sorted(self.final)}, {len(self.states)} states, {len(self.arcs)} arcs)"
+
+
+def _states(start: str, arcs: tuple[Arc, ...]) -> tuple[str, ...]:
+    ends = [state for arc in arcs for state in (arc.src, arc.dst)]
+    return tuple(dict.fromkeys([start, *ends]))
+
+
+def _check_names(arcs: tuple[Arc, ...]) -> None:
+    seen: dict[Arc, Arc] = {}
+    for arc in arcs:
+        if arc in seen:
+            raise AutomatonError(f"expected one arc of a name but got {arc!r} beside {seen[arc]!r}")
+        seen[arc] = arc
+
+
+def _check_graph(start: str, final: frozenset[str], arcs: tuple[Arc, ...], states: tuple[str, ...]) -> None:
+    known = ", ".join(dict.fromkeys(arc.src for arc in arcs))
+    if not any(arc.src == start for arc in arcs):
+        raise AutomatonError(f"expected a start state that an arc leaves but got start={start!r}; arcs leave {known}")
+    if not final:
+        raise AutomatonError("expected at least one final state but got final=set()")
+    reached = {start}
+    while True:
+        more = {arc.dst for arc in arcs if arc.src in reached} - reached
+        if not more:
+            break
+        reached |= more
+    for state in sorted(final, key=str):
+        if state not in reached:
+            into = [repr(arc) for arc in arcs if arc.dst == state]
+            hint = f"only {into[0]} leads to it, from a state that is not reached" if into else "no arc leads to it"
+            raise AutomatonError(f"expected final states that {start!r} reaches but got {state!r}: {hint}")
+
+
+def _initial(register: Any) -> tuple[Schema, Any]:
+    if register is None:
+        register = NoRegister()
+    if isinstance(register, type):
+        raise AutomatonError(f"expected an initial register (an instance) but got the class {register.__name__}; call it")
+    if not (isinstance(register, tuple) and hasattr(register, "_fields")):
+        raise AutomatonError(f"expected a NamedTuple as the register but got register={register!r}")
+    schema = Schema.of(type(register), "register")
+    try:
+        return schema, schema.take(register)
+    except (ChangeError, Int64Error) as error:
+        raise AutomatonError(f"expected an initial register that fits its schema: {error}") from error

@@ -1,0 +1,51 @@
+"""The one change record: of an input and of an output alike, so that operators chain."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Change(NamedTuple):
+    """An event, an arc or a match that enters (``diff`` > 0) or leaves (``diff`` < 0).
+
+    Parameters
+    ----------
+    payload
+        An event, an `Arc`, or the register of a match.
+    le : int or None
+        Ticks. None: the default mode of arcs ([AFA10] Sec. 2.3).
+    re : int or None
+        Ticks, exclusive. None: ``le + window`` for events, ``FOREVER`` for arcs.
+    diff : int
+        How many copies enter or leave; matches come with 1 or -1.
+    key
+        The key that an output of `Keyed` belongs to; None elsewhere.
+    """
+
+    payload: Any
+    le: int | None
+    re: int | None = None
+    diff: int = 1
+    key: Any = None
+
+
+def insert(payload: Any, le: int | None = None, re: int | None = None) -> Change:
+    """An insertion of an event (``le`` required) or of an arc.
+
+    Examples
+    --------
+    >>> insert("tick", le=1, re=8)
+    Change(payload='tick', le=1, re=8, diff=1, key=None)
+    """
+    return Change(payload, le, re, 1)
+
+
+def retract(payload: Any, le: int | None = None, re: int | None = None) -> Change:
+    """The retraction of one earlier insertion: same payload, same lifetime.
+
+    Examples
+    --------
+    >>> retract("tick", le=1).diff
+    -1
+    """
+    return Change(payload, le, re, -1)

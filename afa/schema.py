@@ -1,0 +1,176 @@
+"""Schemas: what the fields of an event or of a register may hold, and values brought into that form.
+
+A schema is a ``NamedTuple``. Its fields are scalars (int, float, bool, str), optional ones allowed, so that every engine can hold
+them; a field annotated ``Any`` opts out and holds any hashable value, which only the interpreted engine serves.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from afa.errors import AutomatonError, ChangeError, Int64Error
+from punctuation.time import BEGINNING, FOREVER
+
+SCALARS: tuple[type, ...] = (int, float, bool, str)
+NAN = math.nan
+"""The one NaN that payloads carry, so that NaN equals itself in every comparison of payloads."""
+
+
+class Field(NamedTuple):
+    """One field of a schema: its scalar type (None: any hashable value) and whether it may be None."""
+
+    name: str
+    type: type | None
+    optional: bool
+
+
+class Schema(NamedTuple):
+    """The fields of a ``NamedTuple`` class.
+
+    Examples
+    --------
+    >>> class Tick(NamedTuple):
+    ...     price: float
+    ...     size: int | None = None
+    >>> Schema.of(Tick, "event").fields
+    (Field(name='price', type=<class 'float'>, optional=False), Field(name='size', type=<class 'int'>, optional=True))
+    >>> Schema.of(Tick, "event").take(Tick(1, None))
+    Tick(price=1.0, size=None)
+    """
+
+    cls: type
+    fields: tuple[Field, ...]
+
+    @classmethod
+    def of(cls, schema: Any, what: str) -> Schema:
+        """Read a schema off a ``NamedTuple`` class.
+
+        Raises
+        ------
+        AutomatonError
+            It is no NamedTuple, or a field is no scalar.
+        """
+        if not (isinstance(schema, type) and issubclass(schema, tuple) and hasattr(schema, "_fields")):
+            raise AutomatonError(f"expected a NamedTuple as the {what} schema but got {what}={schema!r}")
+        hints = _hints(schema, what)
+        return cls(schema, tuple(_field(name, hints.get(name, Any), schema, what) for name in schema._fields))
+
+    @property
+    def scalar(self) -> bool:
+        """Whether every field is a scalar, so that every engine can hold it."""
+        return all(field.type is not None for field in self.fields)
+
+    def take(self, value: Any) -> Any:
+        """Return ``value`` with its fields in this schema's form (ints as int, NaN as the one NaN).
+
+        Raises
+        ------
+        ChangeError, Int64Error
+            A field has another type, or an int is no int64. O(fields).
+        """
+        if type(value) is not self.cls:
+            if not isinstance(value, tuple) or len(value) != len(self.fields) or hasattr(value, "_fields"):
+                raise ChangeError(f"expected {self.describe()} but got {value!r}")
+            value = self.cls(*value)
+        changed = None
+        for i, (item, field) in enumerate(zip(value, self.fields)):
+            kind = type(item)
+            if kind is field.type:
+                if kind is int:
+                    if BEGINNING <= item <= FOREVER:
+                        continue
+                elif kind is not float or item == item:
+                    continue
+            elif item is None and field.optional:
+                continue
+            new = _coerce(item, field, self)
+            if new is not item:
+                changed = list(value) if changed is None else changed
+                changed[i] = new
+        return value if changed is None else self.cls(*changed)
+
+    def describe(self) -> str:
+        """The schema as text: ``Tick(price: float, size: int | None)``."""
+        inner = ", ".join(
+            f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional and f.type else ''}" for f in self.fields
+        )
+        return f"{self.cls.__name__}({inner})"
+
+
+def any_payload(value: Any) -> Any:
+    """Take any hashable payload; NaN inside it, at any depth of tuples, becomes the one NaN.
+
+    Raises
+    ------
+    ChangeError
+        The value is not hashable.
+    """
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ChangeError(f"expected a hashable payload but got {value!r}") from error
+    return _one_nan(value)
+
+
+def taker(schema: Schema | None) -> Callable[[Any], Any]:
+    """The function that brings a payload into its form."""
+    return any_payload if schema is None else schema.take
+
+
+def _one_nan(value: Any) -> Any:
+    if isinstance(value, tuple):
+        items = [_one_nan(item) for item in value]
+        if all(new is old for new, old in zip(items, value)):
+            return value
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return NAN if isinstance(value, float) and value != value else value
+
+
+def _coerce(item: Any, field: Field, schema: Schema) -> Any:
+    """The slow path of `Schema.take`: numpy scalars, ints for floats, NaN, and all that is wrong."""
+    if field.type is None:
+        return any_payload(item)
+    if field.type is int and hasattr(type(item), "__index__"):
+        number = operator.index(item)
+        if not BEGINNING <= number <= FOREVER:
+            raise Int64Error(f"expected an int64 but got {field.name}={item!r} in {schema.cls.__name__} (int64 overflow)")
+        return number
+    if field.type is float and (isinstance(item, float) or hasattr(type(item), "__index__")):
+        return NAN if item != item else float(item)
+    if field.type is float and type(item).__name__.startswith("float"):  # numpy.float32
+        return NAN if item != item else float(item)
+    if field.type is bool and type(item).__name__ in ("bool", "bool_"):
+        return bool(item)
+    if field.type is str and isinstance(item, str):
+        return str(item)
+    raise ChangeError(
+        f"expected {field.name}: {field.type.__name__}{' | None' if field.optional else ''} "
+        f"but got {field.name}={item!r} in {schema.cls.__name__}"
+    )
+
+
+def _hints(schema: type, what: str) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(schema)
+    except Exception as error:
+        raise AutomatonError(
+            f"expected annotations that resolve but got {error} in the {what} schema {schema.__name__}"
+        ) from error
+
+
+def _field(name: str, hint: Any, schema: type, what: str) -> Field:
+    options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    kinds = [option for option in options if option is not type(None)]
+    if hint is Any or hint is object:
+        return Field(name, None, True)
+    if len(kinds) == 1 and kinds[0] in SCALARS:
+        return Field(name, kinds[0], len(options) > 1)
+    raise AutomatonError(
+        f"expected a scalar field (int, float, bool, str, or one of them | None) but got {name}: {hint!r} "
+        f"in the {what} schema {schema.__name__}; annotate it Any to keep it for the interpreted engine only"
+    )

@@ -1,0 +1,48 @@
+"""Application time: int64 ticks, the unit is the user's."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from punctuation.errors import AfaError
+
+BEGINNING = -(2**63)
+"""Before every event: the LE of an arc that was always in force."""
+
+FOREVER = 2**63 - 1
+"""After every event: the RE of a lifetime that does not end."""
+
+
+def as_time(value: Any, what: str) -> int:
+    """Return ``value`` as ticks, or refuse it.
+
+    Parameters
+    ----------
+    value : int
+        Anything that Python takes as an index (``int``, ``numpy.int64``); no float, no bool.
+    what : str
+        The name that the message gives it.
+
+    Raises
+    ------
+    AfaError
+        It is no integer, or no int64.
+
+    Examples
+    --------
+    >>> as_time(7, "le")
+    7
+    >>> as_time(7.5, "le")
+    Traceback (most recent call last):
+    punctuation.errors.AfaError: expected an int (ticks) but got le=7.5
+    """
+    if type(value) is int:
+        ticks = value
+    else:
+        if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+            raise AfaError(f"expected an int (ticks) but got {what}={value!r}")
+        ticks = operator.index(value)
+    if not BEGINNING <= ticks <= FOREVER:
+        raise AfaError(f"expected an int64 (ticks) but got {what}={value!r}")
+    return ticks
