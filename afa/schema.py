@@ -158,9 +158,7 @@ def _hints(schema: type, what: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(schema)
     except Exception as error:
-        raise AutomatonError(
-            f"expected annotations that resolve but got {error} in the {what} schema {schema.__name__}"
-        ) from error
+        raise AutomatonError(f"expected annotations that resolve but got {error} in the {what} schema {schema.__name__}") from error
 
 
 def _field(name: str, hint: Any, schema: type, what: str) -> Field:

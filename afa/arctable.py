@@ -1,0 +1,110 @@
+"""Arcs in force, by the state that they leave: the arctable of [AFA10] Sec. 5.1 and 5.2.
+
+A table is a value: a change gives a new one, so that state can hold on to the one it was computed with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc
+from punctuation.time import BEGINNING, FOREVER
+
+
+class ArcEvent(NamedTuple):
+    """An arc with the lifetime in which it serves: events whose LE lies in ``[le, re)`` ([AFA10] Sec. 2.3)."""
+
+    arc: Arc
+    le: int
+    re: int
+
+
+ByState = Mapping[str, tuple[ArcEvent, ...]]
+
+
+class ArcTable:
+    """The arc events in force.
+
+    Parameters
+    ----------
+    events : iterable of ArcEvent
+        In order of arrival; equal ones count twice.
+
+    Examples
+    --------
+    >>> arc = Arc("a", "b", lambda e, r: True)
+    >>> table = ArcTable.of([arc])
+    >>> table.ended(ArcEvent(arc, BEGINNING, FOREVER), 5).events
+    (ArcEvent(arc=arc a -> b, le=-9223372036854775808, re=5),)
+    """
+
+    __slots__ = ("consuming", "epsilon", "events", "marks", "timeouts")
+
+    events: tuple[ArcEvent, ...]
+    consuming: ByState
+    epsilon: ByState
+    timeouts: ByState
+    marks: Mapping[str, tuple[tuple[int, int], ...]]
+
+    def __init__(self, events: Iterable[ArcEvent]) -> None:
+        self.events = tuple(events)
+        self.consuming = _by_state(self.events, CONSUME)
+        self.epsilon = _by_state(self.events, EPSILON)
+        self.timeouts = _by_state(self.events, TIMEOUT)
+        marks: dict[str, list[tuple[int, int]]] = {}
+        for arc, le, re in self.events:
+            if arc.final:
+                marks.setdefault(arc.dst, []).append((le, re))
+        self.marks = {state: tuple(spans) for state, spans in marks.items()}
+
+    @classmethod
+    def of(cls, arcs: Iterable[Arc]) -> ArcTable:
+        """The table of arcs that were always in force."""
+        return cls(ArcEvent(arc, BEGINNING, FOREVER) for arc in arcs)
+
+    def final(self, state: str, t: int) -> bool:
+        """Whether an arc in force at ``t`` marks the state as final.
+
+        Scoped by time: were it not, a mark inserted now would turn partial matches of the past into matches behind the punctuation.
+        """
+        return any(le <= t < re for le, re in self.marks.get(state, ()))
+
+    def find(self, arc: Arc, after: int) -> ArcEvent | None:
+        """The arc event that a retraction in the default mode ends: equal arc, still in force after ``after``, newest first."""
+        found = [event for event in self.events if event.arc == arc and event.re > after]
+        return max(found, key=lambda event: (event.arc is arc, event.le), default=None)
+
+    def count(self, event: ArcEvent) -> int:
+        """How many copies of exactly this arc event are in force."""
+        return self.events.count(event)
+
+    def added(self, event: ArcEvent, copies: int = 1) -> ArcTable:
+        """The table with the event in it."""
+        return ArcTable((*self.events, *(event for _ in range(copies))))
+
+    def removed(self, event: ArcEvent, copies: int = 1) -> ArcTable:
+        """The table without that many copies of the event."""
+        events = list(self.events)
+        for _ in range(copies):
+            same = [i for i, other in enumerate(events) if other == event]
+            del events[next((i for i in same if events[i].arc is event.arc), same[0])]
+        return ArcTable(events)
+
+    def ended(self, event: ArcEvent, t: int) -> ArcTable:
+        """The table in which the event's lifetime ends at ``t``; gone if nothing of it is left."""
+        table = self.removed(event)
+        return table if t <= event.le else table.added(event._replace(re=t))
+
+    def cleaned(self, t: int) -> ArcTable:
+        """The table without the arcs that no event with LE >= t can take ([AFA10] Sec. 5.4)."""
+        kept = tuple(event for event in self.events if event.re > t)
+        return self if len(kept) == len(self.events) else ArcTable(kept)
+
+
+def _by_state(events: tuple[ArcEvent, ...], kind: str) -> dict[str, tuple[ArcEvent, ...]]:
+    table: dict[str, list[ArcEvent]] = {}
+    for event in events:
+        if event.arc.kind == kind:
+            table.setdefault(event.arc.src, []).append(event)
+    return {state: tuple(found) for state, found in table.items()}

@@ -1,0 +1,374 @@
+"""What `Operator` and `Keyed` share: promises, arcs in force, keys, all-or-nothing calls, the output in its order.
+
+push, push_arc, push_many
+  -> transaction          a journal of inverses; a call that fails leaves no trace
+       -> check, late?    as typed events with full lifetimes; a named policy takes late ones
+       -> engine          one state per key
+       -> collect         the minimal difference, retractions first, then insertions, each by LE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from afa.arc import Arc, check_arc
+from afa.arctable import ArcEvent, ArcTable
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.engine import KeyState, make_engine
+from afa.errors import AfaError, AutomatonError, ChangeError
+from afa.journal import Journal
+from afa.schema import taker
+from afa.statistics import Statistics
+from punctuation.deadlines import Deadlines
+from punctuation.late import Late, Policy
+from punctuation.progress import Progress
+from punctuation.promise import Punctuation
+from punctuation.time import FOREVER, as_time
+
+Output = list["Change | Punctuation"]
+
+
+class Core:
+    """One automaton over many keys."""
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        *,
+        window: int | None,
+        engine: str,
+        sequence: str | None,
+        late: Policy,
+        arc_punctuation: bool,
+    ) -> None:
+        if not isinstance(automaton, Automaton):
+            raise AfaError(f"expected an Automaton but got {automaton!r}")
+        if window is not None and as_time(window, "window") < 1:
+            raise AfaError(f"expected a window of at least one tick but got window={window!r}")
+        _check_sequence(automaton, sequence)
+        self.automaton = automaton
+        self.window = window
+        self.sequence = sequence
+        self.late = Late(late)
+        self.progress = Progress(arc_punctuation)
+        self.table = ArcTable.of(automaton.arcs)
+        self.journal = Journal()
+        self.engine = make_engine(engine, automaton, self.table, self.progress, self.journal, sequence)
+        self.states: dict[Hashable, KeyState] = {}
+        self.pending_arcs: dict[ArcEvent, int] = {}
+        self.changes = self.outputs = self.retractions = 0
+        self._take = taker(automaton.event_schema)
+        self._deadlines = Deadlines()
+        self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
+        self._touched: dict[Hashable, KeyState] = {}  # keys of this call
+        self._sizes: dict[Hashable, tuple[int, ...]] = {}
+        self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
+        self._held = [0] * 5
+
+    # -- calls -------------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        marks, late = self.progress.marks(), self.late.count
+        numbers = (self.table, self.changes, self.outputs, self.retractions)
+        try:
+            yield
+            self.late.hand_over()
+        except BaseException:
+            self.journal.rollback()
+            self.progress.restore(marks)
+            self.late.count = late
+            self.late.waiting.clear()
+            self.table, self.changes, self.outputs, self.retractions = numbers
+            for s in self._touched.values():
+                s.delta.clear()
+            self._restless = dict.fromkeys(self.states)  # deadlines may have been set on what is undone
+            raise
+        finally:
+            self._touched.clear()
+        self.journal.commit()
+
+    def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
+        """Carry out one call: ``("event" | "arc", change or punctuation, key)`` in order of arrival.
+
+        With ``net`` the output is one minimal difference and at most one punctuation; else what each item alone would give.
+        """
+        out: Output = []
+        with self.transaction():
+            batch: dict[Hashable, list[Change]] = {}
+            before = self.progress.final
+            for port, item, key in items:
+                if port == "event" and isinstance(item, Change):
+                    change = self.check_event(item, key)
+                    if change is not None:
+                        batch.setdefault(key, []).append(change)
+                else:
+                    self._flush(batch)
+                    self._control(port, item)
+                if not net:
+                    self._flush(batch)
+                    out += self._collect(before)
+                    before = self.progress.final
+            if net:
+                self._flush(batch)
+                out += self._collect(before)
+        return out
+
+    def _flush(self, batch: dict[Hashable, list[Change]]) -> None:
+        """Apply the events of a batch, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
+        for key, changes in batch.items():
+            self.engine.apply(self.state(key), _netted(changes) if len(changes) > 1 else changes)
+        batch.clear()
+
+    def _control(self, port: str, item: Any) -> None:
+        if isinstance(item, Punctuation):
+            t = as_time(item.t, "t")
+            promised = self.progress.promise_events(t) if port == "event" else self.progress.promise_arcs(t)
+            if promised:
+                self._punctuate()
+        elif port == "arc" and isinstance(item, Change):
+            self._change_arc(item)
+        else:
+            raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
+
+    def forget_call(self) -> None:
+        """Let the state as it is be where the next call begins; after a restore."""
+        self._touched.clear()
+        self.journal.commit()
+
+    def state(self, key: Hashable) -> Any:
+        """The state of a key, made if there is none, and noted as touched."""
+        s = self.states.get(key)
+        if s is None:
+            s = self.engine.new(key)
+            self.journal.put(self.states, key, s)
+        self._touched[key] = s
+        self._restless[key] = None
+        self._measure[key] = None
+        return s
+
+    # -- events ------------------------------------------------------------------------------------------------------------
+
+    def check_event(self, change: Change, key: Hashable) -> Change | None:
+        """The change with a typed payload and a full lifetime; None if it is late and the policy took it.
+
+        Raises
+        ------
+        ChangeError, LateEventError
+        """
+        payload = self._take(change.payload)
+        if change.le is None:
+            raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
+        le = as_time(change.le, "le")
+        if change.re is not None:
+            re = as_time(change.re, "re")
+        elif self.window is None:
+            re = FOREVER
+        else:
+            re = as_time(le + self.window, "le + window")
+        if re <= le:
+            raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
+        diff = change.diff
+        if type(diff) is not int or not diff:
+            diff = as_time(diff, "diff")
+            if not diff:
+                raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
+        if self.sequence is not None:
+            _check_number(payload, self.sequence)
+        checked = Change(payload, le, re, diff, key)
+        if le < self.progress.events:
+            at = "" if key is None else f" of key {key!r}"
+            self.late.take(checked, f"expected le >= {self.progress.events} (promised) but got le={le} for {payload!r}{at}")
+            return None
+        self.progress.see(le)
+        self.changes += abs(diff)
+        return checked
+
+    # -- arcs (Sec. 2.3) ---------------------------------------------------------------------------------------------------
+
+    def _change_arc(self, change: Change) -> None:
+        arc = change.payload
+        check_arc(arc)
+        if change.diff not in (1, -1):
+            raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")
+        if change.le is None:
+            if change.re is not None:
+                raise ChangeError(f"expected le with re (or neither: from now on) but got re={change.re!r} for {arc!r}")
+            self._change_arc_from_now(arc, change.diff)
+            return
+        le = as_time(change.le, "le")
+        re = FOREVER if change.re is None else as_time(change.re, "re")
+        if re <= le:
+            raise ChangeError(f"expected re > le but got le={le}, re={re} for {arc!r}")
+        promise = self.progress.arc_promise
+        if le < promise:
+            self.late.take(change, f"expected le >= {promise} (promised) but got le={le} for {arc!r}")
+            return
+        self._count_arc(ArcEvent(arc, le, re), change.diff)
+
+    def _change_arc_from_now(self, arc: Arc, diff: int) -> None:
+        """The default mode: an arc comes into force, or ends, one tick past all that was seen."""
+        now = self.progress.now
+        if diff > 0 and now == FOREVER:
+            self.late.take(Change(arc, now), f"expected an arc before the end of the stream but got {arc!r} after it")
+            return
+        if diff > 0:
+            self._swap(self.table.added(ArcEvent(arc, now, FOREVER)), now, FOREVER)
+            return
+        found = self.table.find(arc, now)
+        if found is None:
+            known = ", ".join(repr(event.arc) for event in self.table.events if event.re > now) or "none"
+            raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
+        self._swap(self.table.ended(found, now), max(now, found.le), found.re)
+
+    def _count_arc(self, event: ArcEvent, diff: int) -> None:
+        if diff > 0 and self.pending_arcs.get(event):
+            self._pend_arc(event, -1)
+        elif diff > 0:
+            self._swap(self.table.added(event), event.le, event.re)
+        elif self.table.count(event):
+            self._swap(self.table.removed(event), event.le, event.re)
+        else:
+            self._pend_arc(event, 1)
+
+    def _pend_arc(self, event: ArcEvent, more: int) -> None:
+        count = self.pending_arcs.get(event, 0) + more
+        if count:
+            self.journal.put(self.pending_arcs, event, count)
+        else:
+            self.journal.drop(self.pending_arcs, event)
+
+    def _swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Put a table in force; only keys that hold something from ``le`` on are visited, none in the default mode."""
+        timeouts = bool(table.timeouts or self.table.timeouts)
+        concerned: list[Any] = []
+        if le <= self.progress.seen or timeouts:
+            concerned = [self.state(key) for key in list(self.states)]
+        self.table = table
+        self.engine.swap(concerned if le <= self.progress.seen else (), table, le, re)
+
+    # -- punctuations ------------------------------------------------------------------------------------------------------
+
+    def _punctuate(self) -> None:
+        promised = self.progress.events
+        for key in self._deadlines.due(promised):
+            self._restless[key] = None
+        due = [self.states[key] for key in self._restless if key in self.states]
+        for s in due:
+            for change in self.engine.overdue(s, promised):
+                at = "" if s.key is None else f" of key {s.key!r}"
+                self.late.take(
+                    change,
+                    f"expected the insertion of {change.payload!r} at le={change.le}{at} before {promised} "
+                    f"(promised) but got its retraction only",
+                )
+        for event in [event for event in self.pending_arcs if event.le < self.progress.arc_promise]:
+            self.late.take(
+                Change(event.arc, event.le, event.re, -self.pending_arcs[event]),
+                f"expected the insertion of {event.arc!r} at le={event.le} before {self.progress.arc_promise} "
+                f"(promised) but got its retraction only",
+            )
+            self.journal.drop(self.pending_arcs, event)
+        for s in due:
+            self.state(s.key)
+            self.engine.tick(s)
+        if self.progress.advance():
+            for s in due:
+                self.engine.clean(s)
+            self.table = self.table.cleaned(self.progress.final)
+            self.engine.swap((), self.table, FOREVER, FOREVER)
+
+    def _settle(self) -> None:
+        """After a punctuation: when does each key that was visited want the next one?"""
+        for key in self._restless:
+            s = self.states.get(key)
+            if s is not None and s.empty:
+                self.journal.drop(self.states, key)
+                s = None
+            self._deadlines.set(key, None if s is None else self.engine.deadline(s))
+        self._restless.clear()
+
+    # -- output ------------------------------------------------------------------------------------------------------------
+
+    def _collect(self, final_before: int) -> Output:
+        changes = [change for s in self._touched.values() for change in self.engine.collect(s)]
+        changes.sort(key=lambda change: (change.diff, change.le, change.re))
+        withdrawn = sum(change.diff < 0 for change in changes)
+        self.retractions += withdrawn
+        self.outputs += len(changes) - withdrawn
+        out: Output = list(changes)
+        if self.progress.final > final_before:
+            out.append(Punctuation(self.progress.final))
+            self._settle()
+        return out
+
+    @property
+    def statistics(self) -> Statistics:
+        """Numbers over all keys. O(keys touched since the last look)."""
+        for key in self._measure:
+            s = self.states.get(key)
+            new = s.sizes() if s is not None else (0,) * 5
+            old = self._sizes.pop(key, (0,) * 5)
+            if s is not None:
+                self._sizes[key] = new
+            self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
+        self._measure.clear()
+        events, nodes, intervals, matches, pending = self._held
+        pending += sum(self.pending_arcs.values())
+        return Statistics(
+            events=events,
+            partial_matches=nodes,
+            intervals=intervals,
+            matches=matches,
+            pending=pending,
+            keys=len(self.states),
+            state_size=events + nodes + intervals + matches + pending,
+            changes=self.changes,
+            outputs=self.outputs,
+            retractions=self.retractions,
+            late=self.late.count,
+            stale=self.progress.stale,
+        )
+
+    def check(self) -> None:
+        """Assert all invariants; for tests."""
+        for s in self.states.values():
+            self.engine.check(s)
+        fresh = [s.sizes() for s in self.states.values()]
+        statistics = self.statistics
+        assert statistics.events == sum(sizes[0] for sizes in fresh), "statistics.events"
+        assert statistics.partial_matches == sum(sizes[1] for sizes in fresh), "statistics.partial_matches"
+        assert statistics.keys == len(fresh), "statistics.keys"
+        assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
+        assert all(event.re > self.progress.final for event in self.table.events), "Cleanup: arcs that ended"
+
+
+def _netted(changes: list[Change]) -> list[Change]:
+    counts: dict[tuple[Any, Any, Any], int] = {}
+    for change in changes:
+        event = (change.le, change.re, change.payload)
+        counts[event] = counts.get(event, 0) + change.diff
+    kept = [Change(payload, le, re, n) for (le, re, payload), n in counts.items() if n]
+    kept.sort(key=lambda change: (change.le, change.diff))
+    return kept
+
+
+def _check_sequence(automaton: Automaton, sequence: str | None) -> None:
+    if sequence is None or automaton.event_schema is None:
+        return
+    for field in automaton.event_schema.fields:
+        if field.name == sequence:
+            if field.optional or field.type not in (int, float, str):
+                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}: {field}")
+            return
+    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
+
+
+def _check_number(payload: Any, sequence: str) -> None:
+    number = getattr(payload, sequence, None)
+    if type(number) not in (int, float, str) or number != number:
+        raise ChangeError(f"expected an int, float or str but got {sequence}={number!r} in {payload!r}")

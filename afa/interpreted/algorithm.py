@@ -1,0 +1,290 @@
+"""Algorithm 1 of [AFA10], with deletion (App. C), ignorable arcs (App. D), arc events (Sec. 5.2) and time-outs (App. E).
+
+A change at one step gives it a new list. What follows from that is the same for an insertion, a deletion and an arc: some partial
+matches are *gone* from the list that the next step continues, some are *new* in it; so
+
+    propagate:  for each later step, while anything is gone or new
+                    RemoveInvalidatedSequences: take away what the gone ones had become by this step
+                    PropagateInsert:            add what the new ones become by it
+                    settle:                     what has no way left that leads to it is gone, what had none is new
+
+The paper removes all that spans the change, then derives anew (lines 2 and 8). Here both go step by step side by side, over lists
+with counts, so that the walk ends as soon as the derived lists equal the stored ones; and a partial match that passes the inserted
+event on an ignorable arc is neither gone nor new, so that nothing behind it is touched (App. D, steps 2 and 3).
+
+Departs from the paper: a count in place of next pointers; removal evaluates fences again instead of storing pointers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from afa.interpreted.pmatch import PMatch
+from afa.interpreted.state import Entry, State, by_start
+from afa.interpreted.transitions import Transitions
+from punctuation.progress import Progress
+
+NOTHING: Mapping[PMatch, Any] = {}
+
+
+class Algorithm:
+    """Insertion and deletion of events in the state of one key.
+
+    Parameters
+    ----------
+    transitions : Transitions
+        The automaton under the arcs in force.
+    progress : Progress
+        The clock of time-outs, and what is final.
+    """
+
+    __slots__ = ("progress", "transitions")
+
+    def __init__(self, transitions: Transitions, progress: Progress) -> None:
+        self.transitions = transitions
+        self.progress = progress
+
+    # -- events ---------------------------------------------------------------------------------------------------------
+
+    def insert_event(self, s: State, key: Any, payload: Any, le: int, re: int, copies: int) -> None:
+        """InsertEvent. O(log r + m) in order, O(log r + d * m) when d steps follow within the window (App. C)."""
+        y = s.index.get(key)
+        event = (payload, re)
+        if y is None:
+            y = Entry(key, le, s.journal.serial)
+            y.events[event] = copies
+            self._insert_step(s, y)
+            return
+        s.keep(y)
+        before = y.events.get(event, 0)
+        y.events[event] = before + copies
+        if not before:
+            self._rederive(s, y)
+
+    def delete_event(self, s: State, key: Any, payload: Any, re: int, copies: int) -> None:
+        """Deletion (App. C): removes all that depends on the event, and continues from the list before it."""
+        y = s.keep(s.index[key])
+        event = (payload, re)
+        y.events[event] -= copies
+        if y.events[event]:
+            return
+        del y.events[event]
+        if y.events:
+            self._rederive(s, y)
+        else:
+            self._delete_step(s, y)
+
+    def _insert_step(self, s: State, y: Entry) -> None:
+        x, z = s.before(y.key), s.after(y.key)
+        source = s.layer(x) if x else NOTHING
+        if x:
+            self.set_horizon(s, x, y.le)
+        y.nodes, stays = self._make_transitions(source, x.le if x else y.le, y)
+        s.journal.put(s.index, y.key, y)
+        self._set_runs(s, x, y, z, stays)
+        target = s.layer(y)
+        y.horizon = z.le if z else max(y.le, self.progress.events)
+        for p in target:
+            self.emit(s, y, p, 1)
+        if z:
+            self._propagate(s, y, self._differs(source, target), x.le if x else y.le, self._differs(target, source), y.le)
+
+    def _delete_step(self, s: State, y: Entry) -> None:
+        x, z = s.before(y.key), s.after(y.key)
+        source = s.layer(y)
+        for p in source:
+            self.emit(s, y, p, -1)
+        target = s.layer(x) if x else NOTHING
+        gone, new = self._differs(source, target), self._differs(target, source)
+        s.journal.drop(s.index, y.key)
+        if x:
+            self.set_horizon(s, x, z.le if z else max(x.le, self.progress.events))
+        self._propagate(s, y, gone, y.le, new, x.le if x else y.le)
+
+    def _rederive(self, s: State, y: Entry) -> None:
+        """One more or one fewer alternative at a step: its list anew, then what follows from it."""
+        old = dict(s.layer(y))
+        for p in old:
+            self.emit(s, y, p, -1)
+        self.derive_again(s, y)
+        new = s.layer(y)
+        for p in new:
+            self.emit(s, y, p, 1)
+        self._propagate(s, y, [p for p in old if p not in new], y.le, [p for p in new if p not in old], y.le)
+
+    def derive_again(self, s: State, y: Entry) -> None:
+        """The list of a step from the list before it, all of it."""
+        x, z = s.before(y.key), s.after(y.key)
+        s.keep(y)
+        y.nodes, stays = self._make_transitions(s.layer(x) if x else NOTHING, x.le if x else y.le, y)
+        self._set_runs(s, x, y, z, stays)
+
+    # -- MakeTransitions, RemoveInvalidatedSequences, PropagateInsert -------------------------------------------------------
+
+    def _make_transitions(self, source: Mapping[PMatch, Any], le: int, y: Entry) -> tuple[dict[PMatch, int], dict[PMatch, None]]:
+        """Algorithm 1, lines 4 and 5: the list of ``y`` with its counts, and what stays by ignorable arcs."""
+        nodes: dict[PMatch, int] = {}
+        stays: dict[PMatch, None] = {}
+        for p in source:
+            found, stay = self.transitions.derive(p, le, y.le, y.events)
+            for q in found:
+                nodes[q] = nodes.get(q, 0) + 1
+            if stay:
+                stays[p] = None
+        for q in self.transitions.begin(y.key, y.le, y.events):
+            nodes[q] = nodes.get(q, 0) + 1
+        return nodes, stays
+
+    def _propagate(self, s: State, y: Entry, gone: list[PMatch], gone_le: int, new: list[PMatch], new_le: int) -> None:
+        """Carry a difference in the list of ``y`` through the steps after it, until there is none left."""
+        if not (gone or new):
+            return
+        derive = self.transitions.derive
+        edits: dict[PMatch, tuple[int, Any]] = {}  # how the runs change: (+1 or -1, the place where it begins)
+        last = y
+        for z in s.steps(y.key, inclusive=False):
+            counts: dict[PMatch, int] = {}
+            stays: dict[PMatch, int] = {}
+            for p in gone:
+                found, stay = derive(p, gone_le, z.le, z.events)
+                for q in found:
+                    counts[q] = counts.get(q, 0) - 1
+                if stay:
+                    stays[p] = stays.get(p, 0) - 1
+            for p in new:
+                found, stay = derive(p, new_le, z.le, z.events)
+                for q in found:
+                    counts[q] = counts.get(q, 0) + 1
+                if stay:
+                    stays[p] = stays.get(p, 0) + 1
+            self._edit_runs(s, edits, stays, s.runs.after(last.key))
+            gone, new = self._settle(s, z, counts, stays)
+            gone_le = new_le = z.le
+            last = z
+            if not (gone or new):
+                break
+        whole = s.after(last.key) is None
+        self._edit_runs(s, edits, {}, s.runs.end if whole else s.runs.after(last.key))
+
+    def _settle(self, s: State, z: Entry, counts: dict[PMatch, int], stays: dict[PMatch, int]) -> tuple[list[PMatch], list[PMatch]]:
+        """Apply count changes to a list; what is gone from it and what is new in it, by start."""
+        s.keep(z)
+        gone, new = [], []
+        for p in {**counts, **stays}:
+            more, stay = counts.get(p, 0), stays.get(p, 0)
+            if not (more or stay):
+                continue
+            old = z.nodes.get(p, 0)
+            if old + more:
+                z.nodes[p] = old + more
+            elif old:
+                del z.nodes[p]
+            covered = stay < 0 or (stay == 0 and s.runs.covers(p, z.key))
+            was, now = old > 0 or covered, old + more > 0 or stay > 0 or (covered and stay == 0)
+            if was and not now:
+                gone.append(p)
+                self.emit(s, z, p, -1)
+            elif now and not was:
+                new.append(p)
+                self.emit(s, z, p, 1)
+        if new:
+            z.nodes = dict(sorted(z.nodes.items(), key=lambda node: node[0].start))  # INVARIANT: Ordering
+            new.sort(key=by_start)
+        return gone, new
+
+    def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:
+        """What stands here and not there; what rests for a time-out counts as other, since it rests since another instant."""
+        timeouts = self.transitions.table.timeouts
+        return [p for p in here if p not in there or p.state in timeouts]
+
+    # -- ignorable runs (App. D) ------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _set_runs(s: State, x: Entry | None, y: Entry, z: Entry | None, stays: Mapping[PMatch, Any]) -> None:
+        """Let exactly ``stays`` be covered at ``y``; a run at the end of the stream is open."""
+        covered = s.runs.at(y.key)
+        if not (stays or covered):
+            return
+        begin = s.runs.after(x.key) if x else s.place(y.le)
+        end = s.runs.after(y.key) if z else s.runs.end
+        for p in covered:
+            if p not in stays:
+                s.runs.uncover(p, begin, end)
+        had = set(covered)
+        for p in stays:
+            if p not in had:
+                s.runs.cover(p, begin, end)
+
+    @staticmethod
+    def _edit_runs(s: State, edits: dict[PMatch, tuple[int, Any]], stays: Mapping[PMatch, int], place: Any) -> None:
+        """Note where runs begin to change, and write each change once, where it ends."""
+        for p in [p for p, (sign, _) in edits.items() if stays.get(p, 0) != sign]:
+            sign, begin = edits.pop(p)
+            (s.runs.cover if sign > 0 else s.runs.uncover)(p, begin, place)
+        for p, sign in stays.items():
+            if sign and p not in edits:
+                edits[p] = (sign, place)
+
+    # -- output -----------------------------------------------------------------------------------------------------------
+
+    def emit(self, s: State, y: Entry, p: PMatch, sign: int) -> None:
+        """Count the matches that ``p`` at ``y`` stands for: its own, and those of time-outs that have fired."""
+        transitions = self.transitions
+        final = self.progress.final
+        if y.le >= final and transitions.final(p.state, y.le):  # INVARIANT: what is final is never touched
+            s.touch(y.le, p.re, p.register, sign)
+        if p.state in transitions.table.timeouts:
+            for t, q in transitions.fired(p, y.le, y.horizon):
+                if t >= final and transitions.final(q.state, t):
+                    s.touch(t, q.re, q.register, sign)
+
+    def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
+        """Let the time-outs of a list fire until ``horizon``: the next step's LE, or the clock at the last step."""
+        if y.horizon == horizon:
+            return
+        timeouts = self.transitions.table.timeouts
+        resting = [p for p in s.layer(y) if p.state in timeouts] if timeouts else []
+        s.journal.note(setattr, y, "horizon", y.horizon)
+        for p in resting:
+            self.emit(s, y, p, -1)
+        y.horizon = horizon
+        for p in resting:
+            self.emit(s, y, p, 1)
+
+    # -- arcs (Sec. 5.2) -----------------------------------------------------------------------------------------------------
+
+    def affected(self, s: State, le: int, re: int) -> tuple[Entry | None, list[Entry]]:
+        """The steps that an arc with lifetime ``[le, re)`` serves, with the one before them.
+
+        One step past the lifetime belongs to them: time-outs that fire within it feed that step.
+        """
+        steps: list[Entry] = []
+        for y in s.steps(s.place(le)):
+            steps.append(y)
+            if y.le >= re:
+                break
+        return s.before(s.place(le)), steps
+
+    def leave_arcs(self, s: State, le: int, re: int) -> None:
+        """Before arcs change in ``[le, re)``: take back what the lists there stand for under the arcs as they are."""
+        x, steps = self.affected(s, le, re)
+        for y in ([x] if x else []) + steps:
+            for p in s.layer(y):
+                self.emit(s, y, p, -1)
+
+    def enter_arcs(self, s: State, le: int, re: int) -> None:
+        """After arcs have changed in ``[le, re)``: the lists there anew, then what follows from the last of them."""
+        x, steps = self.affected(s, le, re)
+        old: Iterable[PMatch] = ()
+        for y in steps:
+            old = dict(s.layer(y))
+            self.derive_again(s, y)
+        for y in ([x] if x else []) + steps:
+            for p in s.layer(y):
+                self.emit(s, y, p, 1)
+        if steps:
+            y = steps[-1]
+            new = s.layer(y)
+            gone = [p for p in old if p not in new]
+            self._propagate(s, y, gone, y.le, [p for p in new if p not in set(old)], y.le)

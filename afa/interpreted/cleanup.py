@@ -1,0 +1,81 @@
+"""State cleanup using punctuations ([AFA10] Sec. 5.4, App. C.1).
+
+    before t        steps a  b  c | d  e        cover(t) = c: the latest step with LE < t
+    after cleanup           c' | d  e           c' has no events any more, and the list of c
+
+No later change has an LE below t, so that nothing before the list of cover(t) is looked up again. From that list fall the partial
+matches whose ``m`` is not after t: no event that can still come lies in their lifetime.
+"""
+
+from __future__ import annotations
+
+from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.pmatch import PMatch
+from afa.interpreted.state import Entry, State
+from punctuation.time import FOREVER
+
+
+def tick(algorithm: Algorithm, s: State) -> None:
+    """Let the time-outs fire that a new punctuation's clock has reached."""
+    if s.index:
+        last = s.index.peekitem(-1)[1]
+        algorithm.set_horizon(s, last, max(last.le, algorithm.progress.events))
+
+
+def clean(algorithm: Algorithm, s: State, t: int) -> None:
+    """Drop what lies before ``cover(t)``. O(what is dropped + the list of cover)."""
+    cover = s.before(s.place(t))
+    if cover is None:
+        return
+    s.keep(cover)
+    alive: dict[PMatch, int] = {}
+    for p in s.layer(cover):
+        # What a time-out before t has made stands for itself from now on: the arc that made it may be dropped.
+        fired = (q for instant, q in algorithm.transitions.fired(p, cover.le, cover.horizon) if instant < t)
+        for q in (p, *fired):
+            if q.re > t:
+                alive[q] = 1
+            else:
+                s.runs.forget(q)
+    for key in list(s.index.irange(maximum=cover.key, inclusive=(True, False))):
+        s.journal.drop(s.index, key)
+    cover.events = {}
+    cover.nodes = dict(sorted(alive.items(), key=lambda node: node[0].start))
+    s.runs.trim(s.runs.after(cover.key))  # Departs: the anchor moves to cover(t) instead of holding its old step
+    if not alive:
+        s.journal.drop(s.index, cover.key)
+
+
+def drop_final(s: State, t: int) -> None:
+    """Forget matches that can't change any more."""
+    while s.matches and s.matches.peekitem(0)[0] < t:
+        s.journal.drop(s.matches, s.matches.peekitem(0)[0])
+
+
+def deadline(algorithm: Algorithm, s: State) -> int | None:
+    """The smallest punctuation that changes anything for this key; None if none does. O(lists of the first and last step)."""
+    times = [le + 1 for _, le, _ in s.pending]
+    if s.matches:
+        times.append(s.matches.peekitem(0)[0] + 1)
+    if s.index:
+        first: Entry = s.index.peekitem(0)[1]
+        last: Entry = s.index.peekitem(-1)[1]
+        if first.events:
+            times.append(first.le + 1)
+        else:
+            times += [p.re for p in first.nodes]
+            if len(s.index) > 1:
+                times.append(s.index.peekitem(1)[1].le + 1)
+        times += _instants(algorithm, s, first) if first is not last else ()
+        times += _instants(algorithm, s, last)
+    return min(times, default=None)
+
+
+def _instants(algorithm: Algorithm, s: State, y: Entry) -> list[int]:
+    """When time-outs of a list fire, and when what they have made must be kept for itself."""
+    timeouts = algorithm.transitions.table.timeouts
+    if not timeouts:
+        return []
+    progress = algorithm.progress
+    fired = [t for p in s.layer(y) if p.state in timeouts for t, _ in algorithm.transitions.fired(p, y.le, FOREVER)]
+    return [t if t > progress.events else t + 1 for t in fired if t >= progress.final]

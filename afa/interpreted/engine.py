@@ -1,0 +1,122 @@
+"""The interpreted engine: takes any payload and any function, and is the reference for every faster one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from afa.arctable import ArcTable
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.interpreted import cleanup, saved
+from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.check import check
+from afa.interpreted.state import State
+from afa.interpreted.transitions import Transitions
+from afa.journal import Journal
+from punctuation.progress import Progress
+
+
+class InterpretedEngine:
+    """See `afa.engine.Engine` for what each method promises."""
+
+    name = "interpreted"
+
+    def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
+        self._automaton = automaton
+        self._journal = journal
+        self._sequence = sequence
+        self._transitions = Transitions(automaton, table)
+        self._algorithm = Algorithm(self._transitions, progress)
+        self._progress = progress
+
+    def new(self, key: Any) -> State:
+        """State with nothing in it."""
+        return State(key, self._journal, self._sequence is not None)
+
+    def apply(self, s: State, changes: Iterable[Change]) -> None:
+        """Apply event changes that were checked and are not late. Lists in Algorithm 1's order are cheapest: LE ascending."""
+        for payload, le, re, diff, _ in changes:
+            assert le is not None
+            assert re is not None
+            key = le if self._sequence is None else (le, getattr(payload, self._sequence))
+            if diff > 0:
+                self._insert(s, key, payload, le, re, diff)
+            else:
+                self._retract(s, key, payload, le, re, -diff)
+
+    def _insert(self, s: State, key: Any, payload: Any, le: int, re: int, copies: int) -> None:
+        event = (payload, le, re)
+        waiting = s.pending.get(event, 0)
+        if waiting:
+            self._pend(s, event, max(0, waiting - copies))
+        if copies > waiting:
+            self._algorithm.insert_event(s, key, payload, le, re, copies - waiting)
+
+    def _retract(self, s: State, key: Any, payload: Any, le: int, re: int, copies: int) -> None:
+        entry = s.index.get(key)
+        there = min(copies, entry.events.get((payload, re), 0)) if entry else 0
+        if there:
+            self._algorithm.delete_event(s, key, payload, re, there)
+        if copies > there:
+            event = (payload, le, re)
+            self._pend(s, event, s.pending.get(event, 0) + copies - there)
+
+    def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
+        if count:
+            self._journal.put(s.pending, event, count)
+        else:
+            self._journal.drop(s.pending, event)
+
+    def overdue(self, s: State, t: int) -> list[Change]:
+        """Take out the retractions whose insertion can't come any more, now that ``t`` is promised."""
+        found = [event for event in s.pending if event[1] < t]
+        changes = [Change(payload, le, re, -s.pending[(payload, le, re)], s.key) for payload, le, re in found]
+        for event in found:
+            self._pend(s, event, 0)
+        return changes
+
+    def swap(self, states: Iterable[State], table: ArcTable, le: int, re: int) -> None:
+        """Put a table in force that differs in ``[le, re)`` only; ``states`` are all that hold a step or a wait from ``le`` on."""
+        states = list(states)
+        for s in states:
+            self._algorithm.leave_arcs(s, le, re)
+        self._journal.note(setattr, self._transitions, "table", self._transitions.table)
+        self._transitions.table = table
+        for s in states:
+            self._algorithm.enter_arcs(s, le, re)
+
+    def tick(self, s: State) -> None:
+        """Follow the clock."""
+        cleanup.tick(self._algorithm, s)
+
+    def clean(self, s: State) -> None:
+        """Drop what the effective punctuation has made final."""
+        cleanup.clean(self._algorithm, s, self._progress.final)
+
+    def deadline(self, s: State) -> int | None:
+        """The smallest punctuation that concerns this state."""
+        return cleanup.deadline(self._algorithm, s)
+
+    def collect(self, s: State) -> Sequence[Change]:
+        """The minimal difference of the matches in force since the last collect; final matches are forgotten after it."""
+        changes = []
+        for (le, re, register), old in s.delta.items():
+            now = s.count(le, re, register)
+            if (now > 0) != (old > 0):
+                changes.append(Change(register, le, re, 1 if now else -1, s.key))
+        s.delta.clear()
+        cleanup.drop_final(s, self._progress.final)
+        return changes
+
+    def save(self, s: State) -> list[Any]:
+        """The state as plain data."""
+        return saved.save(self._automaton, s)
+
+    def load(self, data: Any) -> State:
+        """The state again."""
+        return saved.load(self._automaton, self.new(None), data)
+
+    def check(self, s: State) -> None:
+        """Assert the invariants of [AFA10] Sec. 5.1."""
+        check(self._algorithm, s)

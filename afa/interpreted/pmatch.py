@@ -1,0 +1,27 @@
+"""A partial match, as [AFA10] Sec. 5.1 has it, but with the smallest RE in place of StartRE."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class PMatch(NamedTuple):
+    """One computation over a contiguous run of events, up to the step in whose list it stands.
+
+    Two computations that agree in all four fields continue alike, and are one partial match with a count.
+
+    Parameters
+    ----------
+    start : int or tuple
+        Where the run began: the key of its first step.
+    re : int
+        ``m``, the smallest RE of the events consumed, in ticks. Departs from the paper, which keeps StartRE only: with lifetimes
+        of different lengths that is not enough.
+    state : str
+    register : NamedTuple
+    """
+
+    start: Any
+    re: int
+    state: str
+    register: Any

@@ -1,0 +1,120 @@
+"""Ignorable runs as intervals: the itree of [AFA10] App. D.
+
+A partial match that takes an ignorable arc stays as it is. It is stored once, at its anchor; that it is there at the later steps
+too is said by an interval. Steps are named by their keys, and an interval ``[begin, end)`` covers the steps whose keys lie in it:
+
+    anchor at step 10, ignorable events at 11, 12, 14        keys    10    11    12    14    15
+                                                             stored   p
+    interval [after(10), after(14))                          covered        p     p     p
+
+An interval that reaches to ``END`` covers all steps that there are so far, so that a run that grows in order needs no update
+(App. D, "Avoiding frequent itree updates"); whoever appends a step ends the runs that do not go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from intervaltree import Interval, IntervalTree
+
+from afa.interpreted.pmatch import PMatch
+from afa.journal import Journal
+from punctuation.time import FOREVER
+
+
+class Runs:
+    """For each partial match the steps at which it stands by ignorable arcs alone.
+
+    Parameters
+    ----------
+    journal : Journal
+        Where every write leaves its inverse.
+    ordered : bool
+        Whether keys are ``(le, sequence)`` pairs rather than ticks.
+
+    Examples
+    --------
+    >>> runs = Runs(Journal(), ordered=False)
+    >>> p = PMatch(10, 17, "rise", ())
+    >>> runs.cover(p, runs.after(10), runs.end)
+    >>> runs.uncover(p, runs.after(14), runs.end)
+    >>> [key for key in (10, 11, 14, 15) if runs.covers(p, key)]
+    [11, 14]
+    >>> runs.at(12)
+    [PMatch(start=10, re=17, state='rise', register=())]
+    """
+
+    __slots__ = ("_journal", "_ordered", "_spans", "_tree", "end")
+
+    def __init__(self, journal: Journal, ordered: bool) -> None:
+        self._journal = journal
+        self._ordered = ordered
+        self._tree = IntervalTree()
+        self._spans: dict[PMatch, list[Interval]] = {}
+        self.end: Any = (FOREVER + 1,) if ordered else FOREVER + 1
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._tree
+
+    def after(self, key: Any) -> Any:
+        """The place just behind a step: before every step that can come after it."""
+        return (*key, 0) if self._ordered else key + 1
+
+    def at(self, key: Any) -> list[PMatch]:
+        """The partial matches that stand at a step by ignorable arcs. O(log n + found)."""
+        return [interval.data for interval in self._tree.at(key)] if self._spans else []
+
+    def covers(self, p: PMatch, key: Any) -> bool:
+        """Whether ``p`` stands at that step by ignorable arcs. O(runs of p)."""
+        return any(span.begin <= key < span.end for span in self._spans.get(p, ()))
+
+    def cover(self, p: PMatch, begin: Any, end: Any) -> None:
+        """Let ``p`` stand at all steps in ``[begin, end)``; joins the runs that it touches."""
+        for span in [s for s in self._spans.get(p, ()) if s.begin <= end and begin <= s.end]:
+            begin, end = min(begin, span.begin), max(end, span.end)
+            self._remove(span)
+        self._add(Interval(begin, end, p))
+
+    def uncover(self, p: PMatch, begin: Any, end: Any) -> None:
+        """Let ``p`` stand at no step in ``[begin, end)`` by ignorable arcs; cuts its runs."""
+        for span in [s for s in self._spans.get(p, ()) if s.begin < end and begin < s.end]:
+            self._remove(span)
+            if span.begin < begin:
+                self._add(Interval(span.begin, begin, p))
+            if end < span.end:
+                self._add(Interval(end, span.end, p))
+
+    def trim(self, before: Any) -> None:
+        """Forget all that lies before a place ([AFA10] App. D, cleanup)."""
+        for span in [s for s in self._tree if s.begin < before]:
+            self._remove(span)
+            if before < span.end:
+                self._add(Interval(before, span.end, span.data))
+
+    def forget(self, p: PMatch) -> None:
+        """Forget all runs of a partial match."""
+        for span in list(self._spans.get(p, ())):
+            self._remove(span)
+
+    def _add(self, span: Interval) -> None:
+        self._journal.note(self._delete, span)
+        self._insert(span)
+
+    def _remove(self, span: Interval) -> None:
+        self._journal.note(self._insert, span)
+        self._delete(span)
+
+    def _insert(self, span: Interval) -> None:
+        self._tree.add(span)
+        self._spans.setdefault(span.data, []).append(span)
+
+    def _delete(self, span: Interval) -> None:
+        self._tree.remove(span)
+        spans = self._spans[span.data]
+        spans.remove(span)
+        if not spans:
+            del self._spans[span.data]

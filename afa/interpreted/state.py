@@ -1,0 +1,129 @@
+"""All that changes for one key: the index of steps with their lists, the ignorable runs, the matches in force.
+
+    index    SortedDict      key -> Entry           the rbtree of [AFA10] Fig. 6
+      Entry  events          (payload, RE) -> count   the alternatives of one step, a multi-event (Sec. 4)
+             nodes           PMatch -> count          partial matches that end here, by how many ways lead to them
+             horizon         ticks                    until when time-outs of this list have fired (App. E)
+    runs     IntervalTree    PMatch -> [begin, end)   partial matches that stay as they are (App. D)
+    matches  SortedDict      LE -> (register, RE) -> count    matches in force that are not final yet
+    pending  dict            (payload, LE, RE) -> count       retractions that wait for their insertion
+    delta    dict            (LE, RE, register) -> count before this call
+
+A step's key is its LE, or ``(LE, sequence)`` where the user gives a sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from afa.interpreted.pmatch import PMatch
+from afa.interpreted.runs import Runs
+from afa.journal import Journal
+
+by_start = attrgetter("start")
+
+
+class Entry:
+    """One step: its events, and the list of partial matches that end with it."""
+
+    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes")
+
+    def __init__(self, key: Any, le: int, serial: int) -> None:
+        self.key = key
+        self.le = le
+        self.events: dict[tuple[Any, int], int] = {}
+        self.nodes: dict[PMatch, int] = {}
+        self.horizon = le
+        self.kept = serial  # the call in which a copy was kept, or that made the entry
+
+    def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], horizon: int) -> None:
+        """Undo all writes since `State.keep`."""
+        self.events, self.nodes, self.horizon = events, nodes, horizon
+
+
+class State:
+    """The state of one key."""
+
+    __slots__ = ("delta", "index", "journal", "key", "matches", "ordered", "pending", "runs")
+
+    def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
+        self.key = key
+        self.journal = journal
+        self.ordered = ordered
+        self.index: SortedDict = SortedDict()
+        self.runs = Runs(journal, ordered)
+        self.matches: SortedDict = SortedDict()
+        self.pending: dict[tuple[Any, int, int], int] = {}
+        self.delta: dict[tuple[int, int, Any], int] = {}
+
+    # -- the index: Search< and Search> of Algorithm 1 ------------------------------------------------------------------
+
+    def place(self, le: int) -> Any:
+        """The place before all steps with this LE."""
+        return (le,) if self.ordered else le
+
+    def before(self, key: Any) -> Entry | None:
+        """The step before a key."""
+        i = self.index.bisect_left(key)
+        return self.index.peekitem(i - 1)[1] if i else None
+
+    def after(self, key: Any) -> Entry | None:
+        """The step after a key."""
+        i = self.index.bisect_right(key)
+        return self.index.peekitem(i)[1] if i < len(self.index) else None
+
+    def steps(self, start: Any, inclusive: bool = True) -> Iterator[Entry]:
+        """The steps from a key on, in order."""
+        index = self.index
+        return (index[key] for key in index.irange(start, inclusive=(inclusive, True)))
+
+    def layer(self, entry: Entry) -> Mapping[PMatch, Any]:
+        """All partial matches that end at a step, stored and covered, by start ([AFA10] Ordering)."""
+        covered = self.runs.at(entry.key)
+        if not covered:
+            return entry.nodes
+        return dict.fromkeys(sorted({**entry.nodes, **dict.fromkeys(covered)}, key=by_start))
+
+    # -- writes, each with its way back -------------------------------------------------------------------------------------
+
+    def keep(self, entry: Entry) -> Entry:
+        """Keep a copy of an entry before the first write of a call."""
+        if entry.kept != self.journal.serial:
+            entry.kept = self.journal.serial
+            self.journal.note(entry.put_back, dict(entry.events), dict(entry.nodes), entry.horizon)
+        return entry
+
+    def touch(self, le: int, re: int, register: Any, sign: int) -> None:
+        """Count one more or one fewer computation for a match."""
+        bucket = self.matches.get(le)
+        if bucket is None:
+            bucket = {}
+            self.journal.put(self.matches, le, bucket)
+        match = (register, re)
+        old = bucket.get(match, 0)
+        self.delta.setdefault((le, re, register), old)
+        if old + sign:
+            self.journal.put(bucket, match, old + sign)
+        else:
+            self.journal.drop(bucket, match)
+
+    def count(self, le: int, re: int, register: Any) -> int:
+        """How many computations stand behind a match."""
+        found: int = self.matches.get(le, {}).get((register, re), 0)
+        return found
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is held, so that the key need not be."""
+        return not (self.index or self.matches or self.pending)
+
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """Events, partial matches, intervals, matches and pending retractions held. O(steps)."""
+        events = sum(sum(entry.events.values()) for entry in self.index.values())
+        nodes = sum(len(entry.nodes) for entry in self.index.values())
+        matches = sum(len(bucket) for bucket in self.matches.values())
+        return events, nodes, len(self.runs), matches, sum(self.pending.values())

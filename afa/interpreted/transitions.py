@@ -1,0 +1,201 @@
+"""What one partial match becomes: arcs, epsilon closure, time-outs (the next-ID relation of [AFA10] Sec. 2.2 and 2.3).
+
+All of it is a pure function of the partial match, the step and the table of arcs, so that what was added can be taken away again
+by evaluating it a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from afa.arc import Arc
+from afa.arctable import ArcTable
+from afa.automaton import Automaton
+from afa.errors import AfaError, ChangeError, ClosureError, blame
+from afa.interpreted.pmatch import PMatch
+from punctuation.time import as_time
+
+CLOSURE_LIMIT = 10_000
+"""Steps of one closure after which it counts as endless."""
+
+
+class Transitions:
+    """The next-ID relation of an automaton under a table of arcs.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    table : ArcTable
+        The arcs in force; set anew when arcs change.
+    """
+
+    __slots__ = ("_start", "_static_final", "_take", "table")
+
+    def __init__(self, automaton: Automaton, table: ArcTable) -> None:
+        self._start = (automaton.start, automaton.register)
+        self._static_final = automaton.final
+        self._take = automaton.register_schema.take
+        self.table = table
+
+    def final(self, state: str, t: int) -> bool:
+        """Whether a computation that is in ``state`` at ``t`` is accepted."""
+        return state in self._static_final or (bool(self.table.marks) and self.table.final(state, t))
+
+    def begin(self, key: Any, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
+        """The partial matches that begin at a step (Algorithm 1, line 5), one for each way."""
+        found: list[PMatch] = []
+        ready = [PMatch(key, le, *self._start)]
+        if self.table.epsilon:
+            ready = self.closure(ready[0], le)
+        for source in ready:
+            arcs = self.table.consuming.get(source.state, ())
+            for arc, begin, end in arcs:
+                if begin <= le < end:
+                    for payload, re in events:
+                        register = self._consume(arc, payload, source.register, le)
+                        if register is not None:
+                            found += self.closure(PMatch(key, re, arc.dst, register), le)
+        return found
+
+    def derive(self, p: PMatch, p_le: int, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
+        """All that ``p``, which ends at ``p_le``, becomes by a step at ``le``.
+
+        Returns
+        -------
+        list of PMatch
+            One for each way that leads there.
+        bool
+            Whether ``p`` also stays as it is, by an ignorable arc (App. D).
+
+        Notes
+        -----
+        O(arcs * events of the step). A lifetime ends before the step: nothing.
+        """
+        found: list[PMatch] = []
+        stays = False
+        if p.re <= le:
+            return found, stays
+        ready = [p] if p.state not in self.table.timeouts else [p, *self._fired_values(p, p_le, le)]
+        for source in ready:
+            for arc, begin, end in self.table.consuming.get(source.state, ()):
+                if not begin <= le < end:
+                    continue
+                for payload, re in events:
+                    register = self._consume(arc, payload, source.register, le)
+                    if register is None:
+                        continue
+                    if arc.ignorable and source is p and p.re <= re:
+                        stays = True
+                        if self.table.epsilon:
+                            found += self.closure(p, le)[1:]
+                    else:
+                        found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le)
+        return found, stays
+
+    def closure(self, p: PMatch, t: int) -> list[PMatch]:
+        """``p`` and all that epsilon arcs in force at ``t`` make of it, each once.
+
+        Raises
+        ------
+        ClosureError
+            More than 10,000 steps.
+        """
+        if p.state not in self.table.epsilon:
+            return [p]
+        reached = {(p.state, p.register): p}
+        todo = [p]
+        steps = 0
+        while todo:
+            source = todo.pop()
+            for arc, begin, end in self.table.epsilon.get(source.state, ()):
+                if not begin <= t < end or not self._call(arc, "fence", arc.fence, source.register, t):
+                    continue
+                steps += 1
+                if steps > CLOSURE_LIMIT:
+                    raise _endless(reached, t)
+                register = source.register
+                if arc.transfer is not None:
+                    register = self._register(arc, self._call(arc, "transfer", arc.transfer, register, t), t)
+                if (arc.dst, register) not in reached:
+                    target = PMatch(p.start, p.re, arc.dst, register)
+                    reached[(arc.dst, register)] = target
+                    todo.append(target)
+        return list(reached.values())
+
+    def fired(self, p: PMatch, le: int, horizon: int) -> list[tuple[int, PMatch]]:
+        """What time-outs make of ``p``, which rests since ``le``, until ``horizon`` ([AFA10] App. E).
+
+        Returns
+        -------
+        list of (int, PMatch)
+            Each instant ``T`` with what is reached at it: ``T = max(at(r), le) <= horizon`` and ``T < m``. Epsilon arcs and
+            further time-outs from there are in it.
+        """
+        reached: dict[tuple[int, PMatch], None] = {}
+        todo = [(le, p)]
+        steps = 0
+        while todo:
+            since, source = todo.pop()
+            for arc, begin, end in self.table.timeouts.get(source.state, ()):
+                t = max(since, self._instant(arc, source.register, since))
+                if t > horizon or t >= p.re or not begin <= t < end:
+                    continue
+                for target in self.closure(PMatch(p.start, p.re, arc.dst, source.register), t):
+                    steps += 1
+                    if steps > CLOSURE_LIMIT:
+                        raise _endless({(q.state, q.register): q for _, q in reached}, t)
+                    if (t, target) not in reached:
+                        reached[(t, target)] = None
+                        todo.append((t, target))
+        return list(reached)
+
+    def _fired_values(self, p: PMatch, p_le: int, le: int) -> list[PMatch]:
+        return list(dict.fromkeys(target for _, target in self.fired(p, p_le, le) if target != p))
+
+    def _consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:
+        """The register after the arc, or None where the fence says no."""
+        role = "fence"
+        try:
+            if not arc.fence(payload, register):
+                return None
+            if arc.transfer is None:
+                return register
+            role = "transfer"
+            return self._take(arc.transfer(payload, register))
+        except ChangeError as error:
+            raise ChangeError(f"{error}, returned by the transfer of {arc!r} on event {payload!r} at le={le}") from error
+        except Exception as error:
+            blame(error, f"in the {role} of {arc!r} on event {payload!r} at le={le} with register {register!r}")
+            raise
+
+    def _register(self, arc: Arc, register: Any, t: int) -> Any:
+        try:
+            return self._take(register)
+        except AfaError as error:
+            blame(error, f"returned by the transfer of {arc!r} at le={t}")
+            raise
+
+    def _instant(self, arc: Arc, register: Any, since: int) -> int:
+        value = self._call(arc, "at", arc.at, register, since)
+        try:
+            return as_time(value, "at")
+        except AfaError as error:
+            blame(error, f"returned by at(r) of {arc!r} with register {register!r}")
+            raise
+
+    @staticmethod
+    def _call(arc: Arc, role: str, function: Callable[[Any], Any], register: Any, t: int) -> Any:
+        try:
+            return function(register)
+        except Exception as error:
+            blame(error, f"in the {role} of {arc!r} at le={t} with register {register!r}")
+            raise
+
+
+def _endless(reached: Mapping[tuple[str, Any], PMatch], t: int) -> ClosureError:
+    states = ", ".join(dict.fromkeys(state for state, _ in reached))
+    return ClosureError(
+        f"expected a closure of at most {CLOSURE_LIMIT} steps but got one that goes on, at le={t} through the states {states}; "
+        f"let the fence of an epsilon arc end the cycle"
+    )

@@ -1,0 +1,141 @@
+"""One operator state per key, under shared arcs and shared promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, overload
+
+from afa import snapshot, table
+from afa.arc import Arc
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.core import Core, Output
+from afa.errors import AfaError, ChangeError
+from afa.operator import EngineName
+from afa.schema import any_payload
+from afa.statistics import Statistics
+from punctuation.late import Policy
+from punctuation.promise import Punctuation
+
+KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
+_MISSING: Any = object()
+
+
+class Keyed:
+    """Match an automaton in each of many streams, told apart by a key.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    key : str, sequence of str, or callable
+        The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
+        columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
+    window, engine, sequence, late, arc_punctuation
+        As of `Operator`. The current time of the default mode of arcs is taken over all keys.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton
+    >>> class Reading(NamedTuple):
+    ...     sensor: str
+    ...     hot: bool
+    >>> twice = Automaton(
+    ...     start="0", final={"2"}, event=Reading,
+    ...     arcs=[Arc("0", "1", lambda e, r: e.hot), Arc("1", "2", lambda e, r: e.hot)],
+    ... )
+    >>> by_sensor = Keyed(twice, key="sensor", window=60)
+    >>> out = by_sensor.push_many({"sensor": ["a", "b", "a"], "hot": [True, True, True], "le": [1, 2, 3]})
+    >>> out["sensor"].tolist(), out["le"].tolist(), out["re"].tolist()
+    (['a'], [3], [61])
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        *,
+        key: KeyOf,
+        window: int | None = None,
+        engine: EngineName = "auto",
+        sequence: str | None = None,
+        late: Policy = "raise",
+        arc_punctuation: bool = False,
+    ) -> None:
+        self._core = Core(automaton, window=window, engine=engine, sequence=sequence, late=late, arc_punctuation=arc_punctuation)
+        self._key = table.Keys(self._core.automaton, key)
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that all keys began with."""
+        return self._core.automaton
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change of one key, or a promise for all keys; as `Operator.push`.
+
+        Parameters
+        ----------
+        key : hashable, optional
+            Left out: it is made from the event. An output change of another `Keyed` keeps its key if the event makes none.
+        """
+        if not isinstance(change, Change):
+            return self._core.run([("event", change, None)], net=True)
+        if key is _MISSING:
+            key = self._key.of_change(change)
+        return self._core.run([("event", change, self._hashable(key))], net=True)
+
+    def push_arc(self, change: Change | Punctuation) -> Output:
+        """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
+        return self._core.run([("arc", change, None)], net=True)
+
+    @overload
+    def push_many(self, batch: list[Any], *, net: bool = True) -> list[Any]: ...
+    @overload
+    def push_many(self, batch: Any, *, net: bool = True) -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`, with the key's columns before the register's in the output."""
+        return table.push_many(self._core, batch, self._key, net)
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys that hold anything."""
+        return list(self._core.states)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What is held and what was done so far, over all keys."""
+        return self._core.statistics
+
+    def snapshot(self) -> bytes:
+        """The whole state as bytes; as `Operator.snapshot`. Keys must be plain data too."""
+        return snapshot.save(self._core, keyed=True)
+
+    @classmethod
+    def restore(
+        cls,
+        automaton: Automaton,
+        blob: bytes,
+        *,
+        key: KeyOf,
+        arcs: Iterable[Arc] = (),
+        late: Policy | None = None,
+        engine: EngineName = "auto",
+    ) -> Keyed:
+        """The keyed operator that `snapshot` saved; as `Operator.restore`, with the key given again."""
+        keyed = cls.__new__(cls)
+        keyed._core = snapshot.load(automaton, blob, arcs, late, engine, keyed=True)
+        keyed._key = table.Keys(automaton, key)
+        return keyed
+
+    @staticmethod
+    def _hashable(key: Hashable) -> Hashable:
+        try:
+            taken: Hashable = any_payload(key)
+        except ChangeError as error:
+            raise ChangeError(f"expected a hashable key but got {key!r}") from error
+        if taken is None:
+            raise AfaError("expected a key but got key=None")
+        return taken
+
+    def _check(self) -> None:
+        """Assert the invariants of every key; for tests."""
+        self._core.check()

@@ -1,0 +1,176 @@
+"""State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
+
+Format, version 1
+-----------------
+    bytes 0..3    b"AFAS"
+    byte  4       version
+    bytes 5..8    CRC-32 of the rest, big endian
+    bytes 9..     msgpack: a list
+        [ keyed, automaton, options, marks, arcs, pending arcs, counters, states ]
+    keyed         bool
+    automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
+    options       [window, sequence, arc_punctuation, late policy or None]
+    marks         [events', arcs', final, largest seen, stale punctuations]
+    arc           [index in the automaton, or the name of a later arc; le; re], then a count for pending ones
+    counters      [changes, outputs, retractions, late]
+    states        one list a key, see `afa.interpreted.saved`
+A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgpack
+
+from afa.arc import Arc, check_arc
+from afa.arctable import ArcEvent, ArcTable
+from afa.automaton import Automaton
+from afa.core import Core
+from afa.errors import AfaError, SnapshotError
+from punctuation.late import Policy
+from punctuation.progress import Marks
+from punctuation.time import as_time
+
+MAGIC, VERSION, TUPLE = b"AFAS", 1, 1
+_HEAD = len(MAGIC) + 5
+
+
+def save(core: Core, keyed: bool) -> bytes:
+    """The state of an operator as a blob. O(state).
+
+    Raises
+    ------
+    SnapshotError
+        A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
+    """
+    late = core.late.policy if isinstance(core.late.policy, str) else None
+    body = [
+        keyed,
+        fingerprint(core.automaton),
+        [core.window, core.sequence, core.progress.arc_punctuation, late],
+        list(core.progress.marks()),
+        [_arc_out(core.automaton, event) for event in core.table.events],
+        [[*_arc_out(core.automaton, event), n] for event, n in core.pending_arcs.items()],
+        [core.changes, core.outputs, core.retractions, core.late.count],
+        [core.engine.save(s) for s in core.states.values()],
+    ]
+    try:
+        packed: bytes = msgpack.packb(body, default=_extended, strict_types=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {error}") from error
+    return MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+
+
+def load(automaton: Automaton, blob: bytes, arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
+    """The operator's core again.
+
+    Raises
+    ------
+    SnapshotError
+        The blob is no snapshot, is damaged, of a newer version, or of another automaton; or an arc is missing.
+    """
+    if not isinstance(automaton, Automaton):
+        raise AfaError(f"expected an Automaton but got {automaton!r}")
+    body = _unpack(blob)
+    try:
+        return _fill(automaton, body, list(arcs), late, engine, keyed)
+    except SnapshotError:
+        raise
+    except (AfaError, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as error:
+        raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
+
+
+def fingerprint(automaton: Automaton) -> bytes:
+    """What must agree between the automaton that was saved and the one that is restored; 16 bytes."""
+    event = automaton.event_schema.describe() if automaton.event_schema else None
+    arcs = [(arc.kind, arc.src, arc.dst, arc.name, arc.final, arc.transfer is None) for arc in automaton.arcs]
+    shape = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
+    return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
+
+
+def _unpack(blob: bytes) -> Any:
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise SnapshotError(f"expected bytes but got {type(blob).__name__}")
+    blob = bytes(blob)
+    if len(blob) < _HEAD or not blob.startswith(MAGIC):
+        raise SnapshotError(f"expected a snapshot (it begins with {MAGIC!r}) but got {blob[:8]!r}")
+    if blob[len(MAGIC)] != VERSION:
+        raise SnapshotError(f"expected a snapshot of version {VERSION} but got version {blob[len(MAGIC)]}")
+    packed = blob[_HEAD:]
+    if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):
+        raise SnapshotError(f"expected a whole snapshot but got a damaged one: the checksum of its {len(packed)} bytes differs")
+    try:
+        return msgpack.unpackb(packed, ext_hook=_tuple, strict_map_key=True)
+    except Exception as error:  # msgpack raises many kinds, none of them with state behind it
+        raise SnapshotError(f"expected msgpack but got something else: {error}") from error
+
+
+def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
+    was_keyed, digest, options, marks, in_force, pending, counters, states = body
+    if was_keyed is not keyed:
+        made, use = ("Keyed", "Keyed.restore") if was_keyed else ("Operator", "Operator.restore")
+        raise SnapshotError(f"expected a snapshot of another kind but got one of {made}: use {use}")
+    if digest != fingerprint(automaton):
+        raise SnapshotError(f"expected a snapshot of {automaton!r} but got one of an automaton with other states, arcs or schemas")
+    window, sequence, arc_punctuation, policy = options
+    if late is None and policy is None:
+        raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
+    core = Core(
+        automaton,
+        window=window,
+        engine=engine,
+        sequence=sequence,
+        late=policy if late is None else late,
+        arc_punctuation=bool(arc_punctuation),
+    )
+    core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
+    table = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
+    core.table = table
+    core.engine.swap((), table, 0, 0)
+    core.pending_arcs = {_arc_in(automaton, arcs, ref, le, re): n for ref, le, re, n in pending}
+    core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
+    for data in states:
+        s = core.engine.load(data)
+        core.states[s.key] = s
+        core.state(s.key)
+    core.forget_call()
+    return core
+
+
+def _arc_out(automaton: Automaton, event: ArcEvent) -> list[Any]:
+    for i, arc in enumerate(automaton.arcs):
+        if arc is event.arc or arc == event.arc:
+            return [i, event.le, event.re]
+    if event.arc.name is None:
+        raise SnapshotError(f"expected a name but got {event.arc!r}, pushed after the automaton was built: give it name=")
+    return [event.arc.name, event.le, event.re]
+
+
+def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -> ArcEvent:
+    if type(ref) is int:
+        return ArcEvent(automaton.arcs[ref], as_time(le, "le"), as_time(re, "re"))
+    for arc in arcs:
+        check_arc(arc)
+        if arc.name == ref:
+            return ArcEvent(arc, as_time(le, "le"), as_time(re, "re"))
+    raise SnapshotError(f"expected arcs=[...] with the arc named {ref!r}, pushed before the snapshot, but got {arcs!r}")
+
+
+def _extended(value: Any) -> Any:
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return msgpack.ExtType(TUPLE, msgpack.packb(list(value), default=_extended, strict_types=True))
+    hint = ": give the Automaton event=" if isinstance(value, tuple) else ""
+    raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {value!r}{hint}")
+
+
+def _tuple(code: int, data: bytes) -> tuple[Any, ...]:
+    if code != TUPLE:
+        raise ValueError(f"extension type {code}")
+    items = msgpack.unpackb(data, ext_hook=_tuple, strict_map_key=True)
+    if not isinstance(items, list):
+        raise ValueError("a tuple that holds no list")
+    return tuple(items)

@@ -1,0 +1,55 @@
+"""What an operator holds and has done: never silent."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Statistics(NamedTuple):
+    """Numbers of one operator, over all its keys.
+
+    Parameters
+    ----------
+    events : int
+        Events held.
+    partial_matches : int
+        Partial matches stored; those that an ignorable run stands for count once ([AFA10] App. D).
+    intervals : int
+        Ignorable runs held.
+    matches : int
+        Matches in force that are not final yet.
+    pending : int
+        Retractions that wait for their insertion.
+    keys : int
+        Keys held.
+    state_size : int
+        ``events + partial_matches + intervals + matches + pending``.
+    changes : int
+        Event changes taken so far.
+    outputs : int
+        Matches inserted so far.
+    retractions : int
+        Matches withdrawn so far.
+    late : int
+        Late changes dropped or handed to the callback so far.
+    stale : int
+        Punctuations that promised nothing new.
+    """
+
+    events: int
+    partial_matches: int
+    intervals: int
+    matches: int
+    pending: int
+    keys: int
+    state_size: int
+    changes: int
+    outputs: int
+    retractions: int
+    late: int
+    stale: int
+
+    @property
+    def retraction_ratio(self) -> float:
+        """Withdrawn per inserted match; 0 where none was inserted."""
+        return self.retractions / self.outputs if self.outputs else 0.0

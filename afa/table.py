@@ -1,0 +1,243 @@
+"""Batches as columns: Arrow tables, pandas frames and dicts of columns, in and out alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.arc import Arc
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.core import Core
+from afa.errors import AfaError, ChangeError
+from afa.schema import Field, any_payload
+
+TIMES = ("le", "re", "diff")
+_MISSING: Any = object()
+_DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+class Keys:
+    """How the key of an event is made.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    key : str, sequence of str, or callable
+
+    Raises
+    ------
+    AfaError
+        It is none of these.
+    """
+
+    def __init__(self, automaton: Automaton, key: Any) -> None:
+        self.function = key if callable(key) else None
+        names = (key,) if isinstance(key, str) else () if callable(key) else key
+        if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) for n in names):
+            raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
+        self.names: tuple[str, ...] = tuple(names)
+        self.single = isinstance(key, str)
+        fields = automaton.event_schema.cls._fields if automaton.event_schema else ()  # type: ignore[attr-defined]
+        self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the key's columns in an output table."""
+        return self.names or ("key",)
+
+    def of_change(self, change: Change) -> Any:
+        """The key of an event; the change's own where the event makes none.
+
+        Raises
+        ------
+        ChangeError
+            The event has no such field.
+        """
+        try:
+            return self.of(change.payload)
+        except AttributeError as error:
+            if change.key is not None:
+                return change.key
+            raise ChangeError(f"expected an event with the key's fields {self.names} but got {change.payload!r}") from error
+
+    def of(self, payload: Any) -> Any:
+        """The key that an event makes."""
+        if self.function is not None:
+            return self.function(payload)
+        if self.single:
+            return getattr(payload, self.names[0])
+        return tuple(getattr(payload, name) for name in self.names)
+
+    def of_rows(self, columns: Mapping[str, list[Any]], payloads: list[Any]) -> list[Any]:
+        """The key of each row; names that are no fields of the event are columns of the table."""
+        if not self.columns:
+            return [self.of_change(Change(payload, None)) for payload in payloads]
+        parts = [columns[name] if name in self.columns else [getattr(payload, name) for payload in payloads] for name in self.names]
+        return list(parts[0]) if self.single else list(zip(*parts))
+
+    def parts(self, key: Any) -> tuple[Any, ...]:
+        """A key as the values of its columns."""
+        return (key,) if self.single or self.function is not None else tuple(key)
+
+
+def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
+    """`Operator.push_many` and `Keyed.push_many`."""
+    if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
+        kinds = [_kind(item) for item in batch if _kind(item)]
+        items = [item for part in batch for item in (_rows(core, part, keys) if _kind(part) else [_item(part, keys)])]
+        return _grouped(core.run(items, net), core, kinds[0] if kinds else None, keys)
+    kind = _kind(batch)
+    if kind is None:
+        raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
+    out = core.run(_rows(core, batch, keys), net)
+    return write([change for change in out if isinstance(change, Change)], kind, core.automaton, keys)
+
+
+def _item(item: Any, keys: Keys | None) -> tuple[str, Any, Hashable]:
+    if isinstance(item, Change) and isinstance(item.payload, Arc):
+        return "arc", item, None
+    key = any_payload(keys.of_change(item)) if keys and isinstance(item, Change) else None
+    return "event", item, key
+
+
+def _grouped(out: Iterable[Any], core: Core, kind: str | None, keys: Keys | None) -> list[Any]:
+    if kind is None:
+        return list(out)
+    result: list[Any] = []
+    changes: list[Change] = []
+    for item in [*out, None]:
+        if isinstance(item, Change):
+            changes.append(item)
+            continue
+        if changes or (item is None and not result):
+            result.append(write(changes, kind, core.automaton, keys))
+            changes = []
+        if item is not None:
+            result.append(item)
+    return result
+
+
+# -- in ----------------------------------------------------------------------------------------------------------------------
+
+
+def _kind(batch: Any) -> str | None:
+    if isinstance(batch, Mapping):
+        return "dict"
+    module = type(batch).__module__.partition(".")[0]
+    if module == "pyarrow" and hasattr(batch, "schema") and hasattr(batch, "to_pydict"):
+        return "arrow"
+    return "pandas" if module == "pandas" and hasattr(batch, "columns") else None
+
+
+def _rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Change, Hashable]]:
+    """The rows of a table as event changes, in order."""
+    schema = core.automaton.event_schema
+    names = ["payload"] if schema is None else [field.name for field in schema.fields]
+    clash = [name for name in names if name in TIMES]
+    if clash:
+        raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
+    wanted = [*names, "le", *(keys.columns if keys else ())]
+    columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {})
+    le = columns["le"]
+    n = len(le)
+    uneven = [name for name, column in columns.items() if len(column) != n]
+    if uneven:
+        raise ChangeError(f"expected columns of one length but got {len(columns[uneven[0]])} in {uneven[0]!r}, {n} in 'le'")
+    if schema is None:
+        payloads = list(columns["payload"])
+    else:
+        payloads = [schema.cls._make(row) for row in zip(*(columns[name] for name in names))]  # type: ignore[attr-defined]
+        payloads = payloads if names else [schema.cls()] * n
+    of_rows: Iterable[Any] = keys.of_rows(columns, payloads) if keys else [None] * n
+    if keys:
+        of_rows = [any_payload(key) for key in of_rows]
+    res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
+    return [
+        ("event", Change(payload, start, end, diff), key)
+        for payload, start, end, diff, key in zip(payloads, le, res, diffs, of_rows)
+    ]
+
+
+def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field]) -> dict[str, list[Any]]:
+    there = [str(name) for name in (batch.column_names if _is_arrow(batch) else list(batch))]
+    for name in wanted:
+        if name not in there:
+            raise ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
+    columns = {}
+    for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
+        column = _listed(batch[name] if not _is_arrow(batch) else batch.column(name))
+        field = fields.get(name)
+        if field is not None and field.optional and _kind(batch) == "pandas":
+            column = [None if item is None or item != item else item for item in column]  # pandas has no other null
+        if name in TIMES:
+            _check_times(name, batch[name] if not _is_arrow(batch) else batch.column(name), column)
+        columns[name] = column
+    return columns
+
+
+def _is_arrow(batch: Any) -> bool:
+    return _kind(batch) == "arrow"
+
+
+def _listed(column: Any) -> list[Any]:
+    for method in ("to_pylist", "tolist"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def _check_times(name: str, column: Any, items: list[Any]) -> None:
+    """Times are ticks: say so once for a column of dates, floats or strings, and where a null stands."""
+    for i, item in enumerate(items):
+        if type(item) is int or (item is None and name == "re"):
+            continue
+        if isinstance(item, bool) or not hasattr(type(item), "__index__"):
+            kind = getattr(column, "type", None) or getattr(column, "dtype", None) or type(item).__name__
+            raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind})")
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------------
+
+
+def write(changes: list[Change], kind: str, automaton: Automaton, keys: Keys | None) -> Any:
+    """Output changes as a table: the key's columns, the register's fields, ``le``, ``re``, ``diff``."""
+    schema = automaton.register_schema
+    labels = list(keys.labels) if keys else []
+    names = [*labels, *(field.name for field in schema.fields), *TIMES]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ChangeError(
+            f"expected columns of different names in the output but got {twice[0]!r} twice: rename the field of {schema.describe()}"
+        )
+    rows = [(*(keys.parts(change.key) if keys else ()), *change.payload, change.le, change.re, change.diff) for change in changes]
+    listed = [list(column) for column in zip(*rows)] if rows else [[] for _ in names]
+    key_fields = _key_fields(automaton, labels)
+    fields = [*key_fields, *schema.fields, *(Field(name, int, False) for name in TIMES)]
+    if kind == "arrow":
+        import pyarrow as pa
+
+        types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+        arrays = [pa.array(column, types[field.type]) if field.type else pa.array(column) for column, field in zip(listed, fields)]
+        return pa.Table.from_arrays(arrays, names=names)
+    columns = {name: _array(column, field) for name, column, field in zip(names, listed, fields)}
+    if kind == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(columns)
+    return columns
+
+
+def _key_fields(automaton: Automaton, labels: list[str]) -> list[Field]:
+    known = {field.name: field for field in automaton.event_schema.fields} if automaton.event_schema else {}
+    return [known.get(label, Field(label, None, True)) for label in labels]
+
+
+def _array(column: list[Any], field: Field) -> Any:
+    dtype = object if field.optional else _DTYPES.get(field.type, object)
+    array = np.empty(len(column), dtype=dtype)
+    for i, item in enumerate(column):
+        array[i] = item
+    return array

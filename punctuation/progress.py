@@ -1,0 +1,102 @@
+"""How far the inputs have promised, and what is therefore final ([AFA10] Sec. 5.4, App. C.1).
+
+events'   t_e   no later change of an event with LE < t_e
+arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises
+effective t_p = min(t_e, t_a): what is below it is final, and is passed on as the output's own punctuation
+seen            the largest event LE or punctuation so far: the default mode of arcs begins one tick past it
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Marks(NamedTuple):
+    """The numbers of a `Progress`, to save and to put back."""
+
+    events: int
+    arcs: int
+    final: int
+    seen: int
+    stale: int
+
+
+class Progress:
+    """The promises of both inputs; shared by all keys of an operator.
+
+    Parameters
+    ----------
+    arc_punctuation : bool
+        Whether the arc input makes promises of its own.
+
+    Examples
+    --------
+    >>> progress = Progress(arc_punctuation=True)
+    >>> progress.promise_events(9), progress.promise_arcs(5)
+    (True, True)
+    >>> progress.effective, progress.advance(), progress.final
+    (5, True, 5)
+    >>> progress.promise_events(7), progress.stale
+    (False, 1)
+    """
+
+    __slots__ = ("arc_punctuation", "arcs", "events", "final", "seen", "stale")
+
+    def __init__(self, arc_punctuation: bool = False) -> None:
+        self.arc_punctuation = arc_punctuation
+        self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0))
+
+    def marks(self) -> Marks:
+        """The numbers as they are now."""
+        return Marks(self.events, self.arcs, self.final, self.seen, self.stale)
+
+    def restore(self, marks: Marks) -> None:
+        """Put earlier numbers back."""
+        self.events, self.arcs, self.final, self.seen, self.stale = marks
+
+    def see(self, le: int) -> None:
+        """Note an event's LE: it moves the current time of the default mode."""
+        if le > self.seen:
+            self.seen = le
+
+    @property
+    def now(self) -> int:
+        """The LE of an arc in the default mode: one tick past all that was seen, or the beginning of time."""
+        return BEGINNING if self.seen == BEGINNING else min(self.seen + 1, FOREVER)
+
+    @property
+    def arc_promise(self) -> int:
+        """Below it a change of an arc is late."""
+        return self.arcs if self.arc_punctuation else self.events
+
+    @property
+    def effective(self) -> int:
+        """``min(events', arcs')``."""
+        return min(self.events, self.arc_promise)
+
+    def promise_events(self, t: int) -> bool:
+        """Take a punctuation of the event input; False (and counted as stale) where it promises nothing new."""
+        if t <= self.events:
+            self.stale += 1
+            return False
+        self.events = t
+        self.see(t)
+        return True
+
+    def promise_arcs(self, t: int) -> bool:
+        """Take a punctuation of the arc input; it counts only where that input makes promises of its own."""
+        if not self.arc_punctuation or t <= self.arcs:
+            self.stale += 1
+            return False
+        self.arcs = t
+        self.see(t)
+        return True
+
+    def advance(self) -> bool:
+        """Make the effective punctuation final; whether it moved."""
+        if self.effective <= self.final:
+            return False
+        self.final = self.effective
+        return True
