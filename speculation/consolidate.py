@@ -1,0 +1,43 @@
+"""Changes folded into what they leave in force."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from afa.change import Change
+from punctuation.promise import Punctuation
+
+
+def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
+    """Merge changes of equal key, payload and lifetime; what annihilates is gone.
+
+    Parameters
+    ----------
+    changes : iterable of Change and Punctuation
+        Outputs of an operator, or inputs for one, in any order; punctuations are passed over.
+
+    Returns
+    -------
+    list of Change
+        One for each key, payload and lifetime whose diffs do not sum to zero, with the sum as ``diff``; by LE, then RE.
+
+    Notes
+    -----
+    O(n log n). Source: [AFA10] Sec. 2.4, the net of a speculative stream.
+
+    Examples
+    --------
+    >>> from afa import insert, retract, Punctuation
+    >>> consolidate([insert("a", 1, 5), insert("b", 2, 5), Punctuation(1), retract("a", 1, 5)])
+    [Change(payload='b', le=2, re=5, diff=1, key=None)]
+    >>> consolidate([])
+    []
+    """
+    sums: dict[tuple[Hashable, Any, Any, Any], int] = {}
+    for change in changes:
+        if isinstance(change, Change):
+            match = (change.key, change.payload, change.le, change.re)
+            sums[match] = sums.get(match, 0) + change.diff
+    left = [Change(payload, le, re, diff, key) for (key, payload, le, re), diff in sums.items() if diff]
+    return sorted(left, key=lambda change: (change.le, change.re))
