@@ -267,11 +267,12 @@ class Core:
                     f"(promised) but got its retraction only",
                 )
         for event in [event for event in self.pending_arcs if event.le < self.progress.arc_promise]:
-            self.late.take(
-                Change(event.arc, event.le, event.re, -self.pending_arcs[event]),
-                f"expected the insertion of {event.arc!r} at le={event.le} before {self.progress.arc_promise} "
-                f"(promised) but got its retraction only",
-            )
+            for _ in range(self.pending_arcs[event]):
+                self.late.take(
+                    Change(event.arc, event.le, event.re, -1),
+                    f"expected the insertion of {event.arc!r} at le={event.le} before {self.progress.arc_promise} "
+                    f"(promised) but got its retraction only",
+                )
             self.journal.drop(self.pending_arcs, event)
         for s in due:
             self.state(s.key)

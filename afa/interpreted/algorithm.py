@@ -17,10 +17,10 @@ Departs from the paper: a count in place of next pointers; removal evaluates fen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from afa.interpreted.pmatch import PMatch
+from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State, by_start
 from afa.interpreted.transitions import Transitions
 from punctuation.progress import Progress
@@ -80,7 +80,7 @@ class Algorithm:
         source = s.layer(x) if x else NOTHING
         if x:
             self.set_horizon(s, x, y.le)
-        y.nodes, stays = self._make_transitions(source, x.le if x else y.le, y)
+        y.nodes, stays = self._make_transitions(source, (x or y).rest, y)
         s.journal.put(s.index, y.key, y)
         self._set_runs(s, x, y, z, stays)
         target = s.layer(y)
@@ -88,7 +88,7 @@ class Algorithm:
         for p in target:
             self.emit(s, y, p, 1)
         if z:
-            self._propagate(s, y, self._differs(source, target), x.le if x else y.le, self._differs(target, source), y.le)
+            self._propagate(s, y, self._differs(source, target), (x or y).rest, self._differs(target, source), y.rest)
 
     def _delete_step(self, s: State, y: Entry) -> None:
         x, z = s.before(y.key), s.after(y.key)
@@ -100,7 +100,7 @@ class Algorithm:
         s.journal.drop(s.index, y.key)
         if x:
             self.set_horizon(s, x, z.le if z else max(x.le, self.progress.events))
-        self._propagate(s, y, gone, y.le, new, x.le if x else y.le)
+        self._propagate(s, y, gone, y.rest, new, (x or y).rest)
 
     def _rederive(self, s: State, y: Entry) -> None:
         """One more or one fewer alternative at a step: its list anew, then what follows from it."""
@@ -111,23 +111,23 @@ class Algorithm:
         new = s.layer(y)
         for p in new:
             self.emit(s, y, p, 1)
-        self._propagate(s, y, [p for p in old if p not in new], y.le, [p for p in new if p not in old], y.le)
+        self._propagate(s, y, [p for p in old if p not in new], y.rest, [p for p in new if p not in old], y.rest)
 
     def derive_again(self, s: State, y: Entry) -> None:
         """The list of a step from the list before it, all of it."""
         x, z = s.before(y.key), s.after(y.key)
         s.keep(y)
-        y.nodes, stays = self._make_transitions(s.layer(x) if x else NOTHING, x.le if x else y.le, y)
+        y.nodes, stays = self._make_transitions(s.layer(x) if x else NOTHING, (x or y).rest, y)
         self._set_runs(s, x, y, z, stays)
 
     # -- MakeTransitions, RemoveInvalidatedSequences, PropagateInsert -------------------------------------------------------
 
-    def _make_transitions(self, source: Mapping[PMatch, Any], le: int, y: Entry) -> tuple[dict[PMatch, int], dict[PMatch, None]]:
+    def _make_transitions(self, source: Mapping[PMatch, Any], rest: Rest, y: Entry) -> tuple[dict[PMatch, int], dict[PMatch, None]]:
         """Algorithm 1, lines 4 and 5: the list of ``y`` with its counts, and what stays by ignorable arcs."""
         nodes: dict[PMatch, int] = {}
         stays: dict[PMatch, None] = {}
         for p in source:
-            found, stay = self.transitions.derive(p, le, y.le, y.events)
+            found, stay = self.transitions.derive(p, rest, y.le, y.events)
             for q in found:
                 nodes[q] = nodes.get(q, 0) + 1
             if stay:
@@ -136,7 +136,7 @@ class Algorithm:
             nodes[q] = nodes.get(q, 0) + 1
         return nodes, stays
 
-    def _propagate(self, s: State, y: Entry, gone: list[PMatch], gone_le: int, new: list[PMatch], new_le: int) -> None:
+    def _propagate(self, s: State, y: Entry, gone: list[PMatch], gone_rest: Rest, new: list[PMatch], new_rest: Rest) -> None:
         """Carry a difference in the list of ``y`` through the steps after it, until there is none left."""
         if not (gone or new):
             return
@@ -147,20 +147,20 @@ class Algorithm:
             counts: dict[PMatch, int] = {}
             stays: dict[PMatch, int] = {}
             for p in gone:
-                found, stay = derive(p, gone_le, z.le, z.events)
+                found, stay = derive(p, gone_rest, z.le, z.events)
                 for q in found:
                     counts[q] = counts.get(q, 0) - 1
                 if stay:
                     stays[p] = stays.get(p, 0) - 1
             for p in new:
-                found, stay = derive(p, new_le, z.le, z.events)
+                found, stay = derive(p, new_rest, z.le, z.events)
                 for q in found:
                     counts[q] = counts.get(q, 0) + 1
                 if stay:
                     stays[p] = stays.get(p, 0) + 1
             self._edit_runs(s, edits, stays, s.runs.after(last.key))
             gone, new = self._settle(s, z, counts, stays)
-            gone_le = new_le = z.le
+            gone_rest = new_rest = z.rest
             last = z
             if not (gone or new):
                 break
@@ -170,7 +170,7 @@ class Algorithm:
     def _settle(self, s: State, z: Entry, counts: dict[PMatch, int], stays: dict[PMatch, int]) -> tuple[list[PMatch], list[PMatch]]:
         """Apply count changes to a list; what is gone from it and what is new in it, by start."""
         s.keep(z)
-        gone, new = [], []
+        gone, new, stored = [], [], False
         for p in {**counts, **stays}:
             more, stay = counts.get(p, 0), stays.get(p, 0)
             if not (more or stay):
@@ -178,6 +178,7 @@ class Algorithm:
             old = z.nodes.get(p, 0)
             if old + more:
                 z.nodes[p] = old + more
+                stored = stored or not old
             elif old:
                 del z.nodes[p]
             covered = stay < 0 or (stay == 0 and s.runs.covers(p, z.key))
@@ -188,9 +189,9 @@ class Algorithm:
             elif now and not was:
                 new.append(p)
                 self.emit(s, z, p, 1)
-        if new:
+        if stored:
             z.nodes = dict(sorted(z.nodes.items(), key=lambda node: node[0].start))  # INVARIANT: Ordering
-            new.sort(key=by_start)
+        new.sort(key=by_start)
         return gone, new
 
     def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:
@@ -235,7 +236,7 @@ class Algorithm:
         if y.le >= final and transitions.final(p.state, y.le):  # INVARIANT: what is final is never touched
             s.touch(y.le, p.re, p.register, sign)
         if p.state in transitions.table.timeouts:
-            for t, q in transitions.fired(p, y.le, y.horizon):
+            for t, q in transitions.fired(p, y.rest, y.horizon):
                 if t >= final and transitions.final(q.state, t):
                     s.touch(t, q.re, q.register, sign)
 
@@ -276,7 +277,7 @@ class Algorithm:
     def enter_arcs(self, s: State, le: int, re: int) -> None:
         """After arcs have changed in ``[le, re)``: the lists there anew, then what follows from the last of them."""
         x, steps = self.affected(s, le, re)
-        old: Iterable[PMatch] = ()
+        old: dict[PMatch, Any] = {}
         for y in steps:
             old = dict(s.layer(y))
             self.derive_again(s, y)
@@ -287,4 +288,4 @@ class Algorithm:
             y = steps[-1]
             new = s.layer(y)
             gone = [p for p in old if p not in new]
-            self._propagate(s, y, gone, y.le, [p for p in new if p not in set(old)], y.le)
+            self._propagate(s, y, gone, y.rest, [p for p in new if p not in old], y.rest)

@@ -54,7 +54,7 @@ def _check_content(algorithm: Algorithm, s: State, x: Entry | None, y: Entry) ->
     nodes: Counter[PMatch] = Counter()
     stays: set[PMatch] = set()
     for p in s.layer(x) if x else NOTHING:
-        found, stay = algorithm.transitions.derive(p, x.le if x else y.le, y.le, y.events)
+        found, stay = algorithm.transitions.derive(p, (x or y).rest, y.le, y.events)
         nodes.update(found)
         stays |= {p} if stay else set()
     nodes.update(algorithm.transitions.begin(y.key, y.le, y.events))
@@ -68,7 +68,7 @@ def _check_matches(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
     for y in steps:
         for p in s.layer(y):
             instants = [(y.le, p)] if y.events else []
-            instants += transitions.fired(p, y.le, y.horizon)
+            instants += transitions.fired(p, y.rest, y.horizon)
             found.update((t, q.register, q.re) for t, q in instants if t >= final and transitions.final(q.state, t))
     stored = Counter({(le, *match): n for le, bucket in s.matches.items() for match, n in bucket.items()})
     assert found == stored, f"matches: stored {dict(stored)}, derived {dict(found)}"

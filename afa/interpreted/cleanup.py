@@ -10,7 +10,6 @@ matches whose ``m`` is not after t: no event that can still come lies in their l
 from __future__ import annotations
 
 from afa.interpreted.algorithm import Algorithm
-from afa.interpreted.pmatch import PMatch
 from afa.interpreted.state import Entry, State
 from punctuation.time import FOREVER
 
@@ -28,20 +27,24 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     if cover is None:
         return
     s.keep(cover)
-    alive: dict[PMatch, int] = {}
-    for p in s.layer(cover):
-        # What a time-out before t has made stands for itself from now on: the arc that made it may be dropped.
-        fired = (q for instant, q in algorithm.transitions.fired(p, cover.le, cover.horizon) if instant < t)
-        for q in (p, *fired):
-            if q.re > t:
-                alive[q] = 1
-            else:
-                s.runs.forget(q)
+    layer = s.layer(cover)
+    # What a time-out before t has made stands in the list from now on: the arc that made it may be dropped.
+    fired = dict.fromkeys(q for p in layer for _, q in algorithm.transitions.fired(p, cover.rest, min(cover.horizon, t - 1)))
+    alive = {p: 1 for p in {**layer, **fired} if p.re > t}
+    for p in layer:
+        algorithm.emit(s, cover, p, -1)
+        if p not in alive:
+            s.runs.forget(p)
     for key in list(s.index.irange(maximum=cover.key, inclusive=(True, False))):
         s.journal.drop(s.index, key)
     cover.events = {}
+    cover.since = max(cover.since, t)
     cover.nodes = dict(sorted(alive.items(), key=lambda node: node[0].start))
     s.runs.trim(s.runs.after(cover.key))  # Departs: the anchor moves to cover(t) instead of holding its old step
+    for p in alive:
+        algorithm.emit(s, cover, p, 1)  # what fires from t on, counted from what stands in cover
+    if fired and (z := s.after(cover.key)):
+        algorithm.derive_again(s, z)  # the same list, but with the ways that lead to it counted from what stands in cover
     if not alive:
         s.journal.drop(s.index, cover.key)
 
@@ -77,5 +80,5 @@ def _instants(algorithm: Algorithm, s: State, y: Entry) -> list[int]:
     if not timeouts:
         return []
     progress = algorithm.progress
-    fired = [t for p in s.layer(y) if p.state in timeouts for t, _ in algorithm.transitions.fired(p, y.le, FOREVER)]
+    fired = [t for p in s.layer(y) if p.state in timeouts for t, _ in algorithm.transitions.fired(p, y.rest, FOREVER)]
     return [t if t > progress.events else t + 1 for t in fired if t >= progress.final]

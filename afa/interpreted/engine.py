@@ -71,7 +71,7 @@ class InterpretedEngine:
     def overdue(self, s: State, t: int) -> list[Change]:
         """Take out the retractions whose insertion can't come any more, now that ``t`` is promised."""
         found = [event for event in s.pending if event[1] < t]
-        changes = [Change(payload, le, re, -s.pending[(payload, le, re)], s.key) for payload, le, re in found]
+        changes = [Change(*event, -1, s.key) for event in found for _ in range(s.pending[event])]
         for event in found:
             self._pend(s, event, 0)
         return changes

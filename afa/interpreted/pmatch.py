@@ -25,3 +25,19 @@ class PMatch(NamedTuple):
     re: int
     state: str
     register: Any
+
+
+class Rest(NamedTuple):
+    """Since when the partial matches of a list wait for the next step; time-outs count from there.
+
+    Parameters
+    ----------
+    le : int
+        The LE of the step that they consumed last.
+    since : int
+        What time-outs before this instant have made stands in the list itself; ``le``, or the punctuation that made the step
+        ``cover``.
+    """
+
+    le: int
+    since: int

@@ -1,7 +1,7 @@
 """The state of one key as plain data: lists of ints, floats, bools, strings and None.
 
 [key, steps, runs, matches, pending]
-step      [key of the step, le, horizon, [[payload, re, copies] ..], [[pmatch, count] ..]]
+step      [key of the step, le, since, horizon, [[payload, re, copies] ..], [[pmatch, count] ..]]
 pmatch    [start, m, state, register]          a payload or register of a schema is the list of its fields
 run       [begin, end, pmatch]
 match     [le, re, register, count]
@@ -31,6 +31,7 @@ def save(automaton: Automaton, s: State) -> list[Any]:
         [
             y.key,
             y.le,
+            y.since,
             y.horizon,
             [[_plain(payload, event), re, n] for (payload, re), n in y.events.items()],
             [[pmatch(p), n] for p, n in y.nodes.items()],
@@ -54,8 +55,9 @@ def load(automaton: Automaton, s: State, data: Any) -> State:
             raise SnapshotError(f"expected a state but got {state!r}")
         return PMatch(_place(start, s.ordered), as_time(re, "re"), state, register.take(tuple(fields)))
 
-    for key, le, horizon, events, nodes in steps:
+    for key, le, since, horizon, events, nodes in steps:
         y = Entry(_place(key, s.ordered), as_time(le, "le"), s.journal.serial)
+        y.since = as_time(since, "since")
         y.horizon = as_time(horizon, "horizon")
         y.events = {(_payload(payload, event), as_time(re, "re")): _count(n) for payload, re, n in events}
         y.nodes = {pmatch(p): _count(n) for p, n in nodes}

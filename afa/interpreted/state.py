@@ -3,7 +3,7 @@
     index    SortedDict      key -> Entry           the rbtree of [AFA10] Fig. 6
       Entry  events          (payload, RE) -> count   the alternatives of one step, a multi-event (Sec. 4)
              nodes           PMatch -> count          partial matches that end here, by how many ways lead to them
-             horizon         ticks                    until when time-outs of this list have fired (App. E)
+             since, horizon  ticks                    time-outs of this list that fire in [since, horizon] have (App. E)
     runs     IntervalTree    PMatch -> [begin, end)   partial matches that stay as they are (App. D)
     matches  SortedDict      LE -> (register, RE) -> count    matches in force that are not final yet
     pending  dict            (payload, LE, RE) -> count       retractions that wait for their insertion
@@ -20,7 +20,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from afa.interpreted.pmatch import PMatch
+from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.runs import Runs
 from afa.journal import Journal
 
@@ -30,19 +30,25 @@ by_start = attrgetter("start")
 class Entry:
     """One step: its events, and the list of partial matches that end with it."""
 
-    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes")
+    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes", "since")
 
     def __init__(self, key: Any, le: int, serial: int) -> None:
         self.key = key
         self.le = le
         self.events: dict[tuple[Any, int], int] = {}
         self.nodes: dict[PMatch, int] = {}
+        self.since = le  # what fired before stands in the list itself
         self.horizon = le
         self.kept = serial  # the call in which a copy was kept, or that made the entry
 
-    def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], horizon: int) -> None:
+    @property
+    def rest(self) -> Rest:
+        """Since when the partial matches of this list rest."""
+        return Rest(self.le, self.since)
+
+    def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], since: int, horizon: int) -> None:
         """Undo all writes since `State.keep`."""
-        self.events, self.nodes, self.horizon = events, nodes, horizon
+        self.events, self.nodes, self.since, self.horizon = events, nodes, since, horizon
 
 
 class State:
@@ -94,7 +100,7 @@ class State:
         """Keep a copy of an entry before the first write of a call."""
         if entry.kept != self.journal.serial:
             entry.kept = self.journal.serial
-            self.journal.note(entry.put_back, dict(entry.events), dict(entry.nodes), entry.horizon)
+            self.journal.note(entry.put_back, dict(entry.events), dict(entry.nodes), entry.since, entry.horizon)
         return entry
 
     def touch(self, le: int, re: int, register: Any, sign: int) -> None:

@@ -13,7 +13,7 @@ from afa.arc import Arc
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.errors import AfaError, ChangeError, ClosureError, blame
-from afa.interpreted.pmatch import PMatch
+from afa.interpreted.pmatch import PMatch, Rest
 from punctuation.time import as_time
 
 CLOSURE_LIMIT = 10_000
@@ -58,8 +58,8 @@ class Transitions:
                             found += self.closure(PMatch(key, re, arc.dst, register), le)
         return found
 
-    def derive(self, p: PMatch, p_le: int, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
-        """All that ``p``, which ends at ``p_le``, becomes by a step at ``le``.
+    def derive(self, p: PMatch, rest: Rest, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
+        """All that ``p``, which rests since ``rest``, becomes by a step at ``le``.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class Transitions:
         stays = False
         if p.re <= le:
             return found, stays
-        ready = [p] if p.state not in self.table.timeouts else [p, *self._fired_values(p, p_le, le)]
+        ready = [p] if p.state not in self.table.timeouts else [p, *self._fired_values(p, rest, le)]
         for source in ready:
             for arc, begin, end in self.table.consuming.get(source.state, ()):
                 if not begin <= le < end:
@@ -123,23 +123,23 @@ class Transitions:
                     todo.append(target)
         return list(reached.values())
 
-    def fired(self, p: PMatch, le: int, horizon: int) -> list[tuple[int, PMatch]]:
-        """What time-outs make of ``p``, which rests since ``le``, until ``horizon`` ([AFA10] App. E).
+    def fired(self, p: PMatch, rest: Rest, horizon: int) -> list[tuple[int, PMatch]]:
+        """What time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
 
         Returns
         -------
         list of (int, PMatch)
-            Each instant ``T`` with what is reached at it: ``T = max(at(r), le) <= horizon`` and ``T < m``. Epsilon arcs and
+            Each instant ``T`` with what is reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Epsilon arcs and
             further time-outs from there are in it.
         """
         reached: dict[tuple[int, PMatch], None] = {}
-        todo = [(le, p)]
+        todo = [(rest.le, p)]
         steps = 0
         while todo:
-            since, source = todo.pop()
+            waits_since, source = todo.pop()
             for arc, begin, end in self.table.timeouts.get(source.state, ()):
-                t = max(since, self._instant(arc, source.register, since))
-                if t > horizon or t >= p.re or not begin <= t < end:
+                t = max(waits_since, self._instant(arc, source.register, waits_since))
+                if not rest.since <= t <= horizon or t >= p.re or not begin <= t < end:
                     continue
                 for target in self.closure(PMatch(p.start, p.re, arc.dst, source.register), t):
                     steps += 1
@@ -150,8 +150,8 @@ class Transitions:
                         todo.append((t, target))
         return list(reached)
 
-    def _fired_values(self, p: PMatch, p_le: int, le: int) -> list[PMatch]:
-        return list(dict.fromkeys(target for _, target in self.fired(p, p_le, le) if target != p))
+    def _fired_values(self, p: PMatch, rest: Rest, le: int) -> list[PMatch]:
+        return list(dict.fromkeys(target for _, target in self.fired(p, rest, le) if target != p))
 
     def _consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:
         """The register after the arc, or None where the fence says no."""

@@ -1,0 +1,5 @@
+"""``python -m afa.cli`` is ``afa``."""
+
+from afa.cli.main import main
+
+main()

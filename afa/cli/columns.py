@@ -1,0 +1,209 @@
+"""Which columns of the input the operator takes, and their values in the form that it takes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.cli.fault import CommandError
+from afa.schema import Schema
+
+TICKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+TIME, KEY, ANY = "int or timestamp", "key", "any"
+TYPES = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string()}
+
+
+class Column(NamedTuple):
+    """One column that is read: its name in the input and in the operator's table, what it may hold, what it is for."""
+
+    source: str
+    target: str
+    kind: str
+    optional: bool
+    role: str
+
+
+class Place(NamedTuple):
+    """Where in the input a batch stands: for messages."""
+
+    file: str
+    row: int
+
+    def whole(self, column: Column, text: str) -> CommandError:
+        """A fault of the column as such."""
+        return CommandError(f"{self.file}: column {column.source!r}: {text}")
+
+    def fault(self, column: Column, i: int, text: str) -> CommandError:
+        """A fault in row ``i`` of the batch."""
+        return CommandError(f"{self.file}: row {self.row + i}, column {column.source!r}: {text}")
+
+
+def choose(
+    file: str,
+    names: Sequence[str] | None,
+    schema: Schema,
+    le: str | None,
+    re: str | None,
+    diff: str | None,
+    keys: Sequence[str],
+) -> list[Column]:
+    """Return the columns to read: the event's fields, the key, ``le``, and ``re`` and ``diff`` where named or there.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        The columns of the input; None where it has no rows to tell.
+
+    Raises
+    ------
+    CommandError
+        The input has no such column, or has it twice.
+    """
+    kinds = {field.name: field.type.__name__ if field.type else ANY for field in schema.fields}
+    chosen = [Column(f.name, f.name, kinds[f.name], f.optional, f"field {f.name} of {schema.cls.__name__}") for f in schema.fields]
+    chosen += [Column(key, key, KEY, True, "--key") for key in dict.fromkeys(keys) if key not in kinds]
+    chosen.append(Column(le or "le", "le", TIME, False, "--le"))
+    for target, named, kind in (("re", re, TIME), ("diff", diff, "int")):
+        if named or (names and target in names and target not in kinds):
+            chosen.append(Column(named or target, target, kind, target == "re", f"--{target}"))
+    for column in chosen if names is not None else ():
+        _there(file, names or (), column)
+    taken = [column.target for column in chosen]
+    for target in taken:
+        if taken.count(target) > 1:
+            raise CommandError(f"expected field and key names other than le, re and diff but got {target!r} in {schema.describe()}")
+    return chosen
+
+
+def _there(file: str, names: Sequence[str], column: Column) -> None:
+    count = names.count(column.source)
+    if count > 1:
+        raise CommandError(f"{file}: expected one column {column.source!r} ({column.role}) but got {count}")
+    if count == 0:
+        close = difflib.get_close_matches(column.source, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        if column.role == "--le" and column.source == "le":
+            hint = "; say which column holds the timestamps with --le"
+        raise CommandError(f"{file}: no column {column.source!r} ({column.role}) among {', '.join(names)}{hint}")
+
+
+def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place) -> pa.Table:
+    """Bring a batch into the operator's form: its columns, their names, int64, double, bool and string; times in ticks.
+
+    Raises
+    ------
+    CommandError
+        A value is missing, has another type or does not fit; the first such row is named.
+    """
+    arrays, names = [], []
+    for column in columns:
+        array = table.column(column.source).combine_chunks()
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if array.null_count and not column.optional:
+            row = pc.index(array.is_null(), True).as_py()
+            hint = "" if column.kind == TIME or column.target == "diff" else f"; {column.kind} | None would allow it"
+            raise place.fault(column, row, f"expected {column.kind} ({column.role}) but got no value{hint}")
+        arrays.append(_ticks(array, column, tick, place) if column.kind == TIME else _typed(array, column, place))
+        names.append(column.target)
+    return pa.table(arrays, names)
+
+
+def _typed(array: pa.Array, column: Column, place: Place) -> pa.Array:
+    if pa.types.is_null(array.type):
+        return array.cast(TYPES.get(column.kind, pa.string()))
+    if column.kind == ANY:
+        return array
+    found = _kind(array.type)
+    if column.kind == KEY:
+        if found is None:
+            raise place.whole(column, f"expected int, float, bool, str or a time as a key but got {array.type}")
+        wanted = TYPES.get(found, pa.string())
+    else:
+        if found != column.kind and not (found == "int" and column.kind == "float"):
+            raise place.whole(column, f"expected {column.kind} ({column.role}) but got {array.type}")
+        wanted = TYPES[column.kind]
+    return _cast(array, lambda part: part.cast(wanted), column, place, f"expected {found} that fits {wanted}")
+
+
+def _kind(arrow: Any) -> str | None:
+    """The scalar type that holds an Arrow type without loss; 'time' becomes text; None: none does."""
+    of = pa.types
+    if of.is_integer(arrow):
+        return "int"
+    if of.is_floating(arrow) or of.is_decimal(arrow):
+        return "float"
+    if of.is_boolean(arrow):
+        return "bool"
+    if of.is_string(arrow) or of.is_large_string(arrow) or str(arrow) == "string_view":
+        return "str"
+    return "time" if of.is_temporal(arrow) else None
+
+
+def _ticks(array: pa.Array, column: Column, tick: str, place: Place) -> pa.Array:
+    """Integers as they are; timestamps and dates as ticks since 1970 (without a zone: as if UTC)."""
+    of = pa.types
+    if of.is_integer(array.type) or of.is_null(array.type):
+        return _cast(array, lambda part: part.cast(pa.int64()), column, place, "expected an int64 (ticks)")
+    if _kind(array.type) == "str":
+        array = _parsed(array, column, place)
+    if not (of.is_timestamp(array.type) or of.is_date(array.type)):
+        raise place.whole(column, f"expected integers or timestamps ({column.role}) but got {array.type}")
+    unit = pa.timestamp(tick, getattr(array.type, "tz", None))
+    hint = "" if tick == "ns" else "; try a finer --tick"
+    wrong = f"expected a whole number of {TICKS[tick]} (int64)"
+    return _cast(array, lambda part: part.cast(unit), column, place, wrong, hint).cast(pa.int64())
+
+
+def _parsed(array: pa.Array, column: Column, place: Place) -> pa.Array:
+    """Text as timestamps, all of them with a zone or none."""
+    for zone in (None, "UTC"):
+        try:
+            return array.cast(pa.timestamp("ns", zone))
+        except pa.ArrowInvalid:
+            continue
+    before = None
+    for i, scalar in enumerate(array):
+        value = scalar.as_py()
+        if value is None or value.removeprefix("-").isdigit():  # a column of ints with one slip: name the slip
+            continue
+        zone = _zone(scalar)
+        if zone is None or before not in (None, zone):
+            wanted = "an int or a timestamp (ISO 8601)" if zone is None else f"a timestamp {before} a zone, as in the rows before,"
+            raise place.fault(column, i, f"expected {wanted} but got {value!r}")
+        before = zone
+    raise place.whole(column, f"expected integers or timestamps ({column.role}) but got text: {array[0].as_py()!r}")
+
+
+def _zone(scalar: Any) -> str | None:
+    for zone, word in ((None, "without"), ("UTC", "with")):
+        try:
+            scalar.cast(pa.timestamp("ns", zone))
+        except pa.ArrowInvalid:
+            continue
+        return word
+    return None
+
+
+def _cast(
+    array: pa.Array, cast: Callable[[pa.Array], pa.Array], column: Column, place: Place, wrong: str, hint: str = ""
+) -> pa.Array:
+    """Cast, or name the first row that can't be."""
+    try:
+        return cast(array)
+    except pa.ArrowInvalid:
+        for i in range(len(array)):
+            try:
+                cast(array.slice(i, 1))
+            except pa.ArrowInvalid:
+                raise place.fault(column, i, f"{wrong} but got {_shown(array[i])}{hint}") from None
+        raise
+
+
+def _shown(scalar: Any) -> str:
+    return repr(scalar.as_py()) if pa.types.is_string(scalar.type) else str(scalar)

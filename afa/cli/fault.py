@@ -1,0 +1,63 @@
+"""What the command line says when it can't go on: one line on standard error, exit status 1."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from afa.errors import AfaError
+
+
+class CommandError(AfaError):
+    """Bad input of the command line, as the one line that the user reads."""
+
+
+def one_line(error: BaseException) -> str:
+    """An error with its notes as one line, with its type where that is not one of ours.
+
+    Examples
+    --------
+    >>> one_line(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    >>> one_line(CommandError("no column 'le';\\n  it has: a, b"))
+    "no column 'le'; it has: a, b"
+    """
+    notes = getattr(error, "__notes__", [])
+    text = "; ".join(" ".join(str(part).split()) for part in (error, *notes) if str(part).strip())
+    if isinstance(error, AfaError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+@contextlib.contextmanager
+def plain_exit() -> Iterator[None]:
+    """Turn a fault into its line and status 1, and a reader that went away (``| head``) into a quiet end.
+
+    Raises
+    ------
+    typer.Exit
+    """
+    try:
+        yield
+        sys.stdout.flush()  # here, where a closed pipe is caught, not when the interpreter ends
+    except BrokenPipeError:
+        close_pipes()
+        raise typer.Exit(0) from None
+    except AfaError as error:
+        typer.echo(f"afa: {one_line(error)}", err=True)
+        raise typer.Exit(1) from None
+
+
+def close_pipes() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not fail on it at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

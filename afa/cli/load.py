@@ -1,0 +1,80 @@
+"""PATTERN on the command line: ``file.py:name`` to the automaton of that name."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import itertools
+import sys
+import traceback
+import types
+from pathlib import Path
+
+import typer
+
+from afa.automaton import Automaton
+from afa.cli.fault import CommandError, one_line
+
+COUNTER = itertools.count()
+
+
+def load(pattern: str) -> Automaton:
+    """Import the file of ``file.py:name`` under a name of its own and return its automaton.
+
+    Parameters
+    ----------
+    pattern : str
+        The part after the last colon names the automaton.
+
+    Raises
+    ------
+    typer.BadParameter
+        It has not this form.
+    CommandError
+        No such file, the file fails while it is imported, no such name, or the name is no automaton.
+
+    Notes
+    -----
+    As for ``python file.py``, modules beside the file can be imported while it is.
+    """
+    file, colon, name = pattern.rpartition(":")
+    if not colon or not file or not name.isidentifier():
+        raise typer.BadParameter(f"expected file.py:name but got {pattern!r}", param_hint="PATTERN")
+    module = _imported(Path(file), file)
+    known = sorted(key for key, value in vars(module).items() if isinstance(value, Automaton))
+    if not hasattr(module, name):
+        there = f"its automata: {', '.join(known)}" if known else "it has no automaton at all"
+        raise CommandError(f"{file} has no {name!r}; {there}")
+    found = getattr(module, name)
+    if not isinstance(found, Automaton):
+        there = f"; its automata: {', '.join(known)}" if known else ""
+        raise CommandError(f"expected an Automaton but got {file}:{name}, which is {type(found).__name__}{there}")
+    return found
+
+
+def _imported(path: Path, shown: str) -> types.ModuleType:
+    if not path.is_file():
+        raise CommandError(f"{shown}: {'not a file' if path.exists() else 'no such file'}")
+    name = f"afa_pattern_{path.stem}_{next(COUNTER)}"
+    loader = importlib.machinery.SourceFileLoader(name, str(path.resolve()))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before it runs: annotations of its schemas are resolved through it
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise CommandError(f"{shown}{_line(error, loader.path)}: {one_line(error)}") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def _line(error: BaseException, path: str) -> str:
+    """``:12`` for the last line of the file that took part."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f":{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return f":{lines[-1]}" if lines else ""

@@ -1,0 +1,210 @@
+"""``afa run`` and ``afa show``: a pattern over a file, and a pattern to look at."""
+
+from __future__ import annotations
+
+import enum
+import importlib.metadata
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from afa.cli.fault import plain_exit
+from afa.cli.load import load
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson")
+WIDE = 100
+"""Columns of a table that does not go to a terminal."""
+
+
+class Form(str, enum.Enum):
+    """How the input is written."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+class Tick(str, enum.Enum):
+    """The unit of application time for columns of timestamps."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+    ns = "ns"
+
+
+class Late(str, enum.Enum):
+    """What becomes of a late change."""
+
+    stop = "raise"
+    drop = "drop"
+
+
+def main() -> None:
+    """The entry point of the command line."""
+    app(prog_name="afa")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        try:
+            typer.echo(f"afa {importlib.metadata.version('afa')}")
+        except importlib.metadata.PackageNotFoundError:
+            typer.echo("afa (from source, not installed)")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Exact pattern matching over event streams that arrive late, out of order and get revised."""
+
+
+def _output(file: Path | None) -> Path | None:
+    if file is not None and file.suffix.lower() not in OUTPUTS:
+        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
+    return file
+
+
+Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The automaton: [bold]file.py:name[/].")]
+COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
+
+
+@app.command()
+def run(
+    pattern: Pattern,
+    file: Annotated[str, typer.Argument(metavar="INPUT", help="CSV, JSON lines or Parquet; .gz is read too.")],
+    le: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Timestamps: integers, or timestamps (see --tick).", rich_help_panel=COLUMNS),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Match within each value of COL; may be repeated.", rich_help_panel=COLUMNS),
+    ] = None,
+    re: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Ends of lifetimes; empty ones end by --window.", rich_help_panel=COLUMNS),
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="1 for insertions, -1 for retractions.", rich_help_panel=COLUMNS),
+    ] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="Form of INPUT, where its extension does not tell.", rich_help_panel=COLUMNS),
+    ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(metavar="TICKS", min=1, help="Lifetime of an event: a match fits into it.", rich_help_panel=ORDER),
+    ] = None,
+    tick: Annotated[
+        Tick, typer.Option(help="What one tick is where times are timestamps, not integers.", rich_help_panel=ORDER)
+    ] = Tick.ms,
+    lateness: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TICKS",
+            min=0,
+            help="Promise after each batch that later rows are at most this much behind the latest; bounds the state.",
+            rich_help_panel=ORDER,
+        ),
+    ] = None,
+    late: Annotated[
+        Late, typer.Option(help="On a row that breaks this promise: stop, or drop and count it.", rich_help_panel=ORDER)
+    ] = Late.stop,
+    sequence: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Event field that orders rows of equal timestamps.", rich_help_panel=ORDER),
+    ] = None,
+    batch: Annotated[
+        int, typer.Option(metavar="ROWS", min=1, help="Rows a batch; changes are net of it.", rich_help_panel=ORDER)
+    ] = 10_000,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", callback=_output, help="Write all changes to FILE.parquet or FILE.jsonl.", rich_help_panel=RESULT
+        ),
+    ] = None,
+    matches: Annotated[
+        int, typer.Option(metavar="N", min=-1, help="How many changes to print; -1: all.", rich_help_panel=RESULT)
+    ] = 20,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
+) -> None:
+    """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
+
+    Rows are taken as they arrive, in any order; what a late row changes is withdrawn and replaced. Columns named le, re and diff
+    are found without --le, --re and --diff. Timestamps become ticks since 1970 (UTC where they name no zone), integers are taken
+    as they are. A match is printed as its lifetime, key and register, on standard output; all else goes to standard error.
+
+    [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
+    """
+    from afa.cli import run as job  # pyarrow is loaded only where a table is
+
+    with plain_exit():
+        job.run(
+            job.Job(
+                pattern=pattern,
+                file=file,
+                form=form.value if form else None,
+                le=le,
+                re=re,
+                diff=diff,
+                keys=tuple(dict.fromkeys(key or ())),
+                window=window,
+                tick=tick.value,
+                lateness=lateness,
+                late=late.value,
+                sequence=sequence,
+                batch=batch,
+                output=None if output is None else str(output),
+                matches=matches,
+                quiet=quiet,
+            )
+        )
+
+
+@app.command()
+def show(
+    pattern: Pattern,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
+) -> None:
+    """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it)."""
+    from afa.draw.mermaid import mermaid as drawn
+    from afa.draw.table import table
+    from afa.draw.words import final_states
+
+    with plain_exit():
+        automaton = load(pattern)
+        if mermaid:
+            typer.echo(drawn(automaton))
+            return
+        console = Console(highlight=False)
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console.width = WIDE
+        schema = automaton.event_schema
+        finals = ", ".join(sorted(final_states(automaton)))
+        for word, text in (
+            ("pattern", pattern),
+            ("event", schema.describe() if schema else "any hashable payload"),
+            ("register", repr(automaton.register)),
+            ("start", automaton.start),
+            ("final", finals),
+        ):
+            console.print(f"{word:<9}", text, style="none", markup=False, soft_wrap=True)
+        console.print()
+        console.print(table(automaton))
+        console.print()
+        console.print(drawn(automaton), markup=False, soft_wrap=True)

@@ -1,0 +1,284 @@
+"""The input file as a stream of Arrow tables: CSV, JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+
+from afa.cli.columns import ANY, KEY, TIME, TYPES, Column
+from afa.cli.fault import CommandError
+
+SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+BLOCK = 1 << 20
+"""Bytes of CSV that are parsed at a time."""
+VALUE = re.compile(r"#(?P<column>\d+): (?P<row>row \d+, )?CSV conversion error to (?P<type>[^:]+): invalid value '(?P<value>.*)'")
+PEEKED = 1000
+"""Lines of JSON that are looked at for columns and their types."""
+JSON_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+
+
+class Source(Protocol):
+    """A file that is read: its columns, how much of it there is and how much is done (bytes or rows), and its rows."""
+
+    names: list[str] | None
+    first_row: int
+    total: int
+
+    def done(self) -> int:
+        """How much has been read, in the unit of ``total``."""
+
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
+        """The rows in order, as tables of about ``rows`` rows; columns as in the file."""
+
+
+def open_source(file: str, form: str | None) -> Source:
+    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet").
+
+    Raises
+    ------
+    CommandError
+        The file is not there, can't be read, or its form is not known.
+    """
+    path = Path(file)
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in CODECS]
+    form = form or SUFFIXES.get(suffixes[-1] if suffixes else "")
+    if form is None:
+        raise CommandError(f"{file}: expected one of {', '.join(SUFFIXES)} (or these with .gz); say --format csv, jsonl or parquet")
+    with readable(file):
+        return FORMS[form](path)
+
+
+@contextlib.contextmanager
+def readable(file: str) -> Iterator[None]:
+    """Turn what the system and pyarrow say about a file into one line that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror or _plain(error)}") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise CommandError(f"{file}: {_plain(error)}") from error
+
+
+def _plain(error: Exception) -> str:
+    """The first sentence of what pyarrow says, without its own words for the place."""
+    return re.sub(r"^(CSV parse error: |JSON parse error: )", "", str(error)).split("\n")[0].rstrip(".")
+
+
+def _plain_bytes(raw: Any, path: Path) -> Any:
+    """The bytes of a file, decompressed where its extension says so."""
+    codec = CODECS.get(path.suffix.lower())
+    return raw if codec is None else pa.CompressedInputStream(raw, codec)
+
+
+def batches(source: Source, file: str, columns: Sequence[Column], rows: int) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a source in tables of exactly ``rows`` rows (the last has fewer), each with the number of its first row.
+
+    Raises
+    ------
+    CommandError
+        A row can't be read.
+    """
+    row, held, count = source.first_row, [], 0
+    tables = source.tables(columns, rows)
+    while True:
+        with readable(file):
+            table = next(tables, None)
+        if table is None:
+            break
+        held.append(table)
+        count += len(table)
+        while count >= rows:
+            whole = pa.concat_tables(held)
+            yield row, whole.slice(0, rows)
+            held, count, row = [whole.slice(rows)], count - rows, row + rows
+    if count:
+        yield row, pa.concat_tables(held)
+
+
+class Csv:
+    """CSV with a header; numbers of rows count the header as row 1, as editors and spreadsheets do."""
+
+    first_row = 2
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._raw: Any = None
+        self._blocks = 0
+        self.total = path.stat().st_size
+        with self._open({}, None, ()) as peeked:
+            self.names: list[str] | None = list(peeked.schema.names)
+            self._guessed = dict(zip(peeked.schema.names, peeked.schema.types))
+
+    def done(self) -> int:
+        if self._path.suffix.lower() in CODECS:
+            return 0 if self._raw.closed else int(self._raw.tell())
+        return min(self._blocks * BLOCK, self.total)  # pyarrow reads 32 blocks ahead: the position says little
+
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
+        types = {column.source: self._type(column) for column in reversed(columns)}  # the first, an event's field, decides
+        with self._open(types, list(types), columns) as reader:
+            while True:
+                with self._in_our_words(columns):
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                self._blocks += 1
+                yield pa.Table.from_batches([batch])
+
+    def _open(self, types: dict[str, Any], include: list[str] | None, columns: Sequence[Column]) -> Any:
+        self._raw = pa.OSFile(str(self._path))
+        with self._in_our_words(columns):  # the first block is parsed at once
+            return pyarrow.csv.open_csv(
+                _plain_bytes(self._raw, self._path),
+                read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK),  # with threads, errors name no row
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types=types, include_columns=include, null_values=["", "NA", "N/A", "null", "NULL"]
+                ),
+            )
+
+    def _type(self, column: Column) -> Any:
+        guessed = self._guessed[column.source]
+        if column.kind == KEY:
+            return pa.string()  # "007" and "7" are two keys
+        if column.kind == ANY:
+            return pa.string() if pa.types.is_null(guessed) else guessed
+        if column.kind != TIME:
+            return TYPES[column.kind]
+        if pa.types.is_null(guessed):
+            return pa.int64()
+        return pa.timestamp("ns", getattr(guessed, "tz", None)) if pa.types.is_temporal(guessed) else guessed
+
+    @contextlib.contextmanager
+    def _in_our_words(self, columns: Sequence[Column]) -> Iterator[None]:
+        """What pyarrow says about a row or a value, with the column's name."""
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            text = re.sub(r"^(CSV parse error: |In CSV column )", "", str(error)).split("\n")[0]
+            text = re.sub(r"Row #(\d+): (E)?", lambda m: f"row {m[1]}{': e' if m[2] else ', '}", text)
+            found = VALUE.match(text)
+            if found:
+                name = (self.names or [])[int(found["column"])]
+                column = next(column for column in columns if column.source == name)
+                wanted = column.kind if column.kind in TYPES else found["type"]
+                text = f"expected {wanted} ({column.role}) but got {found['value']!r}"
+                text = f"{found['row'] or ''}column {name!r}: {text}"
+            raise CommandError(f"{self._path}: {text}") from None
+
+
+class JsonLines:
+    """One JSON object a line; a field that may be None may be left out."""
+
+    first_row = 1
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.total = path.stat().st_size
+        self._raw: Any = None
+        seen: dict[str, Any] = {}
+        with self._lines() as lines:
+            for number, line in enumerate(itertools.islice(lines, PEEKED), 1):
+                for name, value in self._object(line, number).items():
+                    seen[name] = value if seen.get(name) is None else seen[name]
+        self.names: list[str] | None = list(seen) or None
+        self._seen = seen
+
+    def done(self) -> int:
+        return 0 if self._raw.closed else int(self._raw.tell())
+
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
+        fields = {column.source: self._type(column) for column in reversed(columns)}
+        schema = pa.schema(list(fields.items()))
+        row = self.first_row
+        with self._lines() as lines:
+            while block := list(itertools.islice(lines, rows)):
+                try:
+                    yield _json(b"".join(block), schema)
+                except pa.ArrowInvalid as error:
+                    raise self._said(error, block, row, schema, columns) from None
+                row += len(block)
+
+    @contextlib.contextmanager
+    def _lines(self) -> Iterator[Iterator[bytes]]:
+        with pa.OSFile(str(self._path)) as self._raw:
+            yield (line for line in io.BufferedReader(_plain_bytes(self._raw, self._path)) if line.strip())
+
+    def _object(self, line: bytes, row: int) -> dict[str, Any]:
+        found = None
+        with contextlib.suppress(ValueError):
+            found = json.loads(line)
+        if not isinstance(found, dict):
+            raise CommandError(f"{self._path}: row {row}: expected a JSON object a line but got {_cut(line)}")
+        return found
+
+    def _type(self, column: Column) -> Any:
+        if column.kind in TYPES:
+            return TYPES[column.kind]
+        value = self._seen.get(column.source)
+        if value is None:
+            return pa.int64() if column.kind == TIME else pa.string()
+        if type(value) not in JSON_TYPES:
+            raise CommandError(f"{self._path}: column {column.source!r}: expected a scalar ({column.role}) but got {value!r}")
+        return JSON_TYPES[type(value)]
+
+    def _said(self, error: Exception, block: list[bytes], row: int, schema: Any, columns: Sequence[Column]) -> CommandError:
+        """Read the block once more, line by line, for the row that is wrong; pyarrow does not always tell."""
+        for number, line in enumerate(block, row):
+            value = self._object(line, number)
+            for column in columns:
+                one = pa.schema([schema.field(column.source)])
+                try:
+                    _json(json.dumps({column.source: value.get(column.source)}).encode(), one)
+                except pa.ArrowInvalid:
+                    place = f"row {number}, column {column.source!r}"
+                    expected = column.kind if column.kind in TYPES or column.kind == TIME else one.types[0]
+                    got = value[column.source]
+                    return CommandError(f"{self._path}: {place}: expected {expected} ({column.role}) but got {got!r}")
+        return CommandError(f"{self._path}: {_plain(error)}")
+
+
+def _json(text: bytes, schema: Any) -> pa.Table:
+    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    read = pyarrow.json.ReadOptions(block_size=max(len(text), 1) + 1)
+    return pyarrow.json.read_json(io.BytesIO(text), read_options=read, parse_options=options)
+
+
+def _cut(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+class Parquet:
+    """Parquet, read row group by row group."""
+
+    first_row = 1
+
+    def __init__(self, path: Path) -> None:
+        self._file = pyarrow.parquet.ParquetFile(path)
+        self.names: list[str] | None = list(self._file.schema_arrow.names)
+        self.total = self._file.metadata.num_rows
+        self._done = 0
+
+    def done(self) -> int:
+        return self._done
+
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
+        wanted = list(dict.fromkeys(column.source for column in columns))
+        for batch in self._file.iter_batches(rows, columns=wanted):
+            self._done += len(batch)
+            yield pa.Table.from_batches([batch])
+
+
+FORMS: dict[str, Callable[[Path], Source]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}

@@ -1,0 +1,144 @@
+"""``afa run``: batches in, changes out, promises in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation
+from afa.automaton import Automaton
+from afa.cli.columns import Column, Place, choose, convert
+from afa.cli.fault import CommandError, one_line
+from afa.cli.load import load
+from afa.cli.read import Source, batches, open_source
+from afa.cli.screen import Screen, Summary
+from afa.cli.write import writing
+from afa.errors import AfaError
+from punctuation.time import BEGINNING
+
+
+class Job(NamedTuple):
+    """What the user asked for."""
+
+    pattern: str
+    file: str
+    form: str | None
+    le: str | None
+    re: str | None
+    diff: str | None
+    keys: tuple[str, ...]
+    window: int | None
+    tick: str
+    lateness: int | None
+    late: str
+    sequence: str | None
+    batch: int
+    output: str | None
+    matches: int
+    quiet: bool
+
+
+def run(job: Job) -> None:
+    """Carry out ``afa run``.
+
+    Raises
+    ------
+    CommandError
+        The one line that says what is wrong.
+    """
+    automaton = load(job.pattern)
+    if automaton.event_schema is None:
+        raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
+    source = open_source(job.file, job.form)
+    columns = choose(job.file, source.names, automaton.event_schema, job.le, job.re, job.diff, job.keys)
+    operator = _operator(automaton, job)
+    with Screen(job, source) as screen:
+        summary = _drive(operator, job, source, columns, screen)
+        screen.finish(summary)
+
+
+def _operator(automaton: Automaton, job: Job) -> Any:
+    options: dict[str, Any] = {"window": job.window, "sequence": job.sequence, "late": job.late}
+    if not job.keys:
+        return Operator(automaton, **options)
+    return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), **options)
+
+
+def _drive(operator: Any, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
+    """Push all batches and the promises between them; the last one makes everything final."""
+    tables = _tables(job, source, columns, screen)
+    table = next(tables)  # there is always one, if an empty one
+    none = table.slice(0, 0)
+    summary = Summary(keyed=bool(job.keys))
+    schema = _schema(_said(lambda: operator.push_many(none)), none)
+    with writing(job.output, schema) as write:
+
+        def push(*items: Any) -> None:
+            out = _said(lambda: operator.push_many([none, *items]))
+            for changes in (_typed(item, schema) for item in out if isinstance(item, pa.Table)):
+                summary.count(changes)
+                screen.show(changes, summary)
+                write(changes)
+
+        promised = latest = BEGINNING
+        while table is not None:
+            push(table)
+            summary.progress(len(table), operator.statistics)
+            latest = max(latest, pc.max(table["le"]).as_py() or BEGINNING)
+            if job.lateness is not None and latest - job.lateness > promised:
+                promised = latest - job.lateness
+                push(Punctuation(promised))
+            screen.progress(source.done(), summary)
+            table = next(tables, None)
+        push(Punctuation(FOREVER))
+    summary.late = operator.statistics.late
+    return summary
+
+
+def _tables(job: Job, source: Source, columns: list[Column], screen: Screen) -> Iterator[pa.Table]:
+    """The input in the operator's form; one table without rows if there are none."""
+    row = None
+    for row, table in batches(source, job.file, columns, job.batch):
+        screen.times(table, columns)
+        yield convert(table, columns, job.tick, Place(job.file, row))
+    if row is None:
+        empty = pa.table({column.source: pa.nulls(0) for column in columns})
+        yield convert(empty, columns, job.tick, Place(job.file, source.first_row))
+
+
+def _schema(changes: pa.Table, events: pa.Table) -> pa.Schema:
+    """One schema for all changes: a key has its type in the input; what no scalar type holds is text."""
+
+    def fixed(field: pa.Field) -> pa.Field:
+        if not pa.types.is_null(field.type):
+            return field
+        return pa.field(field.name, events.schema.field(field.name).type if field.name in events.column_names else pa.string())
+
+    return pa.schema([fixed(field) for field in changes.schema])
+
+
+def _typed(changes: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The changes in the one schema of the output."""
+    columns = []
+    for column, field in zip(changes.columns, schema):
+        if pa.types.is_string(field.type) and not pa.types.is_string(column.type):
+            column = pa.array([None if item is None else str(item) for item in column.to_pylist()], pa.string())
+        columns.append(column.cast(field.type))
+    return pa.table(columns, schema)
+
+
+def _said(call: Callable[[], Any]) -> Any:
+    """What an operator raises, in one line: a fault in the user's functions too."""
+    try:
+        return call()
+    except LateEventError as error:
+        text = one_line(error).replace(f"before {FOREVER} (promised)", "in the input")
+        hint = "--late drop drops it" if "in the input" in text else "a larger --lateness takes it, --late drop drops it"
+        raise CommandError(f"{text}; {hint}") from error
+    except AfaError:
+        raise
+    except Exception as error:
+        raise CommandError(one_line(error)) from error

@@ -1,0 +1,167 @@
+"""What ``afa run`` shows: changes on standard output, progress and summary on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from afa.cli.columns import Column
+from afa.cli.fault import close_pipes
+from punctuation.time import BEGINNING, FOREVER
+
+if TYPE_CHECKING:
+    from afa.cli.read import Source
+    from afa.cli.run import Job
+
+STYLES = {"+": "green", "-": "red"}
+
+
+class Summary:
+    """The numbers of a run."""
+
+    def __init__(self, *, keyed: bool) -> None:
+        self.keyed = keyed
+        self.began = time.perf_counter()
+        self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = 0
+
+    def count(self, changes: pa.Table) -> None:
+        """Count the changes of a batch."""
+        inserted = pc.sum(pc.greater(changes["diff"], 0)).as_py() or 0
+        self.inserted += inserted
+        self.withdrawn += len(changes) - inserted
+
+    def progress(self, rows: int, statistics: Any) -> None:
+        """Count the rows of a batch, and keep the high-water marks."""
+        self.events += rows
+        self.late = statistics.late
+        self.state = max(self.state, statistics.state_size)
+        self.keys = max(self.keys, statistics.keys)
+
+    @property
+    def rate(self) -> float:
+        """Events a second."""
+        return self.events / max(time.perf_counter() - self.began, 1e-9)
+
+    def lines(self) -> list[tuple[str, int, str]]:
+        """Name, number and remark of each line."""
+        late = "dropped" if self.late else ""
+        keys = [("keys", self.keys, "most held at once")] if self.keyed else []
+        return [
+            ("events", self.events, f"{self.rate:,.0f} a second"),
+            ("late", self.late, late),
+            *keys,
+            ("state", self.state, "most held at once: events, partial matches, matches"),
+            ("matches inserted", self.inserted, ""),
+            ("matches withdrawn", self.withdrawn, ""),
+            ("matches final", self.inserted - self.withdrawn, ""),
+        ]
+
+
+class Screen:
+    """Standard output for changes, standard error for the rest; one console where both are the same terminal."""
+
+    def __init__(self, job: Job, source: Source) -> None:
+        self._job = job
+        self._err = Console(stderr=True, highlight=False)
+        both = sys.stdout.isatty() and self._err.is_terminal
+        self._out = self._err if both else Console(highlight=False)
+        self._left = job.matches if job.matches >= 0 else -1
+        self._open = True
+        self._unit: str | None = None
+        self._bar = Progress(
+            TextColumn("{task.fields[events]:,} events"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[rate]:,.0f}/s"),
+            TimeElapsedColumn(),
+            console=self._err,
+            transient=True,
+            redirect_stdout=False,  # else it would send standard output, a pipe maybe, to standard error
+            redirect_stderr=False,
+            disable=job.quiet or not self._err.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=max(source.total, 1), events=0, rate=0.0)
+
+    def __enter__(self) -> Screen:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def times(self, table: pa.Table, columns: list[Column]) -> None:
+        """Note whether the timestamps of the input are timestamps: then they are shown as such."""
+        le = next(column for column in columns if column.target == "le")
+        self._unit = None if pa.types.is_integer(table[le.source].type) else self._job.tick
+
+    def progress(self, done: int, summary: Summary) -> None:
+        """Move the bar."""
+        self._bar.update(self._task, completed=done, events=summary.events, rate=summary.rate)
+
+    def show(self, changes: pa.Table, summary: Summary) -> None:
+        """Print the changes of a batch, as many as are wanted."""
+        if not self._open or not self._left:
+            return
+        part = changes if self._left < 0 else changes.slice(0, self._left)
+        self._left -= len(part) if self._left > 0 else 0
+        lines = (self._line(row) for row in part.to_pylist())
+        try:
+            if self._out.is_terminal:
+                for line in lines:
+                    self._out.print(Text(line, style=STYLES[line[0]]), soft_wrap=True)
+            else:
+                sys.stdout.writelines(f"{line}\n" for line in lines)
+                sys.stdout.flush()
+        except BrokenPipeError:
+            if self._job.output is None:
+                raise
+            close_pipes()  # the reader has seen enough; the file is still wanted
+            self._open = False
+
+    def _line(self, row: dict[str, Any]) -> str:
+        sign = "+" if row["diff"] > 0 else "-"
+        payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in ("le", "re", "diff"))
+        return " ".join((sign, f"[{self._time(row['le'])}, {self._time(row['re'])})", *payload))
+
+    def _time(self, ticks: int) -> str:
+        if ticks == FOREVER:
+            return "forever"
+        if self._unit is None or ticks == BEGINNING:
+            return str(ticks)
+        text = str(np.array(ticks).view(f"M8[{self._unit}]"))
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def finish(self, summary: Summary) -> None:
+        """Print the summary."""
+        self._bar.stop()
+        if self._job.quiet:
+            return
+        changes = summary.inserted + summary.withdrawn
+        shown = Table(box=None, show_header=False, pad_edge=False)
+        shown.add_column(style="bold")
+        shown.add_column(justify="right")
+        shown.add_column(style="dim")
+        for name, number, remark in summary.lines():
+            shown.add_row(name, f"{number:,}", remark)
+        if 0 <= self._job.matches < changes and self._job.matches:
+            hint = "--matches N prints more, --output FILE writes all"
+            self._err.print(f"... {changes - self._job.matches:,} more changes ({hint})", style="dim")
+        self._err.print()
+        self._err.print(shown)
+        if self._job.output is not None:
+            self._err.print(f"\n{changes:,} changes in {self._job.output}", soft_wrap=True)
+
+
+def _plain(value: Any) -> str:
+    """A value as it is, or quoted where it would not stand for itself in a line."""
+    text = str(value)
+    return text if text and text.isprintable() and " " not in text else repr(text)

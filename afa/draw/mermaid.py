@@ -1,0 +1,84 @@
+"""An automaton as Mermaid text, for GitHub, notebooks and everything else that draws it."""
+
+from __future__ import annotations
+
+import re
+
+from afa.arc import Arc
+from afa.automaton import Automaton
+from afa.draw.words import fence_of, final_states, kind_of
+
+LINKS = {"consume": "-->", "ignorable": "--o", "epsilon": "-.->", "time-out": "==>"}
+SIGNS = {"consume": "", "ignorable": "ignores ", "epsilon": "ε ", "time-out": "time-out "}
+LONG = 80
+"""Characters of an arc's label; a fence of more is cut."""
+
+SAFE = re.compile(r"[\w .,()\[\]!=+/'-]")
+NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
+
+
+def mermaid(automaton: Automaton) -> str:
+    """Draw an automaton as a Mermaid flowchart.
+
+    Parameters
+    ----------
+    automaton : Automaton
+
+    Returns
+    -------
+    str
+        A dot leads to the start state; final states are double circles. Lines are solid where an event is consumed, end in a
+        circle where it is ignored, are dotted for epsilon and thick for time-out arcs.
+
+    Notes
+    -----
+    A flowchart, not a ``stateDiagram-v2``: the latter allows no quotes around a label, hence no ``:`` or newline in a fence.
+
+    Examples
+    --------
+    >>> from afa.arc import Arc
+    >>> print(mermaid(Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: e.x < 1, name="low")])))
+    flowchart LR
+        dot(( )):::dot --> s0
+        s0(["a"])
+        s1((("b")))
+        s0 -->|"low: e.x #lt; 1"| s1
+        classDef dot fill:black,stroke:black
+    """
+    ids = {state: f"s{i}" for i, state in enumerate(automaton.states)}
+    finals = final_states(automaton)
+    lines = ["flowchart LR", f"    dot(( )):::dot --> {ids[automaton.start]}"]
+    for state, name in ids.items():
+        left, right = ("(((", ")))") if state in finals else ("([", "])")
+        lines.append(f'    {name}{left}"{escape(state)}"{right}')
+    for arc in automaton.arcs:
+        label = _label(arc)
+        text = f'|"{label}"|' if label else ""
+        lines.append(f"    {ids[arc.src]} {LINKS[kind_of(arc)]}{text} {ids[arc.dst]}")
+    lines.append("    classDef dot fill:black,stroke:black")
+    return "\n".join(lines)
+
+
+def escape(text: str) -> str:
+    """Text as the inside of a quoted Mermaid label: one line, every sign that could mean something as an entity.
+
+    Examples
+    --------
+    >>> escape('e.tag == "#1" | x')
+    'e.tag == #quot;#35;1#quot; #124; x'
+    """
+    text = " ".join(text.split())
+    listed = re.match(r"\d+[.)]|[-+]", text)  # "1." and "-" would begin a list
+    marker = listed.end() - 1 if listed else -1
+    return "".join(sign if SAFE.match(sign) and i != marker else _entity(sign) for i, sign in enumerate(text))
+
+
+def _entity(sign: str) -> str:
+    return NAMED.get(sign, f"#{ord(sign)};")
+
+
+def _label(arc: Arc) -> str:
+    fence = fence_of(arc)
+    fence = fence if len(fence) <= LONG else f"{fence[: LONG - 3]}..."
+    parts = [escape(part) for part in (arc.name or "", fence) if part]
+    return escape(SIGNS[kind_of(arc)]) + (" " if SIGNS[kind_of(arc)] and parts else "") + ": ".join(parts)
