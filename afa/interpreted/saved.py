@@ -91,6 +91,6 @@ def _place(data: Any, ordered: bool) -> Any:
 
 
 def _count(n: Any) -> int:
-    if type(n) is not int or n < 1:
+    if as_time(n, "count") < 1:
         raise SnapshotError(f"expected a count but got {n!r}")
-    return n
+    return int(n)

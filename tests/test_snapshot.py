@@ -1,0 +1,195 @@
+"""Snapshots: what comes back is what was saved, and nothing else is believed."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+import msgpack
+import pytest
+
+from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, SnapshotError, insert, retract
+from afa.snapshot import MAGIC
+from tests.automata import Tick, two_vees
+
+
+class Note(NamedTuple):
+    text: str | None
+    weight: float
+
+
+def words(arcs: tuple[Arc, ...] = (), event: type | None = Note) -> Automaton:
+    return Automaton(
+        start="a",
+        final={"b"},
+        event=event,
+        arcs=[Arc("a", "a", lambda e, r: True), Arc("a", "b", lambda e, r: e.text == "go", name="go"), *arcs],
+    )
+
+
+def fed() -> Operator:
+    op = Operator(two_vees, window=7)
+    for le, change in [(1, -1.0), (2, -1.0), (3, -1.0), (4, 1.0), (5, 1.0), (7, 1.0), (8, -1.0)]:
+        op.push(insert(Tick(99.0, change), le))
+    op.push(retract(Tick(1.0, 1.0), le=9))
+    op.push(Punctuation(3))
+    return op
+
+
+def test_a_restored_operator_goes_on_as_the_first_would() -> None:
+    first = fed()
+    second = Operator.restore(two_vees, first.snapshot())
+    second._check()
+    assert second.statistics == first.statistics
+    for change in [insert(Tick(99.0, -1.0), le=6), insert(Tick(1.0, 1.0), le=9), retract(Tick(99.0, -1.0), le=6), Punctuation(9)]:
+        assert second.push(change) == first.push(change)
+    assert second.snapshot() == first.snapshot()
+    with pytest.raises(LateEventError):
+        second.push(insert(Tick(99.0, 1.0), le=5))
+
+
+def test_none_nan_and_keys_come_back() -> None:
+    first = Keyed(words(), key=lambda e: (e.text, 1), window=9)
+    first.push_many([insert(Note(None, float("nan")), 1), insert(Note("go", 1.0), 2)])
+    second = Keyed.restore(words(), first.snapshot(), key=lambda e: (e.text, 1))
+    assert second.keys == [(None, 1), ("go", 1)]
+    assert second.push(retract(Note("go", 1.0), 2)) == first.push(retract(Note("go", 1.0), 2))
+    second.push(retract(Note(None, float("nan")), 1))
+    assert second.statistics.pending == 0
+
+
+def test_later_arcs_are_found_by_name() -> None:
+    late = Arc("b", "c", lambda e, r: True, name="late", final=True)
+    op = Operator(words(), window=9)
+    op.push_arc(insert(late))
+    op.push(insert(Note("go", 1.0), 1))
+    blob = op.snapshot()
+    with pytest.raises(SnapshotError, match=r"arcs=\[\.\.\.\] with the arc named 'late'"):
+        Operator.restore(words(), blob)
+    again = Operator.restore(words(), blob, arcs=[late])
+    assert again.push(insert(Note("x", 1.0), 2)) == op.push(insert(Note("x", 1.0), 2)) != []
+
+
+def test_an_arc_without_a_name_is_refused_when_saving() -> None:
+    op = Operator(words(), window=9)
+    op.push_arc(insert(Arc("b", "c", lambda e, r: True)))
+    with pytest.raises(SnapshotError, match=r"expected a name but got arc b -> c.*give it name="):
+        op.snapshot()
+
+
+def test_an_automaton_s_own_arc_comes_back_after_a_swap() -> None:
+    automaton = words()
+    op = Operator(automaton, window=9)
+    op.push(insert(Note("x", 0.0), 1))
+    op.push_arc(retract(automaton.arcs[1]))
+    again = Operator.restore(automaton, op.snapshot())
+    assert again.push(insert(Note("go", 1.0), 2)) == []
+    again.push_arc(insert(automaton.arcs[1]))
+    assert len(again.push(insert(Note("go", 1.0), 3))) == 3
+
+
+def test_policies_come_back_and_callbacks_must_be_given_again() -> None:
+    lates: list[Any] = []
+    assert Operator.restore(words(), Operator(words(), late="drop").snapshot())._core.late.policy == "drop"
+    blob = Operator(words(), late=lates.append).snapshot()
+    with pytest.raises(SnapshotError, match=r"expected late=<callable>"):
+        Operator.restore(words(), blob)
+    op = Operator.restore(words(), blob, late=lates.append)
+    op.push(Punctuation(5))
+    op.push(insert(Note("go", 1.0), 4, 9))
+    assert [change.le for change in lates] == [4]
+
+
+def test_payloads_that_are_no_plain_data_are_refused() -> None:
+    op = Operator(Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: True)]))
+    op.push(insert(frozenset({1}), 1))
+    with pytest.raises(SnapshotError, match=r"expected plain data .* but got frozenset\(\{1\}\)"):
+        op.snapshot()
+    op.push(retract(frozenset({1}), 1))
+    op.push(insert(Note("go", 1.0), 1))
+    with pytest.raises(SnapshotError, match=r"give the Automaton event="):
+        op.snapshot()
+    op.push(retract(Note("go", 1.0), 1))
+    op.push(insert(("go", (1, None)), 1))
+    assert Operator.restore(op.automaton, op.snapshot()).statistics == op.statistics
+
+
+def test_every_damaged_byte_is_noticed() -> None:
+    blob = fed().snapshot()
+    for i in range(len(blob)):
+        with pytest.raises(SnapshotError):
+            Operator.restore(two_vees, blob[:i] + bytes([blob[i] ^ 0x41]) + blob[i + 1 :])
+    for n in range(0, len(blob), 7):
+        with pytest.raises(SnapshotError):
+            Operator.restore(two_vees, blob[:n])
+
+
+@pytest.mark.parametrize(
+    ("blob", "message"),
+    [
+        (b"", r"expected a snapshot \(it begins with b'AFAS'\) but got b''"),
+        (b"\x80\x04\x95pickle", r"expected a snapshot"),
+        (b"AFAS\x09" + bytes(20), r"version 1 but got version 9"),
+        ("AFAS", r"expected bytes but got str"),
+    ],
+)
+def test_foreign_blobs_are_refused(blob: Any, message: str) -> None:
+    with pytest.raises(SnapshotError, match=message):
+        Operator.restore(two_vees, blob)
+
+
+def forged(change: Any) -> bytes:
+    """A blob with a right checksum and a wrong body."""
+    body = msgpack.unpackb(fed().snapshot()[9:])
+    body = change(body)
+    packed = msgpack.packb(body)
+    return MAGIC + b"\x01" + zlib.crc32(packed).to_bytes(4, "big") + packed
+
+
+def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
+    inner = body
+    for i in path[:-1]:
+        inner = inner[i]
+    inner[path[-1]] = value
+    return body
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: None,
+        lambda body: [],
+        lambda body: [*body, 1],
+        lambda body: put(body, (1,), b"x"),
+        lambda body: put(body, (2, 0), -7),
+        lambda body: put(body, (2, 1), "no_field"),
+        lambda body: put(body, (3, 0), "now"),
+        lambda body: put(body, (4, 0, 0), 99),
+        lambda body: put(body, (4, 0, 0), "unknown"),
+        lambda body: put(body, (4, 0, 0), None),
+        lambda body: put(body, (6,), [1, 2]),
+        lambda body: put(body, (7,), 5),
+        lambda body: put(body, (7, 0, 1, 0, 0), "le"),
+        lambda body: put(body, (7, 0, 1, 1, 4, 0), [["x"], 9, 1]),
+        lambda body: put(body, (7, 0, 1, 1, 4), [[[1.0, 1.0], 9, -1]]),
+        lambda body: put(body, (7, 0, 1, 1, 5, 0, 0, 2), 17),
+        lambda body: put(body, (7, 0, 1, 1, 5, 0, 0, 3), ["x", "y"]),
+        lambda body: put(body, (7, 0, 3), [[1, 2, [0, 0], 2**63]]),
+        lambda body: put(body, (7, 0, 4), {"a": 1}),
+        lambda body: put(body, (0,), msgpack.ExtType(7, b"import os")),
+    ],
+)
+def test_forged_blobs_are_refused(change: Any) -> None:
+    with pytest.raises(SnapshotError):
+        Operator.restore(two_vees, forged(change))
+
+
+def test_the_forging_above_would_be_taken_unchanged() -> None:
+    assert Operator.restore(two_vees, forged(lambda body: body)).statistics == fed().statistics
+
+
+def test_a_snapshot_of_another_automaton_or_kind_is_refused() -> None:
+    with pytest.raises(SnapshotError, match=r"one of an automaton with other states, arcs or schemas"):
+        Operator.restore(words(), fed().snapshot())
+    with pytest.raises(SnapshotError, match=r"one of Operator: use Operator.restore"):
+        Keyed.restore(two_vees, fed().snapshot(), key="price")
