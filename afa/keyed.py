@@ -10,9 +10,7 @@ from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.core import Core, Output
-from afa.errors import AfaError, ChangeError
 from afa.operator import EngineName
-from afa.schema import any_payload
 from afa.statistics import Statistics
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
@@ -81,7 +79,7 @@ class Keyed:
             return self._core.run([("event", change, None)], net=True)
         if key is _MISSING:
             key = self._key.of_change(change)
-        return self._core.run([("event", change, self._hashable(key))], net=True)
+        return self._core.run([("event", change, table.take_key(key))], net=True)
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
@@ -125,16 +123,6 @@ class Keyed:
         keyed._core = snapshot.load(automaton, blob, arcs, late, engine, keyed=True)
         keyed._key = table.Keys(automaton, key)
         return keyed
-
-    @staticmethod
-    def _hashable(key: Hashable) -> Hashable:
-        try:
-            taken: Hashable = any_payload(key)
-        except ChangeError as error:
-            raise ChangeError(f"expected a hashable key but got {key!r}") from error
-        if taken is None:
-            raise AfaError("expected a key but got key=None")
-        return taken
 
     def _check(self) -> None:
         """Assert the invariants of every key; for tests."""

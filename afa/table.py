@@ -96,10 +96,26 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
     return write([change for change in out if isinstance(change, Change)], kind, core.automaton, keys)
 
 
+def take_key(key: Any) -> Any:
+    """A key in its form.
+
+    Raises
+    ------
+    ChangeError
+        It is None, or not hashable.
+    """
+    if key is None:
+        raise ChangeError("expected a key but got key=None")
+    try:
+        return any_payload(key)
+    except ChangeError as error:
+        raise ChangeError(f"expected a hashable key but got key={key!r}") from error
+
+
 def _item(item: Any, keys: Keys | None) -> tuple[str, Any, Hashable]:
     if isinstance(item, Change) and isinstance(item.payload, Arc):
         return "arc", item, None
-    key = any_payload(keys.of_change(item)) if keys and isinstance(item, Change) else None
+    key = take_key(keys.of_change(item)) if keys and isinstance(item, Change) else None
     return "event", item, key
 
 
@@ -151,9 +167,7 @@ def _rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Change, 
     else:
         payloads = [schema.cls._make(row) for row in zip(*(columns[name] for name in names))]  # type: ignore[attr-defined]
         payloads = payloads if names else [schema.cls()] * n
-    of_rows: Iterable[Any] = keys.of_rows(columns, payloads) if keys else [None] * n
-    if keys:
-        of_rows = [any_payload(key) for key in of_rows]
+    of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)] if keys else [None] * n
     res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
     return [
         ("event", Change(payload, start, end, diff), key)

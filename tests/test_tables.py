@@ -170,8 +170,10 @@ def test_keys_of_columns_and_functions() -> None:
     assert rows(by.push_many(columns)) == [("X", 5, -4.5, "x", True, 3, 11, 1)]
     with pytest.raises(ChangeError, match=r"expected a column 'hub'"):
         both.push_many(columns)
-    with pytest.raises(ChangeError, match=r"a hashable key but got \[1\]"):
+    with pytest.raises(ChangeError, match=r"a hashable key but got key=\[1\]"):
         both.push(insert(E("x", 1), 5), key=[1])
+    with pytest.raises(ChangeError, match=r"expected a key but got key=None"):
+        Keyed(automaton, key="hub").push_many({**extra, "hub": [1, None, 1, 1]})
 
 
 def test_a_field_that_meets_another_column_is_refused() -> None:

@@ -10,6 +10,7 @@ matches whose ``m`` is not after t: no event that can still come lies in their l
 from __future__ import annotations
 
 from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.pmatch import Rest
 from afa.interpreted.state import Entry, State
 from punctuation.time import FOREVER
 
@@ -38,7 +39,7 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     for key in list(s.index.irange(maximum=cover.key, inclusive=(True, False))):
         s.journal.drop(s.index, key)
     cover.events = {}
-    cover.since = max(cover.since, t)
+    cover.rest = Rest(cover.le, max(cover.rest.since, t))
     cover.nodes = dict(sorted(alive.items(), key=lambda node: node[0].start))
     s.runs.trim(s.runs.after(cover.key))  # Departs: the anchor moves to cover(t) instead of holding its old step
     for p in alive:

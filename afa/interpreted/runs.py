@@ -50,15 +50,15 @@ class Runs:
     def __init__(self, journal: Journal, ordered: bool) -> None:
         self._journal = journal
         self._ordered = ordered
-        self._tree = IntervalTree()
+        self._tree: Any = None  # an IntervalTree, made with the first run: most keys of most patterns have none
         self._spans: dict[PMatch, list[Interval]] = {}
         self.end: Any = (FOREVER + 1,) if ordered else FOREVER + 1
 
     def __len__(self) -> int:
-        return len(self._tree)
+        return len(self._tree) if self._tree else 0
 
     def __iter__(self) -> Iterator[Any]:
-        yield from self._tree
+        yield from self._tree or ()
 
     def after(self, key: Any) -> Any:
         """The place just behind a step: before every step that can come after it."""
@@ -90,7 +90,7 @@ class Runs:
 
     def trim(self, before: Any) -> None:
         """Forget all that lies before a place ([AFA10] App. D, cleanup)."""
-        for span in [s for s in self._tree if s.begin < before]:
+        for span in [s for s in self if s.begin < before]:
             self._remove(span)
             if before < span.end:
                 self._add(Interval(before, span.end, span.data))
@@ -109,6 +109,8 @@ class Runs:
         self._delete(span)
 
     def _insert(self, span: Interval) -> None:
+        if self._tree is None:
+            self._tree = IntervalTree()
         self._tree.add(span)
         self._spans.setdefault(span.data, []).append(span)
 

