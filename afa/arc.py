@@ -85,7 +85,13 @@ class Arc:
 
     @classmethod
     def timeout(cls, src: str, dst: str, at: Callable[..., Any], *, name: str | None = None, final: bool = False) -> Arc:
-        """An epsilon arc that waits in ``src`` until the instant ``at(register)`` (ticks; [AFA10] App. E)."""
+        """An epsilon arc that waits in ``src`` until the instant ``at(register)`` (ticks; [AFA10] App. E).
+
+        It fires at ``T = max(at(r), LE of the last event consumed)`` unless an event with an earlier LE ends the wait, and then
+        the match has the lifetime ``[T, m)``. A self-loop in ``src`` lets the wait go on; one that also takes events past
+        ``at(r)`` makes longer runs, each of which fires at its own last event: bound its fence by the deadline if that is not
+        meant.
+        """
         arc = cls.__new__(cls)
         arc._fill(TIMEOUT, src, dst, None, None, at, name, final)
         return arc

@@ -86,14 +86,15 @@ class Keys:
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
     """`Operator.push_many` and `Keyed.push_many`."""
     if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
-        kinds = [_kind(item) for item in batch if _kind(item)]
+        like = next((item for item in batch if _kind(item)), None)
         items = [item for part in batch for item in (_rows(core, part, keys) if _kind(part) else [_item(part, keys)])]
-        return _grouped(core.run(items, net), core, kinds[0] if kinds else None, keys)
+        out = core.run(items, net)
+        return out if like is None else _grouped(out, core, like, keys, net)
     kind = _kind(batch)
     if kind is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
     out = core.run(_rows(core, batch, keys), net)
-    return write([change for change in out if isinstance(change, Change)], kind, core.automaton, keys)
+    return write([change for change in out if isinstance(change, Change)], batch, core.automaton, keys)
 
 
 def take_key(key: Any) -> Any:
@@ -119,17 +120,16 @@ def _item(item: Any, keys: Keys | None) -> tuple[str, Any, Hashable]:
     return "event", item, key
 
 
-def _grouped(out: Iterable[Any], core: Core, kind: str | None, keys: Keys | None) -> list[Any]:
-    if kind is None:
-        return list(out)
+def _grouped(out: Iterable[Any], core: Core, like: Any, keys: Keys | None, net: bool) -> list[Any]:
+    """Changes that follow on each other as one table; a net output always begins with one, empty or not."""
     result: list[Any] = []
     changes: list[Change] = []
     for item in [*out, None]:
         if isinstance(item, Change):
             changes.append(item)
             continue
-        if changes or (item is None and not result):
-            result.append(write(changes, kind, core.automaton, keys))
+        if changes or (not result and (net or item is None)):
+            result.append(write(changes, like, core.automaton, keys))
             changes = []
         if item is not None:
             result.append(item)
@@ -216,8 +216,8 @@ def _check_times(name: str, column: Any, items: list[Any]) -> None:
 # -- out ---------------------------------------------------------------------------------------------------------------------
 
 
-def write(changes: list[Change], kind: str, automaton: Automaton, keys: Keys | None) -> Any:
-    """Output changes as a table: the key's columns, the register's fields, ``le``, ``re``, ``diff``."""
+def write(changes: list[Change], like: Any, automaton: Automaton, keys: Keys | None) -> Any:
+    """Output changes as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``."""
     schema = automaton.register_schema
     labels = list(keys.labels) if keys else []
     names = [*labels, *(field.name for field in schema.fields), *TIMES]
@@ -230,14 +230,21 @@ def write(changes: list[Change], kind: str, automaton: Automaton, keys: Keys | N
     listed = [list(column) for column in zip(*rows)] if rows else [[] for _ in names]
     key_fields = _key_fields(automaton, labels)
     fields = [*key_fields, *schema.fields, *(Field(name, int, False) for name in TIMES)]
-    if kind == "arrow":
+    given = {name: like[name] for name in (keys.columns if keys else ())}  # they are typed as they came
+    if _is_arrow(like):
         import pyarrow as pa
 
-        types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-        arrays = [pa.array(column, types[field.type]) if field.type else pa.array(column) for column, field in zip(listed, fields)]
+        types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string(), None: None}
+        arrays = [
+            pa.array(column, given[name].type if name in given else types[field.type])
+            for name, column, field in zip(names, listed, fields)
+        ]
         return pa.Table.from_arrays(arrays, names=names)
-    columns = {name: _array(column, field) for name, column, field in zip(names, listed, fields)}
-    if kind == "pandas":
+    columns = {
+        name: _array(column, getattr(given.get(name), "dtype", None) or _dtype(field))
+        for name, column, field in zip(names, listed, fields)
+    }
+    if _kind(like) == "pandas":
         import pandas as pd
 
         return pd.DataFrame(columns)
@@ -249,8 +256,15 @@ def _key_fields(automaton: Automaton, labels: list[str]) -> list[Field]:
     return [known.get(label, Field(label, None, True)) for label in labels]
 
 
-def _array(column: list[Any], field: Field) -> Any:
-    dtype = object if field.optional else _DTYPES.get(field.type, object)
+def _dtype(field: Field) -> Any:
+    return object if field.optional else _DTYPES.get(field.type, object)
+
+
+def _array(column: list[Any], dtype: Any) -> Any:
+    if not isinstance(dtype, (type, np.dtype)):  # an extension type of pandas
+        import pandas as pd
+
+        return pd.array(column, dtype=dtype)
     array = np.empty(len(column), dtype=dtype)
     for i, item in enumerate(column):
         array[i] = item

@@ -127,6 +127,8 @@ def test_a_list_of_changes_gives_changes() -> None:
     assert Operator(automaton, window=10).push_many([]) == []
     empty = Operator(automaton, window=10).push_many([{name: [] for name in columns}])
     assert [rows(part) for part in empty] == [[]]
+    quiet = Operator(automaton, window=10).push_many([{name: [] for name in columns}, Punctuation(3)])
+    assert [rows(part) if isinstance(part, dict) else part for part in quiet] == [[], Punctuation(3)]
 
 
 def test_any_payload_travels_in_a_column_of_its_own() -> None:
@@ -174,6 +176,18 @@ def test_keys_of_columns_and_functions() -> None:
         both.push(insert(E("x", 1), 5), key=[1])
     with pytest.raises(ChangeError, match=r"expected a key but got key=None"):
         Keyed(automaton, key="hub").push_many({**extra, "hub": [1, None, 1, 1]})
+
+
+@pytest.mark.parametrize("hub", [["a", "b", "c", "d"], [1, 2, 3, 4]])
+@pytest.mark.parametrize("shape", [pa.table, pd.DataFrame, lambda c: {**c, "hub": np.array(c["hub"])}])
+def test_a_key_s_column_keeps_its_type(hub: list[Any], shape: Any) -> None:
+    keyed = Keyed(automaton, key="hub", window=10)
+    batch = shape({**columns, "hub": hub})
+    quiet = keyed.push_many(batch)["hub"]
+    found = keyed.push_many(shape({"tail": ["x"], "delay": [-1], "note": [None], "le": [9], "hub": hub[:1]}))["hub"]
+    assert (len(quiet), len(found)) == (0, 1)
+    kinds = {getattr(column, "type", None) or getattr(column, "dtype", None) for column in (quiet, found, batch["hub"])}
+    assert len(kinds) == 1
 
 
 def test_a_field_that_meets_another_column_is_refused() -> None:
