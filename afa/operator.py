@@ -121,8 +121,8 @@ class Operator:
         Returns
         -------
         The same shape
-            Columns: the register's fields, ``le``, ``re``, ``diff``. For a list: ``[table]`` or ``[table, Punctuation]``; changes in
-            place of the table if no table came in; without ``net`` as many of each as there were.
+            Columns: the register's fields, ``le``, ``re``, ``diff``. For a list: ``[table]`` or ``[table, Punctuation]``, with
+            changes in place of the table if no table came in; without ``net`` as many of each as there were.
 
         Raises
         ------

@@ -88,11 +88,14 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
     if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
         like = next((item for item in batch if _kind(item)), None)
         items = [item for part in batch for item in (_rows(core, part, keys) if _kind(part) else [_item(part, keys)])]
+        if like is not None:
+            _check_output(core.automaton, keys, like)
         out = core.run(items, net)
         return out if like is None else _grouped(out, core, like, keys, net)
     kind = _kind(batch)
     if kind is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
+    _check_output(core.automaton, keys, batch)
     out = core.run(_rows(core, batch, keys), net)
     return write([change for change in out if isinstance(change, Change)], batch, core.automaton, keys)
 
@@ -216,16 +219,24 @@ def _check_times(name: str, column: Any, items: list[Any]) -> None:
 # -- out ---------------------------------------------------------------------------------------------------------------------
 
 
-def write(changes: list[Change], like: Any, automaton: Automaton, keys: Keys | None) -> Any:
-    """Output changes as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``."""
+def _check_output(automaton: Automaton, keys: Keys | None, like: Any) -> None:
+    """Refuse, before anything is applied, a batch whose output could not be written in its shape."""
     schema = automaton.register_schema
-    labels = list(keys.labels) if keys else []
-    names = [*labels, *(field.name for field in schema.fields), *TIMES]
+    names = [*(keys.labels if keys else ()), *(field.name for field in schema.fields), *TIMES]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ChangeError(
             f"expected columns of different names in the output but got {twice[0]!r} twice: rename the field of {schema.describe()}"
         )
+    if _is_arrow(like) and not schema.scalar:
+        raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
+
+
+def write(changes: list[Change], like: Any, automaton: Automaton, keys: Keys | None) -> Any:
+    """Output changes as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``."""
+    schema = automaton.register_schema
+    labels = list(keys.labels) if keys else []
+    names = [*labels, *(field.name for field in schema.fields), *TIMES]
     rows = [(*(keys.parts(change.key) if keys else ()), *change.payload, change.le, change.re, change.diff) for change in changes]
     listed = [list(column) for column in zip(*rows)] if rows else [[] for _ in names]
     key_fields = _key_fields(automaton, labels)
@@ -236,7 +247,9 @@ def write(changes: list[Change], like: Any, automaton: Automaton, keys: Keys | N
 
         types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string(), None: None}
         arrays = [
-            pa.array(column, given[name].type if name in given else types[field.type])
+            pa.array([str(key) for key in column], pa.string())  # whatever a function makes
+            if keys and keys.function and name == "key"
+            else pa.array(column, given[name].type if name in given else types[field.type])
             for name, column, field in zip(names, listed, fields)
         ]
         return pa.Table.from_arrays(arrays, names=names)

@@ -116,7 +116,6 @@ def test_arcs_are_equal_by_name_or_identity() -> None:
     assert one == same
     assert hash(one) == hash(same)
     assert other != Arc("a", "b", up)
-    assert other == other  # noqa: PLR0124
     assert one != "x"
 
 

@@ -199,6 +199,22 @@ def test_a_field_that_meets_another_column_is_refused() -> None:
         Keyed(twice, key="tail", window=10).push_many(columns)
 
 
+def test_fields_that_arrow_can_not_hold_are_refused_before_anything_is_applied() -> None:
+    class Bag(NamedTuple):
+        items: Any = ()
+
+    op = Operator(Automaton(start="s", final={"a"}, register=Bag(), event=E, arcs=[Arc("s", "a", lambda e, r: True)]), window=9)
+    with pytest.raises(ChangeError, match=r"scalar fields for an Arrow output but got Bag\(items: Any\): push columns instead"):
+        op.push_many(pa.table(columns))
+    assert op.statistics.state_size == 0
+    assert rows(op.push_many({name: column[:1] for name, column in columns.items()})) == [((), 1, 10, 1)]
+
+
+def test_a_key_that_a_function_makes_is_text_in_arrow() -> None:
+    by = Keyed(automaton, key=lambda e: (e.tail, 1), window=10)
+    assert by.push_many(pa.table(columns))["key"].to_pylist() == ["('x', 1)"]
+
+
 def test_operators_chain_through_tables() -> None:
     class Sum(NamedTuple):
         n: int = 0

@@ -45,6 +45,7 @@ class Place(NamedTuple):
 def choose(
     file: str,
     names: Sequence[str] | None,
+    sparse: bool,
     schema: Schema,
     le: str | None,
     re: str | None,
@@ -57,6 +58,8 @@ def choose(
     ----------
     names : sequence of str or None
         The columns of the input; None where it has no rows to tell.
+    sparse : bool
+        Whether a row may leave out a field that may be None.
 
     Raises
     ------
@@ -71,7 +74,8 @@ def choose(
         if named or (names and target in names and target not in kinds):
             chosen.append(Column(named or target, target, kind, target == "re", f"--{target}"))
     for column in chosen if names is not None else ():
-        _there(file, names or (), column)
+        if not (sparse and column.target in kinds and column.optional):
+            _there(file, names or (), column)
     taken = [column.target for column in chosen]
     for target in taken:
         if taken.count(target) > 1:
@@ -206,4 +210,7 @@ def _cast(
 
 
 def _shown(scalar: Any) -> str:
-    return repr(scalar.as_py()) if pa.types.is_string(scalar.type) else str(scalar)
+    try:
+        return repr(scalar.as_py()) if pa.types.is_string(scalar.type) else str(scalar)
+    except (OverflowError, ValueError):  # a timestamp beyond Python's
+        return f"{scalar.value} ({scalar.type})"

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import typer
+from rich.console import Console
 
 from afa.errors import AfaError
 
@@ -50,6 +51,14 @@ def plain_exit() -> Iterator[None]:
     except AfaError as error:
         typer.echo(f"afa: {one_line(error)}", err=True)
         raise typer.Exit(1) from None
+
+
+class Terminal(Console):
+    """A console that lets a closed pipe be ours to end; rich would end the process with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Say so, no more."""
+        raise BrokenPipeError
 
 
 def close_pipes() -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from afa.cli.fault import plain_exit
+from afa.cli.fault import Terminal, plain_exit
 from afa.cli.load import load
 
 app = typer.Typer(
@@ -191,7 +190,7 @@ def show(
         if mermaid:
             typer.echo(drawn(automaton))
             return
-        console = Console(highlight=False)
+        console = Terminal(highlight=False)
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = WIDE
         schema = automaton.event_schema

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ class Source(Protocol):
     """A file that is read: its columns, how much of it there is and how much is done (bytes or rows), and its rows."""
 
     names: list[str] | None
+    sparse: bool
     first_row: int
     total: int
 
@@ -66,7 +68,7 @@ def readable(file: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"{file}: {error.strerror or _plain(error)}") from error
+        raise CommandError(f"{file}: {os.strerror(error.errno) if error.errno else _plain(error)}") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise CommandError(f"{file}: {_plain(error)}") from error
 
@@ -103,7 +105,7 @@ def batches(source: Source, file: str, columns: Sequence[Column], rows: int) -> 
             whole = pa.concat_tables(held)
             yield row, whole.slice(0, rows)
             held, count, row = [whole.slice(rows)], count - rows, row + rows
-    if count:
+    if count or (held and row == source.first_row):
         yield row, pa.concat_tables(held)
 
 
@@ -111,6 +113,7 @@ class Csv:
     """CSV with a header; numbers of rows count the header as row 1, as editors and spreadsheets do."""
 
     first_row = 2
+    sparse = False
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -182,6 +185,7 @@ class JsonLines:
     """One JSON object a line; a field that may be None may be left out."""
 
     first_row = 1
+    sparse = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -264,6 +268,7 @@ class Parquet:
     """Parquet, read row group by row group."""
 
     first_row = 1
+    sparse = False
 
     def __init__(self, path: Path) -> None:
         self._file = pyarrow.parquet.ParquetFile(path)
@@ -276,6 +281,7 @@ class Parquet:
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
         wanted = list(dict.fromkeys(column.source for column in columns))
+        yield self._file.schema_arrow.empty_table().select(wanted)  # without rows, the types still count
         for batch in self._file.iter_batches(rows, columns=wanted):
             self._done += len(batch)
             yield pa.Table.from_batches([batch])

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation
 from afa.automaton import Automaton
-from afa.cli.columns import Column, Place, choose, convert
+from afa.cli.columns import TYPES, Column, Place, choose, convert
 from afa.cli.fault import CommandError, one_line
 from afa.cli.load import load
 from afa.cli.read import Source, batches, open_source
@@ -53,7 +53,7 @@ def run(job: Job) -> None:
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     source = open_source(job.file, job.form)
-    columns = choose(job.file, source.names, automaton.event_schema, job.le, job.re, job.diff, job.keys)
+    columns = choose(job.file, source.names, source.sparse, automaton.event_schema, job.le, job.re, job.diff, job.keys)
     operator = _operator(automaton, job)
     with Screen(job, source) as screen:
         summary = _drive(operator, job, source, columns, screen)
@@ -71,14 +71,14 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
     """Push all batches and the promises between them; the last one makes everything final."""
     tables = _tables(job, source, columns, screen)
     table = next(tables)  # there is always one, if an empty one
-    none = table.slice(0, 0)
+    none: dict[str, list[Any]] = {name: [] for name in table.column_names}  # by it the operator answers in columns
+    schema = _schema(operator.automaton, job.keys, table)
     summary = Summary(keyed=bool(job.keys))
-    schema = _schema(_said(lambda: operator.push_many(none)), none)
     with writing(job.output, schema) as write:
 
         def push(*items: Any) -> None:
             out = _said(lambda: operator.push_many([none, *items]))
-            for changes in (_typed(item, schema) for item in out if isinstance(item, pa.Table)):
+            for changes in (_typed(item, schema) for item in out if isinstance(item, dict)):
                 summary.count(changes)
                 screen.show(changes, summary)
                 write(changes)
@@ -87,7 +87,7 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
         while table is not None:
             push(table)
             summary.progress(len(table), operator.statistics)
-            latest = max(latest, pc.max(table["le"]).as_py() or BEGINNING)
+            latest = max(latest, pc.max(table["le"]).as_py() if len(table) else BEGINNING)
             if job.lateness is not None and latest - job.lateness > promised:
                 promised = latest - job.lateness
                 push(Punctuation(promised))
@@ -109,24 +109,21 @@ def _tables(job: Job, source: Source, columns: list[Column], screen: Screen) -> 
         yield convert(empty, columns, job.tick, Place(job.file, source.first_row))
 
 
-def _schema(changes: pa.Table, events: pa.Table) -> pa.Schema:
-    """One schema for all changes: a key has its type in the input; what no scalar type holds is text."""
-
-    def fixed(field: pa.Field) -> pa.Field:
-        if not pa.types.is_null(field.type):
-            return field
-        return pa.field(field.name, events.schema.field(field.name).type if field.name in events.column_names else pa.string())
-
-    return pa.schema([fixed(field) for field in changes.schema])
+def _schema(automaton: Automaton, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
+    """One schema for all changes: a key has its type in the input; a register field of any type is text."""
+    types = [(key, events.schema.field(key).type) for key in keys]
+    types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in automaton.register_schema.fields]
+    return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
 
 
-def _typed(changes: pa.Table, schema: pa.Schema) -> pa.Table:
+def _typed(changes: dict[str, Any], schema: pa.Schema) -> pa.Table:
     """The changes in the one schema of the output."""
     columns = []
-    for column, field in zip(changes.columns, schema):
-        if pa.types.is_string(field.type) and not pa.types.is_string(column.type):
-            column = pa.array([None if item is None else str(item) for item in column.to_pylist()], pa.string())
-        columns.append(column.cast(field.type))
+    for field in schema:
+        column = list(changes[field.name])
+        if pa.types.is_string(field.type):
+            column = [None if item is None else str(item) for item in column]
+        columns.append(pa.array(column, field.type))
     return pa.table(columns, schema)
 
 

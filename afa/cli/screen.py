@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from afa.cli.columns import Column
-from afa.cli.fault import close_pipes
+from afa.cli.fault import Terminal, close_pipes
 from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
@@ -71,9 +70,9 @@ class Screen:
 
     def __init__(self, job: Job, source: Source) -> None:
         self._job = job
-        self._err = Console(stderr=True, highlight=False)
+        self._err = Terminal(stderr=True, highlight=False)
         both = sys.stdout.isatty() and self._err.is_terminal
-        self._out = self._err if both else Console(highlight=False)
+        self._out = self._err if both else Terminal(highlight=False)
         self._left = job.matches if job.matches >= 0 else -1
         self._open = True
         self._unit: str | None = None
@@ -92,11 +91,16 @@ class Screen:
         self._task = self._bar.add_task("", total=max(source.total, 1), events=0, rate=0.0)
 
     def __enter__(self) -> Screen:
-        self._bar.start()
+        if not self._bar.disable:
+            self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        self._stop()
+
+    def _stop(self) -> None:
+        if not self._bar.disable:  # rich before 14 ends a bar that was never shown by an empty line
+            self._bar.stop()
 
     def times(self, table: pa.Table, columns: list[Column]) -> None:
         """Note whether the timestamps of the input are timestamps: then they are shown as such."""
@@ -142,7 +146,7 @@ class Screen:
 
     def finish(self, summary: Summary) -> None:
         """Print the summary."""
-        self._bar.stop()
+        self._stop()
         if self._job.quiet:
             return
         changes = summary.inserted + summary.withdrawn

@@ -59,7 +59,7 @@ def _writable(file: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"can't write {file}: {error.strerror or error}") from error
+        raise CommandError(f"can't write {file}: {os.strerror(error.errno) if error.errno else error}") from error
 
 
 @contextlib.contextmanager

@@ -1,0 +1,97 @@
+"""`Keyed` is one `Operator` per key under shared arcs and shared promises.
+
+Random worlds hold `Keyed` against the oracle key by key (`tests.stress`, option ``key``); here against real operators. The
+one thing that they can't show alone is worked out by hand: the current time of the default mode of arcs is taken over all keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from tests import oracle
+from tests.automata import pair, tagged_pair
+from tests.model import OK
+from tests.strategies import Seeded
+from tests.stress.generate import World, on_arcs, push, world
+from tests.text import E, arc_of
+
+KEYS = (0, 1, 2)
+
+
+def test_one_operator_per_key(engine: str) -> None:
+    matches = 0
+    for number in range(600):
+        spec = world(Seeded(f"keyed/{number}"))
+        matches += compare(spec, engine, f"world keyed/{number}: {spec}")
+    assert matches > 2500, matches
+
+
+def compare(spec: dict[str, Any], engine: str, say: str) -> int:
+    """The accepted changes of a world on `Keyed` and on one operator per key; arcs with explicit lifetimes only."""
+    spec["options"]["key"] = "seq"
+    here, matches = World(spec), 0
+    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    keyed = Keyed(here.automaton, key="seq", engine=engine, late="drop", **options)
+    alone = {key: Operator(here.automaton, engine=engine, late="drop", **options) for key in KEYS}
+    held: set[Any] = set()
+    nets: dict[int, set[Any]] = {key: set() for key in KEYS}
+    ops = [each for op in spec["ops"] for each in (op[1] if op[0] == "batch" else [op]) if each[0] != "save"]
+    for op in ops:
+        item = here.item(op)
+        if (op[0].startswith("arc") and item.le is None) or push(here.model, op, item) != OK:
+            continue
+        out = (keyed.push_arc if on_arcs(op) else keyed.push)(item)
+        held = oracle.net([change._replace(payload=(change.key, change.payload)) for change in changes(out)], held)
+        for key in [item.payload.seq] if op[0] in ("insert", "retract") else KEYS:
+            single = (alone[key].push_arc if on_arcs(op) else alone[key].push)(item)
+            nets[key] = oracle.net(single, nets[key])
+            assert punctuations(single) == punctuations(out), f"{op}, key {key}, {say}"
+        matches += sum(change.diff > 0 for change in changes(out))
+        assert held == {((key, register), le, re) for key in KEYS for register, le, re in nets[key]}, f"{op}, {say}"
+    keyed._check()
+    return matches
+
+
+def changes(out: list[Any]) -> list[Any]:
+    return [item for item in out if not isinstance(item, Punctuation)]
+
+
+def punctuations(out: list[Any]) -> list[Any]:
+    return [item for item in out if isinstance(item, Punctuation)]
+
+
+def test_now_is_over_all_keys(engine: str) -> None:
+    """Key 1 has seen 9, so an arc that comes now serves key 0 from 10 on."""
+    keyed = Keyed(pair, key="seq", window=20, engine=engine)
+    keyed.push(insert(E(0, 0), 1))
+    keyed.push(insert(E(0, 1), 9))
+    keyed.push_arc(insert(arc_of({"src": "b", "dst": "c", "fence": "e.kind == 2", "name": "noise closes"})))
+    assert keyed.push(insert(E(2, 0), 5)) == [], "5 is before 10, though key 0 has seen 1 only"
+    assert keyed.push(retract(E(2, 0), 5)) == []
+    (match,) = keyed.push(insert(E(2, 0), 10))
+    assert (match.key, match.le, match.re) == (0, 10, 21)
+
+
+def test_a_rejected_punctuation_changes_no_key(engine: str) -> None:
+    """A retraction waits in one key: the promise is refused in all of them."""
+    keyed = Keyed(tagged_pair, key="kind", window=20, engine=engine)
+    keyed.push(insert(E(0, 1), 3))
+    keyed.push(retract(E(1, 1), 4))
+    before = keyed.statistics
+    with pytest.raises(LateEventError):
+        keyed.push(Punctuation(5))
+    assert keyed.statistics == before
+    keyed._check()
+    assert keyed.push(insert(E(1, 1), 4)) == []
+    assert keyed.push(Punctuation(5)) == [Punctuation(5)]
+
+
+def test_the_key_comes_with_the_match(engine: str) -> None:
+    keyed = Keyed(pair, key=lambda event: ("k", event.seq), engine=engine)
+    keyed.push(insert(E(0, 7), 1))
+    keyed.push(insert(E(0, 8), 2))
+    (match,) = keyed.push(insert(E(1, 7), 3))
+    assert (match.key, match.le, match.re) == (("k", 7), 3, FOREVER)

@@ -1,0 +1,67 @@
+"""A sample of the long random runs, in the normal suite; the long ones: ``python -m tests.stress.worlds``, ``pytest -m stress``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from afa import Punctuation
+from tests.strategies import Seeded
+from tests.stress import generate
+from tests.stress.generate import World
+from tests.stress.run import Seen, failure, make, report, run, smaller
+from tests.stress.worlds import main
+
+
+def test_worlds(engine: str) -> None:
+    seen = Seen()
+    for number in range(600):
+        spec = generate.world(Seeded(f"sample/{number}"))
+        try:
+            seen = seen.plus(run(spec, engine))
+        except AssertionError:
+            pytest.fail(f"world sample/{number}: {report(spec, engine)}")
+    assert seen.matches > 3000, seen
+    assert seen.retractions > 800, seen
+    assert seen.rejected > 100, seen
+
+
+class Forgetful:
+    """A planted fault: the third retraction that a match suffers is not passed on."""
+
+    def __init__(self, operator: Any) -> None:
+        self._operator, self._left = operator, 3
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._operator, name)
+
+    def push(self, item: Any) -> list[Any]:
+        out = self._operator.push(item)
+        for change in out:
+            if not isinstance(change, Punctuation) and change.diff < 0:
+                self._left -= 1
+                if not self._left:
+                    return [other for other in out if other is not change]
+        return out
+
+
+def test_a_planted_fault_is_found_and_shrunk(engine: str) -> None:
+    def faulty(here: World, engine: str, late: Any) -> Forgetful:
+        return Forgetful(make(here, engine, late))
+
+    for number in range(200):
+        spec = generate.world(Seeded(f"sample/{number}"))
+        if any(op[0] in ("save", "batch") for op in spec["ops"]) or failure(spec, engine, faulty) is None:
+            continue
+        small = smaller(spec, lambda candidate: failure(candidate, engine, faulty) is not None)
+        assert str(failure(small, engine, faulty)).endswith("too much {}"), "something was missing, and nothing else wrong"
+        assert len(small["ops"]) < len(spec["ops"])
+        assert "run({" in report(small, engine, faulty)
+        return
+    pytest.fail("no world has found it")
+
+
+@pytest.mark.stress
+def test_many_worlds(engine: str) -> None:
+    assert main(["--worlds", "20000", "--seed", "1", "--engine", engine]) == 0
