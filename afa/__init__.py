@@ -10,6 +10,7 @@ prefix leaves in force, never of the order in which they arrived.
     operator    Operator: push, push_arc, push_many, snapshot, restore
     keyed       Keyed: one state per key under shared arcs and promises
     core        what both share: promises, arcs in force, all-or-nothing calls
+    arcinput    arcs as the second input
     arctable    arcs in force, by state
     engine      the protocol of an engine
     interpreted/  the readable engine: Algorithm 1 of the paper

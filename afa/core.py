@@ -13,12 +13,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from afa.arc import Arc, check_arc
-from afa.arctable import ArcEvent, ArcTable
+from afa.arcinput import ArcInput
+from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.engine import KeyState, make_engine
-from afa.errors import AfaError, AutomatonError, ChangeError
+from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.journal import Journal
 from afa.schema import taker
 from afa.statistics import Statistics
@@ -54,11 +54,11 @@ class Core:
         self.sequence = sequence
         self.late = Late(late)
         self.progress = Progress(arc_punctuation)
-        self.table = ArcTable.of(automaton.arcs)
         self.journal = Journal()
-        self.engine = make_engine(engine, automaton, self.table, self.progress, self.journal, sequence)
+        table = ArcTable.of(automaton.arcs)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self._swap)
+        self.engine = make_engine(engine, automaton, table, self.progress, self.journal, sequence)
         self.states: dict[Hashable, KeyState] = {}
-        self.pending_arcs: dict[ArcEvent, int] = {}
         self.changes = self.outputs = self.retractions = 0
         self._take = taker(automaton.event_schema)
         self._deadlines = Deadlines()
@@ -67,6 +67,7 @@ class Core:
         self._sizes: dict[Hashable, tuple[int, ...]] = {}
         self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
         self._held = [0] * 5
+        self._had_timeouts = bool(table.timeouts)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
@@ -74,7 +75,7 @@ class Core:
     def transaction(self) -> Iterator[None]:
         """All or nothing."""
         marks, late = self.progress.marks(), self.late.count
-        numbers = (self.table, self.changes, self.outputs, self.retractions)
+        numbers = (self.changes, self.outputs, self.retractions)
         try:
             yield
             self.late.hand_over()
@@ -83,7 +84,7 @@ class Core:
             self.progress.restore(marks)
             self.late.count = late
             self.late.waiting.clear()
-            self.table, self.changes, self.outputs, self.retractions = numbers
+            self.changes, self.outputs, self.retractions = numbers
             for s in self._touched.values():
                 s.delta.clear()
             self._restless = dict.fromkeys(self.states)  # deadlines may have been set on what is undone
@@ -121,7 +122,12 @@ class Core:
     def _flush(self, batch: dict[Hashable, list[Change]]) -> None:
         """Apply the events of a batch, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
         for key, changes in batch.items():
-            self.engine.apply(self.state(key), _netted(changes) if len(changes) > 1 else changes)
+            try:
+                self.engine.apply(self.state(key), _netted(changes) if len(changes) > 1 else changes)
+            except Exception as error:
+                if key is not None:
+                    blame(error, f"of key {key!r}")
+                raise
         batch.clear()
 
     def _control(self, port: str, item: Any) -> None:
@@ -131,9 +137,14 @@ class Core:
             if promised:
                 self._punctuate()
         elif port == "arc" and isinstance(item, Change):
-            self._change_arc(item)
+            self.arcs.change(item)
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
+
+    def put_table(self, table: ArcTable) -> None:
+        """Put a table of arcs in force, before there is any state; for a restore."""
+        self.arcs.table = table
+        self._swap(table, FOREVER, FOREVER)
 
     def forget_call(self) -> None:
         """Let the state as it is be where the next call begins; after a restore."""
@@ -188,68 +199,13 @@ class Core:
         self.changes += abs(diff)
         return checked
 
-    # -- arcs (Sec. 2.3) ---------------------------------------------------------------------------------------------------
-
-    def _change_arc(self, change: Change) -> None:
-        arc = change.payload
-        check_arc(arc)
-        if change.diff not in (1, -1):
-            raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")
-        if change.le is None:
-            if change.re is not None:
-                raise ChangeError(f"expected le with re (or neither: from now on) but got re={change.re!r} for {arc!r}")
-            self._change_arc_from_now(arc, change.diff)
-            return
-        le = as_time(change.le, "le")
-        re = FOREVER if change.re is None else as_time(change.re, "re")
-        if re <= le:
-            raise ChangeError(f"expected re > le but got le={le}, re={re} for {arc!r}")
-        promise = self.progress.arc_promise
-        if le < promise:
-            self.late.take(change, f"expected le >= {promise} (promised) but got le={le} for {arc!r}")
-            return
-        self._count_arc(ArcEvent(arc, le, re), change.diff)
-
-    def _change_arc_from_now(self, arc: Arc, diff: int) -> None:
-        """The default mode: an arc comes into force, or ends, one tick past all that was seen."""
-        now = self.progress.now
-        if diff > 0 and now == FOREVER:
-            self.late.take(Change(arc, now), f"expected an arc before the end of the stream but got {arc!r} after it")
-            return
-        if diff > 0:
-            self._swap(self.table.added(ArcEvent(arc, now, FOREVER)), now, FOREVER)
-            return
-        found = self.table.find(arc, now)
-        if found is None:
-            known = ", ".join(repr(event.arc) for event in self.table.events if event.re > now) or "none"
-            raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
-        self._swap(self.table.ended(found, now), max(now, found.le), found.re)
-
-    def _count_arc(self, event: ArcEvent, diff: int) -> None:
-        if diff > 0 and self.pending_arcs.get(event):
-            self._pend_arc(event, -1)
-        elif diff > 0:
-            self._swap(self.table.added(event), event.le, event.re)
-        elif self.table.count(event):
-            self._swap(self.table.removed(event), event.le, event.re)
-        else:
-            self._pend_arc(event, 1)
-
-    def _pend_arc(self, event: ArcEvent, more: int) -> None:
-        count = self.pending_arcs.get(event, 0) + more
-        if count:
-            self.journal.put(self.pending_arcs, event, count)
-        else:
-            self.journal.drop(self.pending_arcs, event)
-
     def _swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force; only keys that hold something from ``le`` on are visited, none in the default mode."""
-        timeouts = bool(table.timeouts or self.table.timeouts)
-        concerned: list[Any] = []
-        if le <= self.progress.seen or timeouts:
-            concerned = [self.state(key) for key in list(self.states)]
-        self.table = table
-        self.engine.swap(concerned if le <= self.progress.seen else (), table, le, re)
+        """Let the keys follow a table of arcs; only what lies from ``le`` on is visited, in the default mode nothing."""
+        concerned = [self.state(key) for key in list(self.states)] if le <= self.progress.seen else []
+        self.engine.swap(concerned, table, le, re)
+        if table.timeouts or self._had_timeouts:  # waits may end at other instants than their deadlines say
+            self._restless.update(dict.fromkeys(self.states))
+        self._had_timeouts = bool(table.timeouts)
 
     # -- punctuations ------------------------------------------------------------------------------------------------------
 
@@ -266,22 +222,14 @@ class Core:
                     f"expected the insertion of {change.payload!r} at le={change.le}{at} before {promised} "
                     f"(promised) but got its retraction only",
                 )
-        for event in [event for event in self.pending_arcs if event.le < self.progress.arc_promise]:
-            for _ in range(self.pending_arcs[event]):
-                self.late.take(
-                    Change(event.arc, event.le, event.re, -1),
-                    f"expected the insertion of {event.arc!r} at le={event.le} before {self.progress.arc_promise} "
-                    f"(promised) but got its retraction only",
-                )
-            self.journal.drop(self.pending_arcs, event)
+        self.arcs.overdue()
         for s in due:
             self.state(s.key)
             self.engine.tick(s)
         if self.progress.advance():
             for s in due:
                 self.engine.clean(s)
-            self.table = self.table.cleaned(self.progress.final)
-            self.engine.swap((), self.table, FOREVER, FOREVER)
+            self.arcs.clean()
 
     def _settle(self) -> None:
         """After a punctuation: when does each key that was visited want the next one?"""
@@ -302,6 +250,7 @@ class Core:
         self.retractions += withdrawn
         self.outputs += len(changes) - withdrawn
         out: Output = list(changes)
+        self._touched.clear()
         if self.progress.final > final_before:
             out.append(Punctuation(self.progress.final))
             self._settle()
@@ -319,7 +268,7 @@ class Core:
             self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
         self._measure.clear()
         events, nodes, intervals, matches, pending = self._held
-        pending += sum(self.pending_arcs.values())
+        pending += sum(self.arcs.pending.values())
         return Statistics(
             events=events,
             partial_matches=nodes,
@@ -345,7 +294,7 @@ class Core:
         assert statistics.partial_matches == sum(sizes[1] for sizes in fresh), "statistics.partial_matches"
         assert statistics.keys == len(fresh), "statistics.keys"
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
-        assert all(event.re > self.progress.final for event in self.table.events), "Cleanup: arcs that ended"
+        assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
 
 
 def _netted(changes: list[Change]) -> list[Change]:

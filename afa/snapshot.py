@@ -53,8 +53,8 @@ def save(core: Core, keyed: bool) -> bytes:
         fingerprint(core.automaton),
         [core.window, core.sequence, core.progress.arc_punctuation, late],
         list(core.progress.marks()),
-        [_arc_out(core.automaton, event) for event in core.table.events],
-        [[*_arc_out(core.automaton, event), n] for event, n in core.pending_arcs.items()],
+        [_arc_out(core.automaton, event) for event in core.arcs.table.events],
+        [[*_arc_out(core.automaton, event), n] for event, n in core.arcs.pending.items()],
         [core.changes, core.outputs, core.retractions, core.late.count],
         [core.engine.save(s) for s in core.states.values()],
     ]
@@ -129,9 +129,8 @@ def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None,
     )
     core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
     table = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
-    core.table = table
-    core.engine.swap((), table, 0, 0)
-    core.pending_arcs = {_arc_in(automaton, arcs, ref, le, re): n for ref, le, re, n in pending}
+    core.put_table(table)
+    core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): n for ref, le, re, n in pending}
     core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
     for data in states:
         s = core.engine.load(data)

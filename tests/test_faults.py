@@ -65,8 +65,9 @@ def test_a_keyed_batch_with_a_fault_leaves_no_trace_in_any_key() -> None:
     keyed = Keyed(ratio(), key=lambda e: e.kind % 2, window=9)
     keyed.push(insert(E(2), le=1))
     before = keyed.snapshot()
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as caught:
         keyed.push_many({"kind": [1, 3, 0], "le": [2, 3, 4]})
+    assert "of key 0" in where(caught.value)
     assert keyed.snapshot() == before
     assert keyed.keys == [0]
     keyed._check()
@@ -144,7 +145,7 @@ def saved(op: Operator, arcs: list[Arc]) -> str:
     """The state without the order in which dictionaries hold it."""
     core = op._core
     states = [core.engine.save(s) for s in core.states.values()]
-    return repr([normal(states), core.progress.marks(), core.table.events, core.pending_arcs])
+    return repr([normal(states), core.progress.marks(), core.arcs.table.events, core.arcs.pending])
 
 
 def normal(value: Any) -> Any:
