@@ -201,7 +201,7 @@ class Core:
 
     def _swap(self, table: ArcTable, le: int, re: int) -> None:
         """Let the keys follow a table of arcs; only what lies from ``le`` on is visited, in the default mode nothing."""
-        concerned = [self.state(key) for key in list(self.states)] if le <= self.progress.seen else []
+        concerned = [self.state(key) for key in list(self.states)] if le < self.progress.now else []
         self.engine.swap(concerned, table, le, re)
         if table.timeouts or self._had_timeouts:  # waits may end at other instants than their deadlines say
             self._restless.update(dict.fromkeys(self.states))

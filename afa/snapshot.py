@@ -10,7 +10,7 @@ Format, version 1
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None]
-    marks         [events', arcs', final, largest seen, stale punctuations]
+    marks         [events', arcs', final, now, stale punctuations]
     arc           [index in the automaton, or the name of a later arc; le; re], then a count for pending ones
     counters      [changes, outputs, retractions, late]
     states        one list a key, see `afa.interpreted.saved`

@@ -3,7 +3,7 @@
 events'   t_e   no later change of an event with LE < t_e
 arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises
 effective t_p = min(t_e, t_a): what is below it is final, and is passed on as the output's own punctuation
-seen            the largest event LE or punctuation so far: the default mode of arcs begins one tick past it
+now             one tick past the largest event LE or punctuation so far: there the default mode of arcs begins
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Marks(NamedTuple):
     events: int
     arcs: int
     final: int
-    seen: int
+    now: int
     stale: int
 
 
@@ -42,7 +42,7 @@ class Progress:
     (False, 1)
     """
 
-    __slots__ = ("arc_punctuation", "arcs", "events", "final", "seen", "stale")
+    __slots__ = ("arc_punctuation", "arcs", "events", "final", "now", "stale")
 
     def __init__(self, arc_punctuation: bool = False) -> None:
         self.arc_punctuation = arc_punctuation
@@ -50,21 +50,16 @@ class Progress:
 
     def marks(self) -> Marks:
         """The numbers as they are now."""
-        return Marks(self.events, self.arcs, self.final, self.seen, self.stale)
+        return Marks(self.events, self.arcs, self.final, self.now, self.stale)
 
     def restore(self, marks: Marks) -> None:
         """Put earlier numbers back."""
-        self.events, self.arcs, self.final, self.seen, self.stale = marks
+        self.events, self.arcs, self.final, self.now, self.stale = marks
 
     def see(self, le: int) -> None:
         """Note an event's LE: it moves the current time of the default mode."""
-        if le > self.seen:
-            self.seen = le
-
-    @property
-    def now(self) -> int:
-        """The LE of an arc in the default mode: one tick past all that was seen, or the beginning of time."""
-        return BEGINNING if self.seen == BEGINNING else min(self.seen + 1, FOREVER)
+        if le >= self.now:
+            self.now = min(le + 1, FOREVER)
 
     @property
     def arc_promise(self) -> int:
