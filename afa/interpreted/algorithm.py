@@ -17,7 +17,7 @@ Departs from the paper: a count in place of next pointers; removal evaluates fen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from afa.interpreted.pmatch import PMatch, Rest
@@ -122,42 +122,38 @@ class Algorithm:
 
     # -- MakeTransitions, RemoveInvalidatedSequences, PropagateInsert -------------------------------------------------------
 
-    def _make_transitions(self, source: Mapping[PMatch, Any], rest: Rest, y: Entry) -> tuple[dict[PMatch, int], dict[PMatch, None]]:
+    def _make_transitions(self, source: Mapping[PMatch, Any], rest: Rest, y: Entry) -> tuple[dict[PMatch, int], dict[PMatch, int]]:
         """Algorithm 1, lines 4 and 5: the list of ``y`` with its counts, and what stays by ignorable arcs."""
         nodes: dict[PMatch, int] = {}
-        stays: dict[PMatch, None] = {}
-        for p in source:
-            found, stay = self.transitions.derive(p, rest, y.le, y.events)
-            for q in found:
-                nodes[q] = nodes.get(q, 0) + 1
-            if stay:
-                stays[p] = None
+        stays: dict[PMatch, int] = {}
+        self._derive_all(source, rest, y, 1, nodes, stays)
         for q in self.transitions.begin(y.key, y.le, y.events):
             nodes[q] = nodes.get(q, 0) + 1
         return nodes, stays
+
+    def _derive_all(
+        self, source: Iterable[PMatch], rest: Rest, z: Entry, sign: int, counts: dict[PMatch, int], stays: dict[PMatch, int]
+    ) -> None:
+        """Count one way more (one fewer, where ``sign`` is -1) to all that ``source`` becomes by ``z``."""
+        derive = self.transitions.derive
+        for p in source:
+            found, stay = derive(p, rest, z.le, z.events)
+            for q in found:
+                counts[q] = counts.get(q, 0) + sign
+            if stay:
+                stays[p] = stays.get(p, 0) + sign
 
     def _propagate(self, s: State, y: Entry, gone: list[PMatch], gone_rest: Rest, new: list[PMatch], new_rest: Rest) -> None:
         """Carry a difference in the list of ``y`` through the steps after it, until there is none left."""
         if not (gone or new):
             return
-        derive = self.transitions.derive
         edits: dict[PMatch, tuple[int, Any]] = {}  # how the runs change: (+1 or -1, the place where it begins)
         last = y
         for z in s.steps(y.key, inclusive=False):
             counts: dict[PMatch, int] = {}
             stays: dict[PMatch, int] = {}
-            for p in gone:
-                found, stay = derive(p, gone_rest, z.le, z.events)
-                for q in found:
-                    counts[q] = counts.get(q, 0) - 1
-                if stay:
-                    stays[p] = stays.get(p, 0) - 1
-            for p in new:
-                found, stay = derive(p, new_rest, z.le, z.events)
-                for q in found:
-                    counts[q] = counts.get(q, 0) + 1
-                if stay:
-                    stays[p] = stays.get(p, 0) + 1
+            self._derive_all(gone, gone_rest, z, -1, counts, stays)  # RemoveInvalidatedSequences, lines 10-19
+            self._derive_all(new, new_rest, z, 1, counts, stays)  # PropagateInsert, lines 20-26
             self._edit_runs(s, edits, stays, s.runs.after(last.key))
             gone, new = self._settle(s, z, counts, stays)
             gone_rest = new_rest = z.rest
