@@ -71,9 +71,12 @@ class ArcTable:
         return any(le <= t < re for le, re in self.marks.get(state, ()))
 
     def find(self, arc: Arc, after: int) -> ArcEvent | None:
-        """The arc event that a retraction in the default mode ends: equal arc, still in force after ``after``, newest first."""
+        """The arc event that a retraction in the default mode ends: an equal arc that is in force past ``after``.
+
+        The same arc before one of its name; then the one that began last; then the one that lasts longest. A function of the set.
+        """
         found = [event for event in self.events if event.arc == arc and event.re > after]
-        return max(found, key=lambda event: (event.arc is arc, event.le), default=None)
+        return max(found, key=lambda event: (event.arc is arc, event.le, event.re), default=None)
 
     def count(self, event: ArcEvent) -> int:
         """How many copies of exactly this arc event are in force."""

@@ -45,7 +45,7 @@ def compare(spec: dict[str, Any], engine: str, say: str) -> int:
             continue
         out = (keyed.push_arc if on_arcs(op) else keyed.push)(item)
         held = oracle.net([change._replace(payload=(change.key, change.payload)) for change in changes(out)], held)
-        for key in [item.payload.seq] if op[0] in ("insert", "retract") else KEYS:
+        for key in KEYS if on_arcs(op) or isinstance(item, Punctuation) else [item.payload.seq]:
             single = (alone[key].push_arc if on_arcs(op) else alone[key].push)(item)
             nets[key] = oracle.net(single, nets[key])
             assert punctuations(single) == punctuations(out), f"{op}, key {key}, {say}"

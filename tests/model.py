@@ -1,0 +1,143 @@
+"""The model: which changes an operator accepts, and what a prefix leaves in force; what matches then is the oracle's business."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from typing import Any
+
+from punctuation import Punctuation
+from punctuation.time import BEGINNING, FOREVER
+from tests import oracle
+
+OK, LATE, ERROR = "ok", "late", "error"
+
+
+class Model:
+    """What the contract says about acceptance, the time of an arc change in default mode, promises and lateness.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    window, sequence, arc_punctuation, late
+        As of `Operator`; ``late`` is "raise", "drop" or any other text for a callback.
+    key : str, optional
+        As of `Keyed`: each key's events are a stream of their own, and a match's register comes as ``(key, register)``.
+    """
+
+    def __init__(
+        self,
+        automaton: Any,
+        window: int | None = None,
+        sequence: str | None = None,
+        arc_punctuation: bool = False,
+        late: str = "raise",
+        key: str | None = None,
+    ) -> None:
+        self.automaton, self.window, self.sequence = automaton, window, sequence
+        self.arc_punctuation, self.late, self.key = arc_punctuation, late, key
+        self.copies: Counter[tuple[Any, int, int]] = Counter()  # of events; negative: retractions that wait for their insertion
+        self.arcs = oracle.own_arcs(automaton)  # one entry for each copy
+        self.waiting: list[oracle.ArcEvent] = []  # retractions of arcs that wait
+        self.seen: int | None = None  # the largest event LE or punctuation
+        self.event_promise = self.arc_promise = BEGINNING
+        self.dropped: list[Any] = []  # (payload, le, diff) of what the late policy took, one for each copy
+
+    def matches(self) -> set[tuple[Any, int, int]]:
+        """What is in force now, by the oracle."""
+        changes = [(*event, n) for event, n in self.copies.items()]
+        if self.key is None:
+            return self._matches(changes)
+        keys = {getattr(payload, self.key) for payload, *_ in changes}
+        parts = {key: [change for change in changes if getattr(change[0], self.key) == key] for key in keys}
+        return {((key, register), le, re) for key in keys for register, le, re in self._matches(parts[key])}
+
+    def _matches(self, changes: list[Any]) -> set[tuple[Any, int, int]]:
+        return oracle.matches(self.automaton, changes, self.arcs, self.event_promise, self.sequence)
+
+    @property
+    def effective(self) -> int:
+        """The effective punctuation."""
+        return min(self.event_promise, self.arc_promise) if self.arc_punctuation else self.event_promise
+
+    @property
+    def promise_of_arcs(self) -> int:
+        return self.arc_promise if self.arc_punctuation else self.event_promise
+
+    def push(self, item: Any) -> str:
+        """Apply a change of an event, or a punctuation, and say how it ends; nothing changes unless that is OK."""
+        if isinstance(item, Punctuation):
+            return self._punctuate(item.t, on_events=True)
+        re = item.re if item.re is not None else FOREVER if self.window is None else item.le + self.window
+        if item.le < self.event_promise:
+            return self._late(item)
+        self.copies[oracle.one_nan(item.payload), item.le, re] += item.diff
+        self._see(item.le)
+        return OK
+
+    def push_arc(self, item: Any) -> str:
+        """The same for the arc input."""
+        if isinstance(item, Punctuation):
+            return self._punctuate(item.t, on_events=False) if self.arc_punctuation else OK
+        if item.le is None:
+            return self._default(item)
+        if item.le < self.promise_of_arcs:
+            return self._late(item)
+        entry = oracle.ArcEvent(item.payload, item.le, FOREVER if item.re is None else item.re)
+        here, there = (self.arcs, self.waiting) if item.diff > 0 else (self.waiting, self.arcs)
+        if entry in there:
+            there.remove(entry)
+        else:
+            here.append(entry)
+        return OK
+
+    def fork(self) -> Model:
+        """A copy that shares nothing that changes."""
+        other = copy.copy(self)
+        other.copies = Counter(self.copies)
+        other.arcs, other.waiting, other.dropped = list(self.arcs), list(self.waiting), list(self.dropped)
+        return other
+
+    def _see(self, t: int) -> None:
+        self.seen = t if self.seen is None else max(self.seen, t)
+
+    def _default(self, item: Any) -> str:
+        begin = BEGINNING if self.seen is None else self.seen + 1
+        if item.diff > 0:
+            self.arcs.append(oracle.ArcEvent(item.payload, begin, FOREVER))
+            return OK
+        entries = [entry for entry in self.arcs if entry.arc == item.payload and entry.re > begin]
+        if not entries:
+            return ERROR
+        entry = max(entries, key=lambda entry: (entry.arc is item.payload, entry.le, entry.re))
+        self.arcs.remove(entry)
+        if entry.le < begin:
+            self.arcs.append(entry._replace(re=begin))
+        return OK
+
+    def _late(self, item: Any) -> str:
+        if self.late == "raise":
+            return LATE
+        self.dropped.append((oracle.one_nan(item.payload), item.le, item.diff))
+        return OK
+
+    def _punctuate(self, t: int, on_events: bool) -> str:
+        if t <= (self.event_promise if on_events else self.arc_promise):
+            return OK
+        events = [(event, n) for event, n in self.copies.items() if n < 0 and event[1] < t] if on_events else []
+        passes_arcs = not on_events or not self.arc_punctuation
+        arcs = [entry for entry in self.waiting if entry.le < t] if passes_arcs else []
+        if (events or arcs) and self.late == "raise":
+            return LATE
+        for event, n in events:
+            del self.copies[event]
+            self.dropped += [(*event[:2], -1)] * -n
+        for entry in arcs:
+            self.waiting.remove(entry)
+            self.dropped.append((*entry[:2], -1))
+        if on_events:
+            self.event_promise = t
+        else:
+            self.arc_promise = t
+        self._see(t)
+        return OK

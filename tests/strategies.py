@@ -1,0 +1,167 @@
+"""Random automata, events and lifetimes, for Hypothesis and for seeded runs alike: one generator over a source of choices.
+
+Everything generated is data (see `tests.text`), so that a failure prints as what it is. Registers count modulo a small number, so
+that closures over epsilon arcs end; domains are tiny, so that equal timestamps, equal registers and equal matches happen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from hypothesis import strategies as st
+
+from punctuation.time import FOREVER
+
+T = TypeVar("T")
+KINDS = 3
+HORIZON = 8
+STATES = ("a", "b", "c", "d")
+
+
+class Choices(Protocol):
+    """Where choices come from."""
+
+    def number(self, low: int, high: int) -> int: ...
+
+    def one(self, options: Sequence[T]) -> T: ...
+
+    def chance(self, percent: int) -> bool: ...
+
+
+class Seeded:
+    """Choices of a seeded ``random.Random``."""
+
+    def __init__(self, seed: int | str) -> None:
+        self._random = random.Random(seed)
+
+    def number(self, low: int, high: int) -> int:
+        return low + int(self._random.random() * (high - low + 1))
+
+    def one(self, options: Sequence[T]) -> T:
+        return options[int(self._random.random() * len(options))]
+
+    def chance(self, percent: int) -> bool:
+        return self._random.random() * 100 < percent
+
+
+class Drawn:
+    """Choices that Hypothesis makes, and shrinks."""
+
+    def __init__(self, draw: Callable[..., Any]) -> None:
+        self._draw = draw
+
+    def number(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
+
+    def one(self, options: Sequence[T]) -> T:
+        return self._draw(st.sampled_from(list(options)))
+
+    def chance(self, percent: int) -> bool:
+        return self._draw(st.integers(0, 99)) >= 100 - percent
+
+
+def fence(choose: Choices, width: int) -> str:
+    """A fence of a consuming arc over a register of ``width`` fields."""
+    texts = ["True", "e.kind == 0", "e.kind != 1", "e.kind == 2", "e.kind > 0", "e.seq < 2"]
+    if width:
+        texts += ["(e.kind + r.x) % 2 == 0", "r.x < 2", "e.kind == r.x", "e.kind != r.x or r.x == 0"]
+    if width == 2:
+        texts += ["r.x != r.y", "e.kind >= r.y"]
+    return choose.one(texts)
+
+
+def transfer(choose: Choices, width: int) -> str | None:
+    """A transfer of a consuming arc, or none; several of them may leave the register equal."""
+    if choose.chance(25):
+        return None
+    if width == 0:
+        return choose.one(["r", None])
+    if width == 1:
+        return choose.one(["R1((r.x + 1) % 3)", "R1((r.x + e.kind) % 3)", "R1(e.kind)", "R1(r.x)", "R1(max(r.x, e.kind))", "R1(0)"])
+    texts = ["R2((r.x + 1) % 3, r.y)", "R2((r.x + e.kind) % 2, e.seq % 2)", "R2(r.y, r.x)", "r._replace(y=e.kind)", "R2(r.x, r.y)"]
+    return choose.one(texts)
+
+
+def still_fence(choose: Choices, width: int, loop: bool) -> str:
+    """A fence of an epsilon arc; one of a loop is never always true."""
+    if width == 0:
+        return "True"
+    return choose.one(["r.x == 1", "r.x < 2", "r.x != 0"] if loop else ["True", "r.x == 0", "r.x > 0", "r.x != 2"])
+
+
+def still_transfer(choose: Choices, width: int, loop: bool) -> str | None:
+    """A transfer of an epsilon arc."""
+    if width == 0:
+        return None
+    texts = ["R1((r.x + 1) % 3)", "R1(2)"] if width == 1 else ["R2((r.x + 1) % 3, r.y)", "R2(r.x, (r.y + 1) % 2)"]
+    return choose.one(texts if loop else [None, None, *texts])
+
+
+def arc(
+    choose: Choices, width: int, states: Sequence[str], name: str | None, final: bool = False, waits: bool = False
+) -> dict[str, Any]:
+    """The spec of one arc of any kind; with ``waits`` a third of them are time-outs."""
+    src, dst = choose.one(states), choose.one(states)
+    loop = src == dst
+    kind = choose.one(["consume"] * (3 if waits else 7) + ["timeout", "timeout"][: 1 + waits] + ["epsilon"])
+    if kind == "epsilon" and loop and not width:
+        kind = "consume"  # an epsilon loop without a register never ends, and is refused
+    spec: dict[str, Any] = {"src": src, "dst": dst, "kind": kind, "name": name, "final": final}
+    if kind == "timeout":
+        at = [str(choose.number(0, HORIZON)), str(HORIZON // 2)] + (["r.x + 3", "4 * r.x + 2", "r.x", "9 - r.x"] if width else [])
+        spec["at"] = choose.one(at)
+    elif kind == "epsilon":
+        spec |= {"fence": still_fence(choose, width, loop), "transfer": still_transfer(choose, width, loop)}
+    else:
+        ignorable = loop and choose.chance(50)
+        spec |= {"fence": fence(choose, width), "transfer": None if ignorable else transfer(choose, width)}
+    return {key: value for key, value in spec.items() if value not in (None, False, "consume", "True")}
+
+
+def automaton(choose: Choices, waits: bool = False) -> dict[str, Any]:
+    """The spec of an automaton with 1-4 states and 1-6 arcs; at least one arc leaves the start, and a final state is reached."""
+    width = choose.one([0, 1, 1, 2])
+    states = STATES[: choose.number(1, 4)]
+    arcs = [arc(choose, width, states, f"own{i}", final=choose.chance(8), waits=waits) for i in range(choose.number(1, 6))]
+    reached = ["a"]
+    for i, spec in enumerate(arcs):  # each arc leaves a state that an earlier one reaches, so that no automaton is dead
+        if spec["src"] not in reached:
+            spec["src"] = choose.one(reached)
+            if spec["src"] == spec["dst"] and spec.get("kind") == "epsilon":
+                arcs[i] = {"src": spec["src"], "dst": spec["dst"], "name": f"own{i}", "fence": fence(choose, width)}
+        reached.append(spec["dst"])
+    final = sorted({choose.one(reached[1:]) for _ in range(choose.one([1, 1, 2]))})
+    register = [None, "R1(0)", "R2(0, 1)"][width]
+    return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E" if choose.chance(80) else None}
+
+
+def width_of(spec: dict[str, Any]) -> int:
+    """How many fields the register of an automaton's spec has."""
+    return {None: 0, "R1(0)": 1, "R2(0, 1)": 2}[spec["register"]]
+
+
+def payload(choose: Choices) -> tuple[int, int]:
+    """The fields of an event."""
+    return choose.number(0, KINDS - 1), choose.number(0, 2)
+
+
+def lifetime(choose: Choices, style: str, low: int = 0, horizon: int = HORIZON) -> tuple[int, int | None]:
+    """LE and RE of an event: "window" leaves RE to the operator, "mixed" mostly gives it."""
+    le = choose.number(low, max(low + 3, horizon))
+    if style == "window" or choose.chance(20):
+        return le, None
+    return le, choose.one([le + 1, le + 2, le + 3, le + 5, le + 20, FOREVER])
+
+
+def arc_lifetime(choose: Choices, low: int = 0) -> tuple[int, int | None]:
+    """An explicit lifetime of an arc event: past, present or future, long or short."""
+    le = low if choose.chance(25) else choose.number(low, max(low + 3, HORIZON + 2))
+    return le, choose.one([None, le + 1, le + 2, le + 4])
+
+
+@st.composite
+def automata(draw: Callable[..., Any]) -> dict[str, Any]:
+    """Specs of automata, for Hypothesis."""
+    return automaton(Drawn(draw))

@@ -1,0 +1,201 @@
+"""Random worlds: an automaton, the options of an operator, and a list of operations on it; all of it data.
+
+Operations::
+
+    ("insert" | "retract", (kind, seq), le, re or None)      an event
+    ("copies", (kind, seq), le, re or None, diff)            several copies of it, in or out
+    ("arc+" | "arc-", index into the pool, le or None, re)   an arc; le None: the default mode
+    ("arc-copy", index, le or None, re)                      retraction by an equal arc that is another object
+    ("punctuate", t), ("punctuate_arcs", t)
+    ("batch", [operations without batch, save and punctuate_arcs], net)      one push_many
+    ("save",)                                                snapshot, and go on with the restored operator
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa import Change, Punctuation, insert, retract
+from punctuation.time import BEGINNING, FOREVER
+from tests import strategies
+from tests.model import OK, Model
+from tests.strategies import Choices
+from tests.text import E, arc_of, automaton_of
+
+Op = tuple[Any, ...]
+
+
+class World:
+    """What the specs of a world stand for: its automaton, its pool of arcs (own arcs first), and its model."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec, self.options = spec, spec["options"]
+        self.automaton = automaton_of(spec["automaton"])
+        self.pool = [*self.automaton.arcs, *(arc_of(arc) for arc in spec["extra"])]
+        self.specs = [*spec["automaton"]["arcs"], *spec["extra"]]
+        names = ("window", "sequence", "arc_punctuation", "late", "key")
+        self.model = Model(self.automaton, **{name: self.options[name] for name in names})
+
+    def item(self, op: Op) -> Any:
+        """The change or punctuation that an operation means."""
+        kind, what, *rest = op
+        if kind in ("punctuate", "punctuate_arcs"):
+            return Punctuation(what)
+        if kind in ("insert", "retract"):
+            return (insert if kind == "insert" else retract)(E(*what), *rest)
+        if kind == "copies":
+            return Change(E(*what), *rest)
+        arc = arc_of(self.specs[what]) if kind == "arc-copy" else self.pool[what]
+        return (insert if kind == "arc+" else retract)(arc, *rest)
+
+
+def on_arcs(op: Op) -> bool:
+    """Whether an operation goes to the arc input."""
+    return op[0] in ("arc+", "arc-", "arc-copy", "punctuate_arcs")
+
+
+def push(model: Model, op: Op, item: Any) -> str:
+    """Apply an operation to a model."""
+    return model.push_arc(item) if on_arcs(op) else model.push(item)
+
+
+BALANCED = {
+    "insert": 42,
+    "duplicate": 5,
+    "copies": 2,
+    "retract": 14,
+    "early": 3,  # a retraction before its insertion
+    "awaited": 8,  # and its insertion
+    "late": 2,
+    "arc": 18,
+    "punctuate": 6,
+    "punctuate_arcs": 5,
+}
+"""How often each kind of operation comes."""
+
+WEIGHTS: dict[str, dict[str, int]] = {
+    "balanced": {},
+    "arcs": {"arc": 50, "insert": 50},
+    "waits": {"arc": 20, "punctuate": 14, "retract": 18},
+    "progress": {"punctuate": 20, "punctuate_arcs": 20, "arc": 25},
+    "revisions": {"retract": 30, "duplicate": 12, "early": 8, "awaited": 20},
+    "events": {"arc": 0, "punctuate": 2, "punctuate_arcs": 0, "insert": 60},
+}
+"""What a world is mostly about, and what comes more or less often there."""
+
+
+def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
+    """The spec of a random world."""
+    about = choose.one(list(WEIGHTS))
+    waits = about == "waits"
+    automaton = strategies.automaton(choose, waits)
+    width = strategies.width_of(automaton)
+    states = sorted({state for arc in automaton["arcs"] for state in (arc["src"], arc["dst"])} | {"a", "z"})
+    extra = [
+        strategies.arc(choose, width, states, f"x{i}", final=choose.chance(30), waits=waits) for i in range(choose.number(0, 3))
+    ]
+    spec: dict[str, Any] = {"automaton": automaton, "extra": extra, "options": {**options(choose), "about": about}, "ops": []}
+    here = World(spec)
+    for _ in range(choose.number(8, 20) if steps is None else steps):
+        op = operation(choose, here)
+        inner = op[1] if op[0] == "batch" else [] if op[0] == "save" else [op]
+        trial = here.model.fork()
+        if all(push(trial, each, here.item(each)) == OK for each in inner):
+            here.model = trial
+        spec["ops"].append(op)
+    if steps != 0 and choose.chance(25):
+        spec["ops"].append(("punctuate", FOREVER))
+    return spec
+
+
+def options(choose: Choices) -> dict[str, Any]:
+    """The options of an operator."""
+    return {
+        "window": choose.one([None, 3, 5, 9]),
+        "sequence": choose.one([None, None, None, "seq"]),
+        "arc_punctuation": choose.chance(30),
+        "late": choose.one(["raise", "raise", "drop", "callback"]),
+        "key": choose.one([None, None, None, "seq"]),
+        "horizon": choose.one([5, 8, 8, 16]),
+        "style": choose.one(["window", "mixed"]),
+    }
+
+
+def operation(choose: Choices, here: World) -> Op:
+    """A random operation that makes sense after what came before."""
+    kind = choose.number(0, 99)
+    if kind < 9:
+        inner = [piece for _ in range(choose.number(1, 3)) for piece in pieces(choose, here) if piece[0] != "punctuate_arcs"]
+        if choose.chance(10):  # late, or not there: the whole batch is refused
+            low = max(here.model.event_promise, 0)
+            inner.append(("insert", strategies.payload(choose), low - 1, None) if choose.chance(50) else ("arc-", 0, None, None))
+        return ("batch", inner, choose.chance(50))  # a batch can't say of a punctuation that it is the arcs'
+    if kind < 12 and here.automaton.event:  # without a schema a NamedTuple can't be saved
+        return ("save",)
+    return pieces(choose, here)[0]
+
+
+def pieces(choose: Choices, here: World) -> list[Op]:
+    """One change or punctuation; two for a revision."""
+    model = here.model
+    low = max(model.event_promise, 0)
+    held = [event for event, n in model.copies.items() if n > 0 and event[1] >= low]
+    awaited = [event for event, n in model.copies.items() if n < 0]
+    weights = {**BALANCED, **WEIGHTS[here.options["about"]]}
+    promises = model.arc_punctuation or choose.chance(10)
+    possible = {"retract": held, "duplicate": held, "awaited": awaited, "punctuate_arcs": promises}
+    kind = choose.one([kind for kind, weight in weights.items() for _ in range(weight) if possible.get(kind, True)])
+    if kind == "retract":
+        old = op_of("retract", choose.one(held), here)
+        new = ("insert", strategies.payload(choose), old[2], old[3])
+        return [old, new] if choose.chance(40) else [old]
+    if kind in ("awaited", "duplicate"):
+        return [op_of("insert", choose.one(awaited if kind == "awaited" else held), here)]
+    if kind == "arc":
+        return [arc_operation(choose, here)]
+    if kind == "punctuate":
+        return [("punctuate", low + choose.number(0, 3))]
+    if kind == "punctuate_arcs":
+        return [("punctuate_arcs", max(model.arc_promise, 0) + choose.number(0, 4))]
+    if kind == "copies":
+        return [("copies", strategies.payload(choose), *lifetime(choose, here, low), choose.one([2, 3, -2]))]
+    word = "retract" if kind == "early" or (kind == "late" and choose.chance(50)) else "insert"
+    return [(word, strategies.payload(choose), *lifetime(choose, here, -2 if kind == "late" else low))]
+
+
+def lifetime(choose: Choices, here: World, low: int) -> tuple[int, int | None]:
+    """A lifetime that is mostly not late."""
+    return strategies.lifetime(choose, here.options["style"], low, here.options["horizon"])
+
+
+def op_of(kind: str, event: tuple[Any, int, int], here: World) -> Op:
+    """An operation about an event that the model knows; RE is left out where the operator would give the same."""
+    payload, le, re = event
+    window = here.options["window"]
+    implied = re == (FOREVER if window is None else le + window)
+    return (kind, tuple(payload), le, None if implied and le % 2 else re)
+
+
+def arc_operation(choose: Choices, here: World) -> Op:
+    """A change of an arc: default mode or explicit; a retraction mostly of one in force."""
+    model = here.model
+    index = choose.number(0, len(here.pool) - 1)
+    if model.waiting and choose.chance(30):
+        entry = choose.one(model.waiting)
+        return ("arc+", index_of(entry.arc, here), entry.le, entry.re)
+    low = 0 if model.promise_of_arcs == BEGINNING or choose.chance(4) else model.promise_of_arcs
+    if choose.chance(50):
+        return ("arc+", index, None, None) if choose.chance(40) else ("arc+", index, *strategies.arc_lifetime(choose, low))
+    kind = choose.one(["arc-", "arc-", "arc-copy"])
+    if choose.chance(40):
+        return (kind, index, None, None)
+    held = [entry for entry in model.arcs if entry.le >= low or (entry.le == BEGINNING == model.promise_of_arcs)]
+    if not held or choose.chance(10):
+        return (kind, index, *strategies.arc_lifetime(choose, low))
+    entry = choose.one(held)
+    return (kind, index_of(entry.arc, here), entry.le, entry.re)
+
+
+def index_of(arc: Any, here: World) -> int:
+    """The place of an arc, or of one equal to it, in the pool."""
+    return next(i for i, known in enumerate(here.pool) if known == arc)

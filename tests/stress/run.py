@@ -1,0 +1,230 @@
+"""Run a world on an operator and compare it with the oracle after every step; shrink a world that fails."""
+
+from __future__ import annotations
+
+import pprint
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from afa import AfaError, Keyed, LateEventError, Operator, Punctuation
+from punctuation.time import FOREVER
+from tests import oracle
+from tests.model import ERROR, LATE, OK
+from tests.stress.generate import Op, World, on_arcs, push
+
+Make = Callable[[World, str, Any], Any]
+
+
+class Seen(NamedTuple):
+    """What a run has met."""
+
+    steps: int = 0
+    matches: int = 0
+    retractions: int = 0
+    rejected: int = 0
+
+    def plus(self, other: Seen) -> Seen:
+        return Seen(*(a + b for a, b in zip(self, other)))
+
+
+def make(here: World, engine: str, late: Any) -> Any:
+    """The operator of a world."""
+    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    if here.options["key"]:
+        return Keyed(here.automaton, key=here.options["key"], engine=engine, late=late, **options)
+    return Operator(here.automaton, engine=engine, late=late, **options)
+
+
+def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> Seen:
+    """Run a world.
+
+    Raises
+    ------
+    AssertionError
+        At the first step after which operator and oracle differ, or whatever the operator itself raises unasked.
+    """
+    here = World(spec)
+    handed: list[Any] = []
+    operator = make(here, engine, handed.append if here.options["late"] == "callback" else here.options["late"])
+    held: set[Any] = set()
+    seen = Seen()
+    for number, op in enumerate(spec["ops"]):
+        try:
+            if op[0] == "save":
+                operator = restored(here, operator, handed)
+                continue
+            after, out = step(here, operator, op, held)
+            check_late(here, operator, handed)
+            check_statistics(here, operator, after)
+            operator._check()
+        except Exception as error:
+            raise AssertionError(f"step {number}, {op}: {type(error).__name__}: {error}") from error
+        retracted = sum(change.diff < 0 for change in out if not isinstance(change, Punctuation))
+        seen = seen.plus(Seen(1, len(after - held), retracted, int(out is REJECTED)))
+        held = after
+    return seen
+
+
+REJECTED: list[Any] = []
+
+
+def check_late(here: World, operator: Any, handed: list[Any]) -> None:
+    """All that came too late was counted, and handed to the callback if there is one."""
+    dropped = here.model.dropped
+    assert operator.statistics.late == len(dropped), f"statistics.late: {operator.statistics.late}, expected {dropped}"
+    expected = Counter(dropped if here.options["late"] == "callback" else [])
+    got = Counter((change.payload, change.le, change.diff) for change in handed)
+    assert got == expected, f"handed to the callback: {handed}, expected {expected}"
+
+
+def check_statistics(here: World, operator: Any, held: set[Any]) -> None:
+    """What the operator says that it holds is what the contract leaves it to hold: nothing final, no events below the promise."""
+    copies, final, statistics = here.model.copies, here.model.effective, operator.statistics
+    expected = {
+        "events": sum(n for (_, le, _), n in copies.items() if n > 0 and le >= final),
+        "pending": sum(-n for n in copies.values() if n < 0) + len(here.model.waiting),
+        "matches": sum(le >= final for _, le, _ in held),
+    }
+    assert {name: getattr(statistics, name) for name in expected} == expected, f"{statistics}, expected {expected}"
+
+
+def step(here: World, operator: Any, op: Op, held: set[Any]) -> tuple[set[Any], list[Any]]:
+    """One operation on operator and model alike; what is in force after it, and what was emitted."""
+    ops = op[1] if op[0] == "batch" else [op]
+    items = [(here.item(each), on_arcs(each)) for each in ops]
+    trial, outcome, trail = here.model.fork(), OK, [(held, here.model.effective)]
+    for each, (item, _) in zip(ops, items):
+        outcome = push(trial, each, item)
+        if outcome != OK:
+            break
+        if op[0] == "batch" and not op[2]:
+            trail.append((trial.matches(), trial.effective))
+    before = counters(operator)
+    out, raised = call(operator, op, items)
+    assert raised == outcome, f"expected {outcome} but it ended {raised}"
+    if outcome != OK:
+        assert counters(operator) == before, "a rejected change left a trace in the statistics"
+        return held, REJECTED
+    if len(trail) == 1:
+        trail.append((trial.matches(), trial.effective))
+    here.model = trial
+    check_output(out, trail)
+    if trial.effective == FOREVER:
+        assert operator.statistics.state_size == 0, f"the stream has ended, but {operator.statistics} is held"
+    return trail[-1][0], out
+
+
+def call(operator: Any, op: Op, items: list[tuple[Any, bool]]) -> tuple[list[Any], str]:
+    """Push an operation; what was emitted, and how it ended."""
+    try:
+        if op[0] == "batch":
+            return operator.push_many([item for item, _ in items], net=op[2]), OK
+        ((item, arcs),) = items
+        return (operator.push_arc(item) if arcs else operator.push(item)), OK
+    except LateEventError:
+        return [], LATE
+    except AfaError:
+        return [], ERROR
+
+
+def check_output(out: list[Any], trail: list[tuple[set[Any], int]]) -> None:
+    """The minimal difference between each two neighbours of the trail, in the promised order, then the punctuation.
+
+    Raises
+    ------
+    AssertionError
+        Something is missing, or too much, or was already final.
+    """
+    expected: Counter[Any] = Counter()
+    for (before, final), (after, _) in pairwise(trail):
+        expected.update((-1, *match) for match in before - after)
+        expected.update((1, *match) for match in after - before)
+        changed = before ^ after
+        assert all(le >= final for _, le, _ in changed), f"the contract itself changed what was final at {final}: {changed}"
+    changes = [change for change in out if not isinstance(change, Punctuation)]
+    got = Counter((change.diff, *match_of(change)) for change in changes)
+    assert got == expected, f"missing {dict(expected - got)}, too much {dict(got - expected)}"
+    advanced = sorted({final for _, final in trail} - {trail[0][1]})
+    assert [item.t for item in out if isinstance(item, Punctuation)] == advanced, f"punctuations: {out}, expected {advanced}"
+    if len(trail) == 2:
+        order = [(change.diff, change.le) for change in changes]
+        assert order == sorted(order), f"order: retractions first, then insertions, each by LE: {out}"
+        assert not advanced or isinstance(out[-1], Punctuation), f"order: the punctuation is last: {out}"
+
+
+def match_of(change: Any) -> tuple[Any, int, int]:
+    """The match that an output change is about, as the model has it: with the key, where there is one."""
+    register = oracle.one_nan(change.payload)
+    return (register if change.key is None else (change.key, register)), change.le, change.re
+
+
+def counters(operator: Any) -> Any:
+    """The statistics as a value."""
+    statistics = operator.statistics
+    return dict(statistics._asdict()) if hasattr(statistics, "_asdict") else dict(vars(statistics))
+
+
+def restored(here: World, operator: Any, handed: list[Any]) -> Any:
+    """The operator after a snapshot and a restore."""
+    late = handed.append if here.options["late"] == "callback" else here.options["late"]
+    options = {"arcs": here.pool[len(here.automaton.arcs) :], "late": late}
+    if here.options["key"]:
+        options["key"] = here.options["key"]
+    return type(operator).restore(here.automaton, operator.snapshot(), **options)
+
+
+def smaller(spec: dict[str, Any], fails: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The world with all that its failure does not need left out."""
+    progress = True
+    while progress:
+        progress = False
+        for candidate in cuts(spec):
+            if fails(candidate):
+                spec, progress = candidate, True
+                break
+    return spec
+
+
+def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Worlds with one thing less: an operation (the last first), an arc, a final state, a transfer, an option."""
+    ops, automaton, extra = spec["ops"], spec["automaton"], spec["extra"]
+    for i in reversed(range(len(ops))):
+        yield {**spec, "ops": ops[:i] + ops[i + 1 :]}
+        if ops[i][0] == "batch":
+            for k in range(len(ops[i][1])):
+                yield {**spec, "ops": [*ops[:i], ("batch", ops[i][1][:k] + ops[i][1][k + 1 :], ops[i][2]), *ops[i + 1 :]]}
+            yield {**spec, "ops": ops[:i] + ops[i][1] + ops[i + 1 :]}
+    used = {int(op[1]) for batch in ops for op in (batch[1] if batch[0] == "batch" else [batch]) if op[0] in ARC_OPS}
+    if extra and not any(i >= len(automaton["arcs"]) for i in used):
+        yield {**spec, "extra": []}
+    for i in range(len(automaton["arcs"])):
+        if not used:
+            yield {**spec, "automaton": {**automaton, "arcs": automaton["arcs"][:i] + automaton["arcs"][i + 1 :]}}
+    for name, value in (("key", None), ("sequence", None), ("arc_punctuation", False), ("late", "raise"), ("window", None)):
+        if spec["options"][name] != value:
+            yield {**spec, "options": {**spec["options"], name: value}}
+
+
+ARC_OPS = ("arc+", "arc-", "arc-copy")
+
+
+def failure(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> str | None:
+    """Why a world fails; None if it does not, or if it can't be built."""
+    try:
+        World(spec)
+    except AfaError:
+        return None
+    try:
+        run(spec, engine, make)
+    except Exception as error:
+        return str(error)
+    return None
+
+
+def report(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> str:
+    """The minimal reproduction of a failing world, as text to paste."""
+    small = smaller(spec, lambda candidate: failure(candidate, engine, make) is not None)
+    text = pprint.pformat(small, width=120, sort_dicts=False)
+    return f"{failure(small, engine, make)}\n\nfrom tests.stress.run import run\nrun({text}, engine={engine!r})"

@@ -1,0 +1,51 @@
+"""A driver of random worlds: ``python -m tests.stress.worlds --worlds 20000 --seed 1``.
+
+After *every* step the net output must equal the oracle, the emitted difference must be minimal, a rejected change must leave no
+trace, and ``operator._check()`` must hold. Prints what it has met, and a minimal reproduction of the first world that fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from afa import Operator
+from tests.strategies import Seeded
+from tests.stress.generate import world
+from tests.stress.run import Seen, report, run
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the worlds; 1 if any failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
+    parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20)")
+    parser.add_argument("--engine", default="interpreted")
+    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
+    parser.add_argument("--outputs-only", action="store_true", help="leave out operator._check()")
+    options = parser.parse_args(arguments)
+    if options.outputs_only:
+        Operator._check = lambda self: None
+    seen, failed, begin, number = Seen(), 0, time.perf_counter(), options.first
+    for number in range(options.first, options.first + options.worlds):
+        spec = world(Seeded(f"{options.seed}/{number}"), options.steps)
+        try:
+            seen = seen.plus(run(spec, options.engine))
+            continue
+        except AssertionError:
+            failed += 1
+        print(f"seed {options.seed}, world {number} fails: {report(spec, options.engine)}\n", flush=True)
+        if failed >= options.failures:
+            break
+    print(
+        f"seed {options.seed}, worlds {number - options.first + 1}, failed {failed}, steps {seen.steps}, matches {seen.matches}, "
+        f"retractions {seen.retractions}, rejected {seen.rejected}, {time.perf_counter() - begin:.0f} s"
+    )
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
