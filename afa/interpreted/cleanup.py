@@ -34,14 +34,12 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     alive = {p: 1 for p in {**layer, **fired} if p.re > t}
     for p in layer:
         algorithm.emit(s, cover, p, -1)
-        if p not in alive:
-            s.runs.forget(p)
     for key in list(s.index.irange(maximum=cover.key, inclusive=(True, False))):
         s.journal.drop(s.index, key)
     cover.events = {}
     cover.rest = Rest(cover.le, max(cover.rest.since, t))
     cover.nodes = dict(sorted(alive.items(), key=lambda node: node[0].start))
-    s.runs.trim(s.runs.after(cover.key))  # Departs: the anchor moves to cover(t) instead of holding its old step
+    s.runs.trim(s.runs.after(cover.key), t)  # Departs: the anchor moves to cover(t) instead of holding its old step
     for p in alive:
         algorithm.emit(s, cover, p, 1)  # what fires from t on, counted from what stands in cover
     if fired and (z := s.after(cover.key)):

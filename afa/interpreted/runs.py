@@ -88,17 +88,12 @@ class Runs:
             if end < span.end:
                 self._add(Interval(end, span.end, p))
 
-    def trim(self, before: Any) -> None:
-        """Forget all that lies before a place ([AFA10] App. D, cleanup)."""
-        for span in [s for s in self if s.begin < before]:
+    def trim(self, before: Any, t: int) -> None:
+        """Forget all that lies before a place, and all partial matches that end by ``t`` ([AFA10] App. D, cleanup)."""
+        for span in [s for s in self if s.begin < before or s.data.re <= t]:
             self._remove(span)
-            if before < span.end:
+            if before < span.end and span.data.re > t:
                 self._add(Interval(before, span.end, span.data))
-
-    def forget(self, p: PMatch) -> None:
-        """Forget all runs of a partial match."""
-        for span in list(self._spans.get(p, ())):
-            self._remove(span)
 
     def _add(self, span: Interval) -> None:
         self._journal.note(self._delete, span)
