@@ -1,0 +1,11 @@
+"""The command line ``afa``: `run` a pattern over a file, `show` a pattern. The only place that imports typer and rich's progress.
+
+main     commands and options
+load     file.py:name -> Automaton
+read     CSV, JSON lines, Parquet -> Arrow batches
+columns  Arrow batches -> the operator's columns, typed by the event schema
+run      the loop: batches, promises, changes
+screen   what is shown
+write    changes -> Parquet or JSON lines
+fault    one clear line for whatever goes wrong
+"""

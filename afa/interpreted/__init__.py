@@ -1,0 +1,12 @@
+"""The interpreted engine: Algorithm 1 of [AFA10], readable, for any Python payload and function.
+
+engine       the protocol of `afa.engine`, over the files below
+algorithm    InsertEvent, deletion, propagation, arcs, output: Algorithm 1 and App. C
+transitions  the next-ID relation: arcs, epsilon closure, time-outs
+state        all that changes for one key: index, lists, matches
+runs         ignorable runs as intervals: App. D
+cleanup      cover, final matches, deadlines: App. C.1
+pmatch       a partial match
+saved        state as plain data
+check        the invariants, by recomputation
+"""
