@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from afa.interpreted.pmatch import PMatch, Rest
-from afa.interpreted.state import Entry, State, by_start
+from afa.interpreted.state import Entry, State, by_start, joined
 from afa.interpreted.transitions import Transitions
 from punctuation.progress import Progress
 
@@ -83,7 +83,7 @@ class Algorithm:
         y.nodes, stays = self._make_transitions(source, (x or y).rest, y)
         s.journal.put(s.index, y.key, y)
         self._set_runs(s, x, y, z, stays)
-        target = s.layer(y)
+        target = joined(y.nodes, stays)
         y.horizon = z.le if z else max(y.le, self.progress.events)
         for p in target:
             self.emit(s, y, p, 1)

@@ -14,7 +14,7 @@ A step's key is its LE, or ``(LE, sequence)`` where the user gives a sequence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -44,6 +44,11 @@ class Entry:
     def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], rest: Rest, horizon: int) -> None:
         """Undo all writes since `State.keep`."""
         self.events, self.nodes, self.rest, self.horizon = events, nodes, rest, horizon
+
+
+def joined(nodes: Mapping[PMatch, Any], covered: Collection[PMatch]) -> Mapping[PMatch, Any]:
+    """What is stored at a step and what is covered there, by start."""
+    return dict.fromkeys(sorted({**nodes, **dict.fromkeys(covered)}, key=by_start)) if covered else nodes
 
 
 class State:
@@ -84,10 +89,7 @@ class State:
 
     def layer(self, entry: Entry) -> Mapping[PMatch, Any]:
         """All partial matches that end at a step, stored and covered, by start ([AFA10] Ordering)."""
-        covered = self.runs.at(entry.key)
-        if not covered:
-            return entry.nodes
-        return dict.fromkeys(sorted({**entry.nodes, **dict.fromkeys(covered)}, key=by_start))
+        return joined(entry.nodes, self.runs.at(entry.key))
 
     # -- writes, each with its way back -------------------------------------------------------------------------------------
 
