@@ -11,7 +11,8 @@ Format, version 1
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None]
     marks         [events', arcs', final, now, stale punctuations]
-    arc           [index in the automaton, or the name of a later arc; le; re], then a count for pending ones
+    arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
+                  then a count for pending ones
     counters      [changes, outputs, retractions, late]
     states        one list a key, see `afa.interpreted.saved`
 A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
@@ -48,15 +49,16 @@ def save(core: Core, keyed: bool) -> bytes:
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
     late = core.late.policy if isinstance(core.late.policy, str) else None
+    refs = _references(core.automaton, [*core.arcs.table.events, *core.arcs.pending])
     body = [
         keyed,
         fingerprint(core.automaton),
         [core.window, core.sequence, core.progress.arc_punctuation, late],
         list(core.progress.marks()),
-        [_arc_out(core.automaton, event) for event in core.arcs.table.events],
-        [[*_arc_out(core.automaton, event), n] for event, n in core.arcs.pending.items()],
+        [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
+        [[refs[id(event.arc)], event.le, event.re, n] for event, n in core.arcs.pending.items()],
         [core.changes, core.outputs, core.retractions, core.late.count],
-        [core.engine.save(s) for s in core.states.values()],
+        sorted((core.engine.save(s) for s in core.states.values()), key=repr),
     ]
     try:
         packed: bytes = msgpack.packb(body, default=_extended, strict_types=True)
@@ -140,23 +142,31 @@ def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None,
     return core
 
 
-def _arc_out(automaton: Automaton, event: ArcEvent) -> list[Any]:
-    for i, arc in enumerate(automaton.arcs):
-        if arc is event.arc or arc == event.arc:
-            return [i, event.le, event.re]
-    if event.arc.name is None:
-        raise SnapshotError(f"expected a name but got {event.arc!r}, pushed after the automaton was built: give it name=")
-    return [event.arc.name, event.le, event.re]
+def _references(automaton: Automaton, events: list[ArcEvent]) -> dict[int, Any]:
+    """How each arc is written: by identity, since arcs of one name may differ in what they do."""
+    refs: dict[int, Any] = {id(arc): i for i, arc in enumerate(automaton.arcs)}
+    later: dict[str, list[Arc]] = {}
+    for arc in {id(event.arc): event.arc for event in events if id(event.arc) not in refs}.values():
+        if arc.name is None:
+            raise SnapshotError(f"expected a name but got {arc!r}, pushed after the automaton was built: give it name=")
+        later.setdefault(arc.name, []).append(arc)
+    refs.update({id(arc): [name, n, len(arcs)] for name, arcs in later.items() for n, arc in enumerate(arcs)})
+    return refs
 
 
 def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -> ArcEvent:
-    if type(ref) is int:
+    if type(ref) is int and ref >= 0:
         return ArcEvent(automaton.arcs[ref], as_time(le, "le"), as_time(re, "re"))
+    name, n, of = ref
     for arc in arcs:
         check_arc(arc)
-        if arc.name == ref:
-            return ArcEvent(arc, as_time(le, "le"), as_time(re, "re"))
-    raise SnapshotError(f"expected arcs=[...] with the arc named {ref!r}, pushed before the snapshot, but got {arcs!r}")
+    found = list({id(arc): arc for arc in arcs if arc.name == name}.values())
+    if len(found) != of:
+        raise SnapshotError(
+            f"expected arcs=[...] with {of} named {name!r}, pushed before the snapshot and still in force, "
+            f"in the order in which they were pushed, but got {arcs!r}"
+        )
+    return ArcEvent(found[n], as_time(le, "le"), as_time(re, "re"))
 
 
 def _extended(value: Any) -> Any:

@@ -81,7 +81,7 @@ def _check_cleanup(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
     for y in early:
         assert not y.events, f"Cleanup: events before {t} at {y.key}"
         assert all(p.re > t for p in y.nodes), f"Cleanup: partial matches that can't go on at {y.key}"
-        assert all(span.begin > y.key and span.data.re > t for span in s.runs), f"Cleanup: runs before {t}"
+        assert all(span.end >= s.runs.after(y.key) and span.data.re > t for span in s.runs), f"Cleanup: runs before {t}"
     assert all(y.events for y in steps if y.le >= t), "a step without events"
     assert all(le >= t for le in s.matches), f"Cleanup: final matches before {t}"
     assert all(event.re > t for event in algorithm.transitions.table.events), f"Cleanup: arcs that ended before {t}"

@@ -12,7 +12,6 @@ from __future__ import annotations
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.pmatch import Rest
 from afa.interpreted.state import Entry, State
-from punctuation.time import FOREVER
 
 
 def tick(algorithm: Algorithm, s: State) -> None:
@@ -39,7 +38,7 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     cover.events = {}
     cover.rest = Rest(cover.le, max(cover.rest.since, t))
     cover.nodes = dict(sorted(alive.items(), key=lambda node: node[0].start))
-    s.runs.trim(s.runs.after(cover.key), t)  # Departs: the anchor moves to cover(t) instead of holding its old step
+    s.runs.trim(s.runs.after(cover.key), t)  # Departs: cover(t) stores what is covered there; the anchor need not stay
     for p in alive:
         algorithm.emit(s, cover, p, 1)  # what fires from t on, counted from what stands in cover
     if fired and (z := s.after(cover.key)):
@@ -68,16 +67,25 @@ def deadline(algorithm: Algorithm, s: State) -> int | None:
             times += [p.re for p in first.nodes]
             if len(s.index) > 1:
                 times.append(s.index.peekitem(1)[1].le + 1)
-        times += _instants(algorithm, s, first) if first is not last else ()
-        times += _instants(algorithm, s, last)
+        if first is not last:
+            times += _instants(algorithm, s, first, last=False)
+        times += _instants(algorithm, s, last, last=True)
     return min(times, default=None)
 
 
-def _instants(algorithm: Algorithm, s: State, y: Entry) -> list[int]:
-    """When time-outs of a list fire, and when what they have made must be kept for itself."""
-    timeouts = algorithm.transitions.table.timeouts
-    if not timeouts:
+def _instants(algorithm: Algorithm, s: State, y: Entry, last: bool) -> list[int]:
+    """When what time-outs of a list have made must stand for itself, and when the next ones fire.
+
+    Only functions of what has been reached are called: an instant that the clock never reaches runs no code.
+    """
+    transitions, final = algorithm.transitions, algorithm.progress.final
+    if not transitions.table.timeouts:
         return []
-    progress = algorithm.progress
-    fired = [t for p in s.layer(y) if p.state in timeouts for t, _ in algorithm.transitions.fired(p, y.rest, FOREVER)]
-    return [t if t > progress.events else t + 1 for t in fired if t >= progress.final]
+    times = []
+    for p in s.layer(y):
+        if p.state in transitions.table.timeouts:
+            fired = transitions.fired(p, y.rest, y.horizon)
+            times += [t + 1 for t, _ in fired if t >= final]
+            if last:
+                times += [t for since, q in [(y.le, p), *fired] for t in transitions.waits(q, since) if t > y.horizon]
+    return times

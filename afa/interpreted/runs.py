@@ -23,6 +23,15 @@ from afa.journal import Journal
 from punctuation.time import FOREVER
 
 
+class Run(Interval):  # type: ignore[misc]  # intervaltree has no types
+    """An interval that hashes with its partial match: many runs share both ends, and must not collide in the tree's sets."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash((self.begin, self.end, self.data))
+
+
 class Runs:
     """For each partial match the steps at which it stands by ignorable arcs alone.
 
@@ -77,23 +86,21 @@ class Runs:
         for span in [s for s in self._spans.get(p, ()) if s.begin <= end and begin <= s.end]:
             begin, end = min(begin, span.begin), max(end, span.end)
             self._remove(span)
-        self._add(Interval(begin, end, p))
+        self._add(Run(begin, end, p))
 
     def uncover(self, p: PMatch, begin: Any, end: Any) -> None:
         """Let ``p`` stand at no step in ``[begin, end)`` by ignorable arcs; cuts its runs."""
         for span in [s for s in self._spans.get(p, ()) if s.begin < end and begin < s.end]:
             self._remove(span)
             if span.begin < begin:
-                self._add(Interval(span.begin, begin, p))
+                self._add(Run(span.begin, begin, p))
             if end < span.end:
-                self._add(Interval(end, span.end, p))
+                self._add(Run(end, span.end, p))
 
     def trim(self, before: Any, t: int) -> None:
         """Forget all that lies before a place, and all partial matches that end by ``t`` ([AFA10] App. D, cleanup)."""
-        for span in [s for s in self if s.begin < before or s.data.re <= t]:
+        for span in [s for s in self if s.end <= before or s.data.re <= t]:
             self._remove(span)
-            if before < span.end and span.data.re > t:
-                self._add(Interval(before, span.end, span.data))
 
     def _add(self, span: Interval) -> None:
         self._journal.note(self._delete, span)

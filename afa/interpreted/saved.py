@@ -21,7 +21,7 @@ from punctuation.time import as_time
 
 
 def save(automaton: Automaton, s: State) -> list[Any]:
-    """The state as lists. O(state)."""
+    """The state as lists, in an order that only the state decides. O(state log state)."""
     event = automaton.event_schema
 
     def pmatch(p: PMatch) -> list[Any]:
@@ -33,15 +33,15 @@ def save(automaton: Automaton, s: State) -> list[Any]:
             y.le,
             y.rest.since,
             y.horizon,
-            [[_plain(payload, event), re, n] for (payload, re), n in y.events.items()],
-            [[pmatch(p), n] for p, n in y.nodes.items()],
+            sorted(([_plain(payload, event), re, n] for (payload, re), n in y.events.items()), key=repr),
+            sorted(([pmatch(p), n] for p, n in y.nodes.items()), key=lambda node: (node[0][0], repr(node))),
         ]
         for y in s.index.values()
     ]
     runs = [[span.begin, span.end, pmatch(span.data)] for span in s.runs]
     matches = [[le, re, list(z), n] for le, bucket in s.matches.items() for (z, re), n in bucket.items()]
     pending = [[_plain(payload, event), le, re, n] for (payload, le, re), n in s.pending.items()]
-    return [s.key, steps, runs, matches, pending]
+    return [s.key, steps, *(sorted(part, key=repr) for part in (runs, matches, pending))]
 
 
 def load(automaton: Automaton, s: State, data: Any) -> State:

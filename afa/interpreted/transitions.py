@@ -150,6 +150,14 @@ class Transitions:
                         todo.append((t, target))
         return list(reached)
 
+    def waits(self, p: PMatch, since: int) -> list[int]:
+        """The instants at which the time-outs of ``p``, which rests since ``since``, fire if nothing ends the wait."""
+        return [
+            t
+            for arc, begin, end in self.table.timeouts.get(p.state, ())
+            if begin <= (t := max(since, self._instant(arc, p.register, since))) < end and t < p.re
+        ]
+
     def _fired_values(self, p: PMatch, rest: Rest, le: int) -> list[PMatch]:
         return list(dict.fromkeys(target for _, target in self.fired(p, rest, le) if target != p))
 
