@@ -28,6 +28,7 @@ from typing import Any
 import msgpack
 
 from afa.arc import Arc, check_arc
+from afa.arcinput import ArcInput
 from afa.arctable import ArcEvent, ArcTable
 from afa.automaton import Automaton
 from afa.core import Core
@@ -49,14 +50,14 @@ def save(core: Core, keyed: bool) -> bytes:
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
     late = core.late.policy if isinstance(core.late.policy, str) else None
-    refs = _references(core.automaton, [*core.arcs.table.events, *core.arcs.pending])
+    refs = _references(core.automaton, core.arcs)
     body = [
         keyed,
         fingerprint(core.automaton),
         [core.window, core.sequence, core.progress.arc_punctuation, late],
         list(core.progress.marks()),
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
-        [[refs[id(event.arc)], event.le, event.re, n] for event, n in core.arcs.pending.items()],
+        [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         [core.changes, core.outputs, core.retractions, core.late.count],
         sorted((core.engine.save(s) for s in core.states.values()), key=repr),
     ]
@@ -142,16 +143,22 @@ def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None,
     return core
 
 
-def _references(automaton: Automaton, events: list[ArcEvent]) -> dict[int, Any]:
-    """How each arc is written: by identity, since arcs of one name may differ in what they do."""
+def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:
+    """How each arc is written: by identity, since arcs of one name may differ in what they do.
+
+    A retraction that waits is met by any equal arc, so that it needs none of its own.
+    """
     refs: dict[int, Any] = {id(arc): i for i, arc in enumerate(automaton.arcs)}
+    in_force = [event.arc for event in arcs.table.events]
+    known = {arc: arc for arc in [*in_force, *automaton.arcs]}
+    waiting = {id(event.arc): known.get(event.arc, event.arc) for event in arcs.pending}
     later: dict[str, list[Arc]] = {}
-    for arc in {id(event.arc): event.arc for event in events if id(event.arc) not in refs}.values():
+    for arc in {id(arc): arc for arc in [*in_force, *waiting.values()] if id(arc) not in refs}.values():
         if arc.name is None:
             raise SnapshotError(f"expected a name but got {arc!r}, pushed after the automaton was built: give it name=")
         later.setdefault(arc.name, []).append(arc)
-    refs.update({id(arc): [name, n, len(arcs)] for name, arcs in later.items() for n, arc in enumerate(arcs)})
-    return refs
+    refs.update({id(arc): [name, n, len(found)] for name, found in later.items() for n, arc in enumerate(found)})
+    return {**refs, **{waiter: refs[id(arc)] for waiter, arc in waiting.items()}}
 
 
 def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -> ArcEvent:
