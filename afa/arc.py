@@ -117,6 +117,15 @@ class Arc:
     def __delattr__(self, field: str) -> None:
         raise AttributeError(f"an Arc is frozen: {field} can't be deleted")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arc, (self.kind, self.src, self.dst, self.fence, self.transfer, self.at, self.name, self.final)
+
+    def __copy__(self) -> Arc:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Arc:
+        return self  # frozen; and an arc without a name equals itself only
+
     @property
     def ignorable(self) -> bool:
         """Whether taking the arc leaves state and register as they are ([AFA10] App. D)."""
@@ -133,6 +142,13 @@ class Arc:
     def __repr__(self) -> str:
         kind = "" if self.kind == CONSUME else f" ({self.kind})"
         return f"arc {self.name!r}: {self.src} -> {self.dst}{kind}" if self.name else f"arc {self.src} -> {self.dst}{kind}"
+
+
+def _arc(*fields: Any) -> Arc:
+    """An arc from all its fields; for copies that leave the process."""
+    arc = Arc.__new__(Arc)
+    arc._fill(*fields)
+    return arc
 
 
 def check_arc(arc: Any) -> None:

@@ -91,8 +91,22 @@ class Automaton:
     def __delattr__(self, field: str) -> None:
         raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _automaton, (self.start, self.final, self.arcs, self.register, self.event)
+
+    def __copy__(self) -> Automaton:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Automaton:
+        return self  # frozen
+
     def __repr__(self) -> str:
         return f"Automaton({self.start!r} -> {sorted(self.final)}, {len(self.states)} states, {len(self.arcs)} arcs)"
+
+
+def _automaton(start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None) -> Automaton:
+    """An automaton from all its fields; for copies that leave the process."""
+    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event)
 
 
 def _states(start: str, arcs: tuple[Arc, ...]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ push, push_arc, push_many
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,7 +47,8 @@ class Core:
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        if window is not None and as_time(window, "window") < 1:
+        window = None if window is None else as_time(window, "window")
+        if window is not None and window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         _check_sequence(automaton, sequence)
         self.automaton = automaton
@@ -87,7 +89,8 @@ class Core:
             self.changes, self.outputs, self.retractions = numbers
             for s in self._touched.values():
                 s.delta.clear()
-            self._restless = dict.fromkeys(self.states)  # deadlines may have been set on what is undone
+            self._restless = dict.fromkeys(self.states)  # deadlines may have been set on what is undone,
+            self._measure.update(self._restless)  # and sizes taken of it
             raise
         finally:
             self._touched.clear()
@@ -189,7 +192,7 @@ class Core:
             if not diff:
                 raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
         if self.sequence is not None:
-            _check_number(payload, self.sequence)
+            _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
         checked = Change(payload, le, re, diff, key)
         if le < self.progress.events:
             at = "" if key is None else f" of key {key!r}"
@@ -235,9 +238,6 @@ class Core:
         """After a punctuation: when does each key that was visited want the next one?"""
         for key in self._restless:
             s = self.states.get(key)
-            if s is not None and s.empty:
-                self.journal.drop(self.states, key)
-                s = None
             self._deadlines.set(key, None if s is None else self.engine.deadline(s))
         self._restless.clear()
 
@@ -245,7 +245,10 @@ class Core:
 
     def _collect(self, final_before: int) -> Output:
         changes = [change for s in self._touched.values() for change in self.engine.collect(s)]
-        changes.sort(key=lambda change: (change.diff, change.le, change.re))
+        for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
+            self.journal.drop(self.states, key)
+            self._weigh(key)
+        _sort(changes)
         withdrawn = sum(change.diff < 0 for change in changes)
         self.retractions += withdrawn
         self.outputs += len(changes) - withdrawn
@@ -259,14 +262,8 @@ class Core:
     @property
     def statistics(self) -> Statistics:
         """Numbers over all keys. O(keys touched since the last look)."""
-        for key in self._measure:
-            s = self.states.get(key)
-            new = s.sizes() if s is not None else (0,) * 5
-            old = self._sizes.pop(key, (0,) * 5)
-            if s is not None:
-                self._sizes[key] = new
-            self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
-        self._measure.clear()
+        for key in list(self._measure):
+            self._weigh(key)
         events, nodes, intervals, matches, pending = self._held
         pending += sum(self.arcs.pending.values())
         return Statistics(
@@ -284,6 +281,16 @@ class Core:
             stale=self.progress.stale,
         )
 
+    def _weigh(self, key: Hashable) -> None:
+        """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
+        s = self.states.get(key)
+        new = s.sizes() if s is not None else (0,) * 5
+        old = self._sizes.pop(key, (0,) * 5)
+        if s is not None:
+            self._sizes[key] = new
+        self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
+        self._measure.pop(key, None)
+
     def check(self) -> None:
         """Assert all invariants; for tests."""
         for s in self.states.values():
@@ -295,6 +302,13 @@ class Core:
         assert statistics.keys == len(fresh), "statistics.keys"
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
+
+
+def _sort(changes: list[Change]) -> None:
+    """Retractions first, then insertions, each by LE; what ties is put in an order that does not depend on arrival either."""
+    changes.sort(key=lambda change: (change.diff, change.le, change.re))
+    if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
+        changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
 
 
 def _netted(changes: list[Change]) -> list[Change]:
@@ -318,7 +332,8 @@ def _check_sequence(automaton: Automaton, sequence: str | None) -> None:
     raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
 
 
-def _check_number(payload: Any, sequence: str) -> None:
+def _check_number(payload: Any, sequence: str, kinds: tuple[type, ...]) -> None:
     number = getattr(payload, sequence, None)
-    if type(number) not in (int, float, str) or number != number:
-        raise ChangeError(f"expected an int, float or str but got {sequence}={number!r} in {payload!r}")
+    if type(number) not in kinds or number != number:
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ChangeError(f"expected {names} but got {sequence}={number!r} in {payload!r}")

@@ -74,7 +74,8 @@ class Schema(NamedTuple):
             A field has another type, or an int is no int64. O(fields).
         """
         if type(value) is not self.cls:
-            if not isinstance(value, tuple) or len(value) != len(self.fields) or hasattr(value, "_fields"):
+            foreign = hasattr(value, "_fields") and not isinstance(value, self.cls)
+            if not isinstance(value, tuple) or len(value) != len(self.fields) or foreign:
                 raise ChangeError(f"expected {self.describe()} but got {value!r}")
             value = self.cls(*value)
         changed = None
@@ -84,7 +85,7 @@ class Schema(NamedTuple):
                 if kind is int:
                     if BEGINNING <= item <= FOREVER:
                         continue
-                elif kind is not float or item == item:
+                elif kind is not float or (item == item and item):
                     continue
             elif item is None and field.optional:
                 continue
@@ -128,7 +129,14 @@ def _one_nan(value: Any) -> Any:
         if all(new is old for new, old in zip(items, value)):
             return value
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return NAN if isinstance(value, float) and value != value else value
+    if type(value).__module__ == "numpy" and getattr(value, "dtype", None) is not None and value.dtype.kind in "biuf":
+        value = value.item()
+    return _one_float(value) if isinstance(value, float) else value
+
+
+def _one_float(value: float) -> float:
+    """One object for NaN, and one zero: what compares equal must be one payload."""
+    return NAN if value != value else value or 0.0
 
 
 def _coerce(item: Any, field: Field, schema: Schema) -> Any:
@@ -136,22 +144,33 @@ def _coerce(item: Any, field: Field, schema: Schema) -> Any:
     if field.type is None:
         return any_payload(item)
     if field.type is int and hasattr(type(item), "__index__"):
-        number = operator.index(item)
+        number = int(operator.index(item))
         if not BEGINNING <= number <= FOREVER:
             raise Int64Error(f"expected an int64 but got {field.name}={item!r} in {schema.cls.__name__} (int64 overflow)")
         return number
-    if field.type is float and (isinstance(item, float) or hasattr(type(item), "__index__")):
-        return NAN if item != item else float(item)
-    if field.type is float and type(item).__name__.startswith("float"):  # numpy.float32
-        return NAN if item != item else float(item)
+    if field.type is float and (isinstance(item, float) or type(item).__name__.startswith("float")):  # numpy.float32, too
+        return _one_float(float(item))
+    if field.type is float and hasattr(type(item), "__index__"):
+        return _whole(operator.index(item), field, schema)
     if field.type is bool and type(item).__name__ in ("bool", "bool_"):
         return bool(item)
     if field.type is str and isinstance(item, str):
-        return str(item)
+        return str.__str__(item)
     raise ChangeError(
         f"expected {field.name}: {field.type.__name__}{' | None' if field.optional else ''} "
         f"but got {field.name}={item!r} in {schema.cls.__name__}"
     )
+
+
+def _whole(item: int, field: Field, schema: Schema) -> float:
+    """An int for a float field, if it is one exactly."""
+    try:
+        number = float(item)
+    except OverflowError:
+        number = math.inf
+    if number != item:
+        raise ChangeError(f"expected a float but got {field.name}={item!r} in {schema.cls.__name__}, which no float equals")
+    return _one_float(number)
 
 
 def _hints(schema: type, what: str) -> dict[str, Any]:

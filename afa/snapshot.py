@@ -150,8 +150,8 @@ def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:
     """
     refs: dict[int, Any] = {id(arc): i for i, arc in enumerate(automaton.arcs)}
     in_force = [event.arc for event in arcs.table.events]
-    known = {arc: arc for arc in [*in_force, *automaton.arcs]}
-    waiting = {id(event.arc): known.get(event.arc, event.arc) for event in arcs.pending}
+    known = {arc: arc for arc in [*(event.arc for event in arcs.pending), *in_force, *automaton.arcs]}
+    waiting = {id(event.arc): known[event.arc] for event in arcs.pending}
     later: dict[str, list[Arc]] = {}
     for arc in {id(arc): arc for arc in [*in_force, *waiting.values()] if id(arc) not in refs}.values():
         if arc.name is None:

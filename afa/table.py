@@ -179,19 +179,23 @@ def _rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Change, 
 
 
 def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field]) -> dict[str, list[Any]]:
-    there = [str(name) for name in (batch.column_names if _is_arrow(batch) else list(batch))]
+    there = [str(name) for name in (batch.schema.names if _is_arrow(batch) else list(batch))]
+    for name in [*wanted, *TIMES]:
+        if there.count(name) > 1:
+            raise ChangeError(f"expected one column {name!r} but got {there.count(name)} among the columns {', '.join(there)}")
     for name in wanted:
         if name not in there:
             raise ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
     columns = {}
     for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
-        column = _listed(batch[name] if not _is_arrow(batch) else batch.column(name))
-        field = fields.get(name)
-        if field is not None and field.optional and _kind(batch) == "pandas":
-            column = [None if item is None or item != item else item for item in column]  # pandas has no other null
+        column = batch.column(name) if _is_arrow(batch) else batch[name]
+        if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
+            raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
+        field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
+        pandas = _kind(batch) == "pandas" and name != "payload"
+        columns[name] = _from_pandas(column, field) if pandas else _listed(column, name)
         if name in TIMES:
-            _check_times(name, batch[name] if not _is_arrow(batch) else batch.column(name), column)
-        columns[name] = column
+            _check_times(name, column, columns[name])
     return columns
 
 
@@ -199,11 +203,24 @@ def _is_arrow(batch: Any) -> bool:
     return _kind(batch) == "arrow"
 
 
-def _listed(column: Any) -> list[Any]:
+def _listed(column: Any, name: str) -> list[Any]:
     for method in ("to_pylist", "tolist"):
         if hasattr(column, method):
-            return list(getattr(column, method)())
+            column = getattr(column, method)()
+    if isinstance(column, str) or not isinstance(column, Iterable):
+        raise ChangeError(f"expected a column of values but got {name}={column!r}")
     return list(column)
+
+
+def _from_pandas(column: Any, field: Field | None) -> list[Any]:
+    """A pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
+    items: list[Any] = column.astype(object).tolist()
+    if field is not None and not field.optional and column.dtype.kind == "f":
+        return items  # a NaN in a float field is a NaN
+    items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
+    if field is not None and field.type is int and column.dtype.kind == "f":
+        items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= 2**53 else i for i in items]
+    return items
 
 
 def _check_times(name: str, column: Any, items: list[Any]) -> None:

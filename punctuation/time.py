@@ -42,7 +42,7 @@ def as_time(value: Any, what: str) -> int:
     else:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise AfaError(f"expected an int (ticks) but got {what}={value!r}")
-        ticks = operator.index(value)
+        ticks = int(operator.index(value))
     if not BEGINNING <= ticks <= FOREVER:
         raise AfaError(f"expected an int64 (ticks) but got {what}={value!r}")
     return ticks

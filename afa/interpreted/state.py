@@ -113,6 +113,8 @@ class State:
             self.journal.put(bucket, match, old + sign)
         else:
             self.journal.drop(bucket, match)
+            if not bucket:
+                self.journal.drop(self.matches, le)
 
     def count(self, le: int, re: int, register: Any) -> int:
         """How many computations stand behind a match."""
