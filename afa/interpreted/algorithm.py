@@ -47,35 +47,31 @@ class Algorithm:
 
     # -- events ---------------------------------------------------------------------------------------------------------
 
-    def insert_event(self, s: State, key: Any, payload: Any, le: int, re: int, copies: int) -> None:
-        """InsertEvent. O(log r + m) in order, O(log r + d * m) when d steps follow within the window (App. C)."""
+    def change_step(self, s: State, key: Any, le: int, diffs: Mapping[tuple[Any, int], int]) -> None:
+        """InsertEvent and deletion (App. C): so many copies of events enter or leave one step.
+
+        O(log r + m) in order, O(log r + d * m) when d steps follow within the window.
+        """
         y = s.index.get(key)
-        event = (payload, re)
+        events = dict(y.events) if y else {}
+        for event, diff in diffs.items():
+            events[event] = events.get(event, 0) + diff
+        events = {event: copies for event, copies in events.items() if copies}
         if y is None:
             y = Entry(key, le, s.journal.serial)
-            y.events[event] = copies
+            y.events = events
             self._insert_step(s, y)
             return
         s.keep(y)
-        before = y.events.get(event, 0)
-        y.events[event] = before + copies
-        if not before:
-            self._rederive(s, y)
-
-    def delete_event(self, s: State, key: Any, payload: Any, re: int, copies: int) -> None:
-        """Deletion (App. C): removes all that depends on the event, and continues from the list before it."""
-        y = s.keep(s.index[key])
-        event = (payload, re)
-        y.events[event] -= copies
-        if y.events[event]:
-            return
-        del y.events[event]
-        if y.events:
-            self._rederive(s, y)
-        else:
+        same = events.keys() == y.events.keys()
+        y.events = events
+        if not events:
             self._delete_step(s, y)
+        elif not same:
+            self._rederive(s, y)
 
     def _insert_step(self, s: State, y: Entry) -> None:
+        """InsertEvent: the list of ``y`` from the one before it; behind it, what went on past ``y`` is invalid."""
         x, z = s.before(y.key), s.after(y.key)
         source = s.layer(x) if x else NOTHING
         if x:
@@ -91,6 +87,7 @@ class Algorithm:
             self._propagate(s, y, self._differs(source, target), (x or y).rest, self._differs(target, source), y.rest)
 
     def _delete_step(self, s: State, y: Entry) -> None:
+        """The list before goes on where the list of ``y`` did (App. C)."""
         x, z = s.before(y.key), s.after(y.key)
         source = s.layer(y)
         for p in source:
@@ -103,7 +100,7 @@ class Algorithm:
         self._propagate(s, y, gone, y.rest, new, (x or y).rest)
 
     def _rederive(self, s: State, y: Entry) -> None:
-        """One more or one fewer alternative at a step: its list anew, then what follows from it."""
+        """Other alternatives at a step: its list anew, then what follows from it."""
         old = dict(s.layer(y))
         for p in old:
             self.emit(s, y, p, -1)

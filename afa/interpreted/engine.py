@@ -35,32 +35,27 @@ class InterpretedEngine:
         return State(key, self._journal, self._sequence is not None)
 
     def apply(self, s: State, changes: Iterable[Change]) -> None:
-        """Apply event changes that were checked and are not late. Lists in Algorithm 1's order are cheapest: LE ascending."""
+        """Apply event changes that were checked and are not late; all of one step at once, by LE where they are in that order.
+
+        An event counts as often as it was inserted more than retracted; where that is negative, retractions wait.
+        """
+        steps: dict[Any, tuple[int, dict[tuple[Any, int], int]]] = {}
         for payload, le, re, diff, _ in changes:
             assert le is not None
             assert re is not None
             key = le if self._sequence is None else (le, getattr(payload, self._sequence))
-            if diff > 0:
-                self._insert(s, key, payload, le, re, diff)
-            else:
-                self._retract(s, key, payload, le, re, -diff)
-
-    def _insert(self, s: State, key: Any, payload: Any, le: int, re: int, copies: int) -> None:
-        event = (payload, le, re)
-        waiting = s.pending.get(event, 0)
-        if waiting:
-            self._pend(s, event, max(0, waiting - copies))
-        if copies > waiting:
-            self._algorithm.insert_event(s, key, payload, le, re, copies - waiting)
-
-    def _retract(self, s: State, key: Any, payload: Any, le: int, re: int, copies: int) -> None:
-        entry = s.index.get(key)
-        there = min(copies, entry.events.get((payload, re), 0)) if entry else 0
-        if there:
-            self._algorithm.delete_event(s, key, payload, re, there)
-        if copies > there:
-            event = (payload, le, re)
-            self._pend(s, event, s.pending.get(event, 0) + copies - there)
+            entry = s.index.get(key)
+            diffs = steps.setdefault(key, (le, {}))[1]
+            event, waiter = (payload, re), (payload, le, re)
+            there = (entry.events.get(event, 0) if entry else 0) + diffs.get(event, 0)
+            waiting = s.pending.get(waiter, 0)
+            count = there - waiting + diff
+            diffs[event] = diffs.get(event, 0) + max(count, 0) - there
+            if waiting != max(-count, 0):
+                self._pend(s, waiter, max(-count, 0))
+        for key, (le, diffs) in steps.items():
+            if any(diffs.values()):
+                self._algorithm.change_step(s, key, le, diffs)
 
     def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
         if count:
