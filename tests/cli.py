@@ -1,0 +1,156 @@
+"""Calling the command line in tests: patterns, an input, and the ways to call and to fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from afa.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+PATTERNS = """
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from afa import Arc, Automaton
+
+
+class Tick(NamedTuple):
+    price: float
+    change: float
+
+
+class Vees(NamedTuple):
+    balance: int = 0
+    patterns: int = 0
+
+
+two_vees = Automaton(
+    start="start",
+    final={"done"},
+    register=Vees(),
+    event=Tick,
+    arcs=[
+        Arc("start", "fall", lambda e, r: e.change < -0.25),
+        Arc("fall", "fall", lambda e, r: e.change < 0, lambda e, r: r._replace(balance=r.balance + 1)),
+        Arc("fall", "rise", lambda e, r: e.change < 0, lambda e, r: r._replace(balance=r.balance + 1)),
+        Arc("rise", "rise", lambda e, r: e.change > 0, lambda e, r: r._replace(balance=r.balance - 1)),
+        Arc("rise", "fall", lambda e, r: e.change > 0 and r.patterns + 1 < 2, lambda e, r: Vees(r.balance - 1, r.patterns + 1)),
+        Arc("rise", "done", lambda e, r: e.change > 0 and r.patterns + 1 == 2 and r.balance == 1,
+            lambda e, r: Vees(r.balance - 1, r.patterns + 1)),
+    ],
+)
+
+
+class Reading(NamedTuple):
+    value: float
+    room: str
+    note: str | None = None
+    count: int | None = None
+    on: bool = True
+
+
+class Seen(NamedTuple):
+    low: float = 0.0
+    note: str | None = None
+    all: Any = None
+
+
+drop = Automaton(
+    start="high",
+    final={"low"},
+    register=Seen(),
+    event=Reading,
+    arcs=[
+        Arc("high", "armed", lambda e, r: e.value > 1),
+        Arc("armed", "low", lambda e, r: e.value <= 1, lambda e, r: Seen(e.value, e.note, (e.count, e.on))),
+    ],
+)
+quiet = Automaton(
+    start="a", final={"out"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: True), Arc.timeout("b", "out", at=lambda r: 9)]
+)
+every = Automaton(start="a", final={"b"}, event=Tick, register=Vees(), arcs=[Arc("a", "b", lambda e, r: True)])
+divides = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: 1 / e.price > 0, name="share")])
+price = Automaton(
+    start="a",
+    final={"b"},
+    event=Tick,
+    register=NamedTuple("Price", [("price", float)])(0.0),
+    arcs=[Arc("a", "b", lambda e, r: True, lambda e, r: r._replace(price=e.price))],
+)
+untyped = Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: True)])
+any_field = Automaton(
+    start="a",
+    final={"b"},
+    event=NamedTuple("Loose", [("x", Any)]),
+    register=NamedTuple("Last", [("x", Any)])(None),
+    arcs=[Arc("a", "b", lambda e, r: True, lambda e, r: r._replace(x=e.x))],
+)
+clash = Automaton(start="a", final={"b"}, event=NamedTuple("Clash", [("le", int)]), arcs=[Arc("a", "b", lambda e, r: True)])
+"""
+TICKS = """le,price,change
+1,10,-1
+2,10,-1
+3,10,-1
+4,10,1
+5,10,1
+7,10,1
+8,10,-1
+6,10,-1
+"""
+TRAVEL = """when,value,room
+2013-01-01 00:00:00,2,a
+2013-01-01 00:00:01.5,0.5,a
+"""
+
+
+@pytest.fixture(autouse=True)
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "p.py").write_text(PATTERNS)
+    (tmp_path / "ticks.csv").write_text(TICKS)
+    return tmp_path
+
+
+def call(*arguments: str, status: int = 0) -> Any:
+    result = CliRunner().invoke(app, list(arguments), prog_name="afa")
+    assert result.exit_code == status, result.output
+    assert status == 2 or result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def run(pattern: str, file: str, *options: str) -> list[str]:
+    """The lines on standard output."""
+    return call("run", f"p.py:{pattern}", file, *options).stdout.splitlines()
+
+
+def fails(*arguments: str) -> str:
+    """The one line on standard error."""
+    result = call(*arguments, status=1)
+    assert result.stderr.startswith("afa: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr[len("afa: ") : -1]
+
+
+def write(name: str, text: str) -> str:
+    Path(name).write_text(text)
+    return name
+
+
+def json_lines(name: str, rows: list[dict[str, Any]]) -> str:
+    return write(name, "".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def process(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    return subprocess.Popen([sys.executable, "-W", "error", "-m", "afa.cli", *arguments], **{**pipes, **options})

@@ -1,0 +1,229 @@
+"""`afa run`: what goes wrong, in input, output, options and patterns; one clear line each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from tests.cli import PATTERNS, call, fails, write
+from tests.cli import there as there  # the fixture of all tests here
+
+FIELD = "(field change of Tick)"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("b.csv", "le,price,change\n1,1,1\n2,2,x\n", f"row 3, column 'change': expected float {FIELD} but got 'x'"),
+        (
+            "b.csv",
+            "le,price,change\n1,,1\n",
+            "row 2, column 'price': expected float (field price of Tick) but got no value; float | None would allow it",
+        ),
+        ("b.csv", "le,price,change\n1,1,1\n,1,1\n", "row 3, column 'le': expected int or timestamp (--le) but got no value"),
+        (
+            "b.csv",
+            "le,price,change\n1,1,1\nfoo,1,1\n",
+            "row 3, column 'le': expected an int or a timestamp (ISO 8601) but got 'foo'",
+        ),
+        ("b.csv", "le,price,change\n1,1,1\n1.5,1,1\n", "column 'le': expected integers or timestamps (--le) but got double"),
+        ("b.csv", "le,price,change\n1,1,1\n1,1\n", "row 3: expected 3 columns, got 2: 1,1"),
+        ("b.csv", "le,price,change,le\n1,1,1,1\n", "expected one column 'le' (--le) but got 2"),
+        ("b.csv", "le,price,change,diff\n1,1,1,\n", "row 2, column 'diff': expected int (--diff) but got no value"),
+        ("b.csv", "le,price,change,diff\n1,1,1,x\n", "row 2, column 'diff': expected int (--diff) but got 'x'"),
+        ("b.csv", "le,price\n1,1\n", "no column 'change' (field change of Tick) among le, price"),
+        (
+            "b.csv",
+            "le,price,Change\n1,1,1\n",
+            "no column 'change' (field change of Tick) among le, price, Change; did you mean 'Change'?",
+        ),
+        (
+            "b.csv",
+            "time,price,change\n1,1,1\n",
+            "no column 'le' (--le) among time, price, change; say which column holds the timestamps with --le",
+        ),
+        (
+            "b.csv",
+            "le,price,change\n2013-01-01 00:00,1,1\n2013-01-01T00:00:00Z,1,1\n",
+            "row 3, column 'le': expected a timestamp without a zone, as in the rows before, but got '2013-01-01T00:00:00Z'",
+        ),
+        ("b.csv", "", "Empty CSV file"),
+        (
+            "b.jsonl",
+            '{"le":1,"price":1,"change":1}\n{"le":2,"price":1,"change":"x"}\n',
+            f"row 2, column 'change': expected float {FIELD} but got 'x'",
+        ),
+        (
+            "b.jsonl",
+            '{"le":1,"price":1,"change":1}\n{"le":2,"price":1}\n',
+            f"row 2, column 'change': expected float {FIELD} but got no value; float | None would allow it",
+        ),
+        (
+            "b.jsonl",
+            '{"le":1,"price":1,"change":1}\n{"le":2.5,"price":1,"change":1}\n',
+            "row 2, column 'le': expected int or timestamp (--le) but got 2.5",
+        ),
+        ("b.jsonl", '{"le":"1","price":1,"change":1}\n', "column 'le': expected integers or timestamps (--le) but got text: '1'"),
+        ("b.jsonl", '{"le":1,"price":1,"change":1}\n{"le":', "row 2: expected a JSON object a line but got '{\"le\":'"),
+        ("b.jsonl", '{"le":1,"price":1,"change":1}\n[1]\n', "row 2: expected a JSON object a line but got '[1]'"),
+        ("b.jsonl", f'["{"x" * 50}"]\n', f"row 1: expected a JSON object a line but got '[\"{'x' * 35}...'"),
+        ("b.jsonl", '{"le":[1],"price":1,"change":1}\n', "column 'le': expected a scalar (--le) but got [1]"),
+        ("b.jsonl", '{"le":1,"price":1}\n', "no column 'change' (field change of Tick) among le, price"),
+        ("b.jsonl", '{"le":1,"price":1,"change":1,"change":2}\n', "Column(/change) was specified twice in row 0"),
+        ("b.parquet", "x", "Parquet file size is 1 bytes, smaller than the minimum file footer (8 bytes)"),
+    ],
+)
+def test_bad_input(name: str, text: str, message: str) -> None:
+    assert fails("run", "p.py:two_vees", write(name, text)) == f"{name}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("price", pa.array(["a", "b"]), "column 'price': expected float (field price of Tick) but got string"),
+        ("price", pa.array([2**60 + 1, 1]), f"row 1, column 'price': expected int that fits double but got {2**60 + 1}"),
+        ("le", pa.array([1.0, 2.0]), "column 'le': expected integers or timestamps (--le) but got double"),
+        ("le", pa.array([1, 2**63], pa.uint64()), f"row 2, column 'le': expected an int64 (ticks) but got {2**63}"),
+        ("le", pa.array([1, None]), "row 2, column 'le': expected int or timestamp (--le) but got no value"),
+        ("le", pa.array([0, 10**12], pa.timestamp("s")), None),
+        ("k", pa.array([[1], [2]]), "column 'k': expected int, float, bool, str or a time as a key but got list<element: int64>"),
+    ],
+)
+def test_bad_parquet(column: str, values: pa.Array, message: str | None) -> None:
+    columns = {"le": [1, 2], "price": [1.0, 2.0], "change": [1.0, 2.0], "k": [1, 2]}
+    pyarrow.parquet.write_table(pa.table(columns | {column: values}), "b.parquet")
+    if message is None:
+        text = fails("run", "p.py:two_vees", "b.parquet", "--tick", "ns")
+        assert text.startswith("b.parquet: row 2, column 'le': expected a whole number of nanoseconds (int64) but got")
+        return
+    assert fails("run", "p.py:two_vees", "b.parquet", "--key", "k") == f"b.parquet: {message}"
+
+
+def test_a_batch_names_the_row_of_the_file() -> None:
+    lines = "".join(f"{i},1,1\n" for i in range(2, 30))
+    bad = write("b.csv", f"le,price,change\n{lines},1,1\n")
+    assert fails("run", "p.py:every", bad, "--batch", "4").startswith("b.csv: row 30, column 'le'")
+    rows = "".join(f'{{"le": {i}, "price": 1, "change": 1}}\n' for i in range(1, 30))
+    bad = write("b.jsonl", rows + '{"le": 30, "price": "one", "change": 1}\n')
+    assert fails("run", "p.py:every", bad, "--batch", "4").startswith("b.jsonl: row 30, column 'price'")
+
+
+def test_files_that_cannot_be_read(there: Path) -> None:
+    assert fails("run", "p.py:every", "none.csv") == "none.csv: No such file or directory"
+    assert fails("run", "p.py:every", "none.parquet") == "none.parquet: No such file or directory"
+    assert (
+        fails("run", "p.py:every", "p.py")
+        == "p.py: expected one of .csv, .jsonl, .ndjson, .json, .parquet, .pq (or these with .gz); "
+        "say --format csv, jsonl or parquet"
+    )
+    (there / "dir.csv").mkdir()
+    assert fails("run", "p.py:every", "dir.csv").startswith("dir.csv: ")
+    (there / "g.csv.gz").write_bytes(b"no gzip at all")
+    assert fails("run", "p.py:every", "g.csv.gz").startswith("g.csv.gz: zlib inflate failed")
+    (there / "l.csv").write_bytes(b"le,pr\xefce,change\n")
+    assert fails("run", "p.py:every", "l.csv").startswith("l.csv: 'utf-8' codec can't decode")
+
+
+def test_what_the_operator_refuses() -> None:
+    only = write("r.csv", "le,price,change,diff\n1,1,1,-1\n")
+    assert fails("run", "p.py:every", only) == (
+        "expected the insertion of Tick(price=1.0, change=1.0) at le=1 in the input but got its retraction only; "
+        "--late drop drops it"
+    )
+    empty = write("r.csv", "le,price,change,re\n1,1,1,1\n")
+    assert fails("run", "p.py:every", empty) == "expected re > le but got le=1, re=1 for Tick(price=1.0, change=1.0)"
+    assert fails("run", "p.py:untyped", "ticks.csv") == (
+        "p.py:untyped has no event schema; `afa run` types the input by Automaton(..., event=...)"
+    )
+    assert fails("run", "p.py:clash", "ticks.csv") == (
+        "expected field and key names other than le, re and diff but got 'le' in Clash(le: int)"
+    )
+    twice = fails("run", "p.py:every", write("t.csv", "le,price,change,balance\n1,1,1,1\n"), "--key", "balance")
+    assert twice.startswith("expected columns of different names in the output but got 'balance' twice")
+
+
+def test_a_fault_in_the_users_function_names_it() -> None:
+    text = fails("run", "p.py:divides", write("z.csv", "le,price,change\n1,1,1\n2,0,1\n"))
+    assert text.startswith("ZeroDivisionError: ")
+    assert "share" in text
+    assert "price=0.0" in text
+
+
+def test_a_failed_run_leaves_what_was_there() -> None:
+    write("o.parquet", "before")
+    write("o.jsonl", "before")
+    bad = write("z.csv", "le,price,change\n1,1,1\n2,0,1\n")
+    for output in ("o.parquet", "o.jsonl"):
+        fails("run", "p.py:divides", bad, "--batch", "1", "--output", output)
+        assert Path(output).read_text() == "before"
+    assert sorted(os.listdir()) == ["o.jsonl", "o.parquet", "p.py", "ticks.csv", "z.csv"]
+
+
+def test_output_that_cannot_be_written() -> None:
+    for name in ("none/o.jsonl", "none/o.parquet"):
+        assert fails("run", "p.py:every", "ticks.csv", "--output", name) == f"can't write {name}: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["run", "p.py:every", "ticks.csv", "--output", "o.txt"],
+            "expected a name that ends in .parquet, .pq, .jsonl, .ndjson but got 'o.txt'",
+        ),
+        (["run", "p.py", "ticks.csv"], "expected file.py:name but got 'p.py'"),
+        (["show", "p.py:"], "expected file.py:name but got 'p.py:'"),
+        (["run", "p.py:every", "ticks.csv", "--window", "0"], "--window"),
+        (["run", "p.py:every"], "INPUT"),
+        (["run", "p.py:every", "ticks.csv", "--late", "never"], "--late"),
+        (["walk"], "walk"),
+    ],
+)
+def test_usage(arguments: list[str], words: str) -> None:
+    result = call(*arguments, status=2)
+    assert words in result.stderr
+    assert result.stdout == ""
+
+
+# -- patterns ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "b.py has no 'a'; it has no automaton at all"),
+        ("a = 1\n", "expected an Automaton but got b.py:a, which is int"),
+        ("from p import every, divides\n", "b.py has no 'a'; its automata: divides, every"),
+        ("from p import every\na = every.arcs\n", "expected an Automaton but got b.py:a, which is tuple; its automata: every"),
+        ("import sys\n\nsys.exit('bye')\n", "b.py:3: SystemExit: bye"),
+        ("1 / 0\n", "b.py:1: ZeroDivisionError: division by zero"),
+        ("\na = (\n", "b.py:2: SyntaxError: '(' was never closed (b.py, line 2)"),
+        ("import nothing_of_this_name\n", "b.py:1: ModuleNotFoundError: No module named 'nothing_of_this_name'"),
+        (
+            "from afa import Automaton\na = Automaton(start='x', final={'y'}, arcs=[])\n",
+            "b.py:2: expected a start state that an arc leaves but got start='x'; arcs leave ",
+        ),
+    ],
+)
+def test_patterns_that_cannot_be_loaded(text: str, message: str) -> None:
+    assert fails("show", f"{write('b.py', text)}:a").strip() == message.strip()
+
+
+def test_pattern_file_that_is_not_there(there: Path) -> None:
+    assert fails("show", "none.py:a") == "none.py: no such file"
+    assert fails("show", f"{there}:a") == f"{there}: not a file"
+
+
+def test_patterns_of_one_file_name_do_not_meet(there: Path) -> None:
+    for name in ("one", "two"):
+        (there / name).mkdir()
+        write(f"{name}/p.py", PATTERNS.replace('"high"', f'"{name}"'))
+    assert "start     one" in call("show", "one/p.py:drop").stdout
+    assert "start     two" in call("show", "two/p.py:drop").stdout
+    assert str(there / "one") not in sys.path

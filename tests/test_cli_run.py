@@ -1,0 +1,269 @@
+"""`afa run`: what it prints and writes, for every form of input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import afa
+from tests.cli import TICKS, TRAVEL, call, fails, json_lines, run, write
+from tests.cli import there as there  # the fixture of all tests here
+
+
+def test_worked_example() -> None:
+    result = call("run", "p.py:two_vees", "ticks.csv", "--window", "7")
+    assert result.stdout == "+ [7, 8) balance=0 patterns=2\n"
+    summary = {line[:18].strip(): line[18:].split()[0] for line in result.stderr.splitlines() if line}
+    assert summary == {
+        "events": "8",
+        "late": "0",
+        "state": summary["state"],
+        "matches inserted": "1",
+        "matches withdrawn": "0",
+        "matches final": "1",
+    }
+    assert int(summary["state"]) >= 8
+
+
+def test_a_late_row_withdraws() -> None:
+    rows = [f"{row},1" for row in TICKS.split()[1:]]
+    retraction = write("r.csv", "\n".join(["le,price,change,diff", *rows, "6,10,-1,-1", ""]))
+    assert run("two_vees", retraction, "--window", "7", "--batch", "1") == [
+        "+ [7, 8) balance=0 patterns=2",
+        "- [7, 8) balance=0 patterns=2",
+    ]
+    result = call("run", "p.py:two_vees", retraction, "--window", "7")
+    assert result.stdout == ""  # net of one batch: nothing happened
+    assert re.search(r"^matches final +0", result.stderr, re.MULTILINE)
+
+
+def changes(file: str) -> Counter[Any]:
+    """The net output of a file."""
+    if file.endswith("jsonl"):
+        rows = [json.loads(line) for line in Path(file).read_text().splitlines()]
+    else:
+        rows = pyarrow.parquet.read_table(file).to_pylist()
+    net: Counter[Any] = Counter()
+    for row in rows:
+        net[tuple((name, value) for name, value in row.items() if name != "diff")] += row["diff"]
+    return Counter({match: n for match, n in net.items() if n})
+
+
+def test_every_form_of_input_and_every_batch_size_give_the_same(there: Path) -> None:
+    rows = [{"le": i * 7 % 41, "price": float(i), "change": (-1.0) ** (i % 3), "symbol": "xy"[i % 2]} for i in range(41)]
+    table = pa.Table.from_pylist(rows)
+    pyarrow.parquet.write_table(table, "in.parquet")
+    pyarrow.csv.write_csv(table, "in.csv")
+    (there / "in.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    for name in ("in.csv", "in.jsonl"):
+        (there / f"{name}.gz").write_bytes(gzip.compress((there / name).read_bytes()))
+    (there / "in.data").write_bytes((there / "in.csv").read_bytes())
+    op = afa.Keyed(load("every"), key="symbol", window=5)
+    want = op.push_many(table).to_pylist()
+    expected = Counter(tuple((name, value) for name, value in row.items() if name != "diff") for row in want)
+    assert expected
+    for i, (file, *more) in enumerate(
+        [
+            ("in.parquet",),
+            ("in.parquet", "--batch", "1"),
+            ("in.csv", "--batch", "3"),
+            ("in.csv.gz", "--batch", "41"),
+            ("in.jsonl", "--batch", "40"),
+            ("in.jsonl.gz", "--batch", "2", "--lateness", "40"),
+            ("in.data", "--format", "csv"),
+        ]
+    ):
+        output = f"out{i}.{'jsonl' if i % 2 else 'parquet'}"
+        assert run("every", file, "--key", "symbol", "--window", "5", "--matches", "0", "--output", output, *more) == []
+        assert changes(output) == expected, file
+
+
+def load(name: str) -> afa.Automaton:
+    from afa.cli.load import load as of
+
+    return of(f"p.py:{name}")
+
+
+def test_timestamps_are_ticks_and_are_shown_as_timestamps() -> None:
+    file = write("t.csv", TRAVEL)
+    options = ("--le", "when", "--key", "room")
+    assert run("drop", write("d.csv", TRAVEL.replace("room", "room,note,count,on").replace(",a", ",a,,,true")), *options) == [
+        "+ [2013-01-01T00:00:01.5, forever) room=a low=0.5 note='' all='(None, True)'"
+    ]
+    assert "no column 'note'" in fails("run", "p.py:drop", file, *options)
+    run("drop", "d.csv", *options, "--window", "2000", "--tick", "ms", "--output", "o.jsonl")
+    assert [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()] == [
+        {"room": "a", "low": 0.5, "note": "", "all": "(None, True)", "le": 1356998401500, "re": 1356998402000, "diff": 1}
+    ]
+    for tick, ticks in (("us", 1356998401500000), ("ns", 1356998401500000000)):
+        run("drop", "d.csv", *options, "--tick", tick, "--output", "o.parquet")
+        assert pyarrow.parquet.read_table("o.parquet")["le"].to_pylist() == [ticks]
+    assert fails("run", "p.py:drop", "d.csv", *options, "--tick", "s") == (
+        "d.csv: row 3, column 'when': expected a whole number of seconds (int64) "
+        "but got 2013-01-01 00:00:01.500000; try a finer --tick"
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "ticks"),
+    [
+        (pa.array([0, 1500], pa.int32()), [0, 1500]),
+        (pa.array([0, 1500], pa.timestamp("ms")), [0, 1500]),
+        (pa.array([0, 1500], pa.timestamp("ms", "Europe/Berlin")), [0, 1500]),
+        (pa.array([0, 1], pa.date32()), [0, 86_400_000]),
+        (pa.array(["1970-01-01T00:00:00Z", "1970-01-01T01:00:01.5+01:00"]), [0, 1500]),
+        (pa.array(["1970-01-01", "1970-01-01 00:00:01.500"]), [0, 1500]),
+    ],
+)
+def test_forms_of_time(times: pa.Array, ticks: list[int]) -> None:
+    pyarrow.parquet.write_table(pa.table({"le": times, "price": [1, 2], "change": [1.0, 2.0]}), "in.parquet")
+    run("every", "in.parquet", "--output", "o.parquet", "--window", "1")
+    assert pyarrow.parquet.read_table("o.parquet")["le"].to_pylist() == ticks
+
+
+def test_ends_of_lifetimes() -> None:
+    file = write("re.csv", "t,until,price,change\n1,5,1,1\n2,,1,1\n")
+    assert run("every", file, "--le", "t", "--re", "until", "--window", "3") == [
+        "+ [1, 5) balance=0 patterns=0",
+        "+ [2, 5) balance=0 patterns=0",
+    ]
+    assert run("every", file, "--le", "t", "--re", "until")[1] == "+ [2, forever) balance=0 patterns=0"
+
+
+def test_columns_named_le_re_diff_are_found(there: Path) -> None:
+    file = write("c.csv", "le,re,diff,price,change\n1,5,1,1,1\n1,5,-1,1,1\n2,6,1,1,1\n")
+    assert run("every", file) == ["+ [2, 6) balance=0 patterns=0"]
+
+
+def test_time_outs_fire_at_the_end() -> None:
+    assert run("quiet", write("q.csv", "le,price,change\n1,1,1\n"), "--window", "20") == ["+ [9, 21)"]
+
+
+def test_two_keys_one_of_them_a_field() -> None:
+    shops = (7, 7, None)
+    file = json_lines("k.jsonl", [{"le": i, "price": i % 2, "change": 1, "shop": shop} for i, shop in enumerate(shops)])
+    assert run("every", file, "--key", "price", "--key", "shop", "--output", "o.parquet") == [
+        "+ [0, forever) price=0.0 shop=7 balance=0 patterns=0",
+        "+ [1, forever) price=1.0 shop=7 balance=0 patterns=0",
+        "+ [2, forever) price=0.0 shop=None balance=0 patterns=0",
+    ]
+    assert [str(t) for t in pyarrow.parquet.read_schema("o.parquet").types] == ["double", *["int64"] * 6]
+
+
+def test_keys_of_csv_are_text() -> None:
+    lines = run("every", write("k.csv", "le,price,change,k\n1,1,1,007\n2,1,1,7\n3,1,1,\n"), "--key", "k")
+    assert [line.split()[3] for line in lines] == ["k=007", "k=7", "k=''"]
+
+
+def test_types_of_parquet_are_taken_where_nothing_is_lost() -> None:
+    columns = {
+        "le": pa.array([1, 2], pa.uint8()),
+        "value": pa.array([2, 1], pa.int16()),
+        "room": pa.array(["a", "a"]).dictionary_encode(),
+        "note": pa.nulls(2),
+        "count": pa.array([None, 3], pa.int8()),
+        "on": [True, False],
+        "day": pa.array([0, 0], pa.date32()),
+    }
+    pyarrow.parquet.write_table(pa.table(columns), "in.parquet")
+    assert run("drop", "in.parquet", "--key", "day") == ["+ [2, forever) day=1970-01-01 low=1.0 note=None all='(3, False)'"]
+
+
+def test_optional_fields_may_be_left_out_of_json() -> None:
+    rows: list[dict[str, Any]] = [{"le": 1, "value": 2, "room": "a", "on": True}, {"le": 2, "value": 1, "room": "a", "on": True}]
+    assert run("drop", json_lines("o.jsonl", rows)) == ["+ [2, forever) low=1.0 note=None all='(None, True)'"]
+    rows[1] |= {"note": "two words", "count": 3}
+    assert run("drop", json_lines("o.jsonl", rows)) == ["+ [2, forever) low=1.0 note='two words' all='(3, True)'"]
+
+
+def test_fields_of_any_type() -> None:
+    file = json_lines("a.jsonl", [{"le": 1, "x": "u"}, {"le": 2, "x": None}])
+    assert run("any_field", file) == ["+ [1, forever) x=u", "+ [2, forever) x=None"]
+    assert run("any_field", write("a.csv", "le,x\n1,2.5\n")) == ["+ [1, forever) x=2.5"]
+
+
+@pytest.mark.parametrize(("name", "text"), [("e.csv", "le,price,change\n"), ("e.jsonl", ""), ("e.jsonl", "\n")])
+def test_no_rows(name: str, text: str) -> None:
+    result = call("run", "p.py:every", write(name, text), "--output", "o.parquet")
+    assert result.stdout == ""
+    assert re.search(r"^events +0", result.stderr, re.MULTILINE)
+    assert pyarrow.parquet.read_table("o.parquet").column_names == ["balance", "patterns", "le", "re", "diff"]
+
+
+def test_no_rows_in_parquet_and_keys() -> None:
+    none = pa.array([], pa.int64())
+    pyarrow.parquet.write_table(pa.table({"le": none, "price": none, "change": none, "k": none}), "e.parquet")
+    assert run("every", "e.parquet", "--key", "k", "--output", "o.parquet") == []
+    assert str(pyarrow.parquet.read_schema("o.parquet").field("k").type) == "int64"
+
+
+def test_nan_and_infinity_in_json() -> None:
+    file = write("d.csv", "le,value,room,note,count,on\n1,2,a,,1,true\n2,-inf,a,,2,false\n3,3,a,,1,true\n4,1,a,,1,true\n")
+    run("drop", file, "--output", "o.jsonl")
+    assert [json.loads(line)["low"] for line in Path("o.jsonl").read_text().splitlines()] == ["-inf", 1.0]
+    numbers = write("n.csv", "le,price,change\n1,nan,1\n")
+    run("price", numbers, "--output", "o.jsonl")
+    assert [json.loads(line)["price"] for line in Path("o.jsonl").read_text().splitlines()] == [None]
+    assert run("price", numbers) == ["+ [1, forever) price=nan"]
+
+
+def test_how_much_is_printed() -> None:
+    options = ("--batch", "3")
+    assert len(run("every", "ticks.csv", *options)) == 8
+    assert run("every", "ticks.csv", *options, "--matches", "0") == []
+    result = call("run", "p.py:every", "ticks.csv", *options, "--matches", "4")
+    assert len(result.stdout.splitlines()) == 4
+    assert "... 4 more changes (--matches N prints more, --output FILE writes all)" in result.stderr
+    result = call("run", "p.py:every", "ticks.csv", *options, "--matches", "-1", "--quiet")
+    assert len(result.stdout.splitlines()) == 8
+    assert result.stderr == ""
+
+
+def test_many_matches_are_all_printed_with_minus_one() -> None:
+    file = write("m.csv", "le,price,change\n" + "".join(f"{i},1,1\n" for i in range(100)))
+    assert len(run("every", file, "--matches", "-1", "--batch", "7")) == 100
+
+
+def test_lateness_and_late_policy() -> None:
+    options = ("--window", "7", "--batch", "1", "--lateness")
+    assert run("two_vees", "ticks.csv", *options, "2") == ["+ [7, 8) balance=0 patterns=2"]
+    assert fails("run", "p.py:two_vees", "ticks.csv", *options, "1") == (
+        "expected le >= 7 (promised) but got le=6 for Tick(price=10.0, change=-1.0); "
+        "a larger --lateness takes it, --late drop drops it"
+    )
+    result = call("run", "p.py:two_vees", "ticks.csv", *options, "1", "--late", "drop")
+    assert result.stdout == ""
+    assert re.search(r"^late +1  dropped", result.stderr, re.MULTILINE)
+
+
+def test_lateness_around_zero() -> None:
+    file = write("z.csv", "le,price,change\n-2,1,1\n0,1,1\n-1,1,1\n")
+    text = fails("run", "p.py:every", file, "--batch", "1", "--lateness", "0")
+    assert text.startswith("expected le >= 0 (promised) but got le=-1 for Tick(price=1.0, change=1.0)")
+
+
+def test_lateness_bounds_the_state() -> None:
+    file = write("m.csv", "le,price,change\n" + "".join(f"{i},1,1\n" for i in range(200)))
+
+    def state(*options: str) -> int:
+        result = call("run", "p.py:every", file, "--window", "3", "--batch", "10", "--matches", "0", *options)
+        return int(next(line for line in result.stderr.splitlines() if line.startswith("state")).split()[1])
+
+    assert state("--lateness", "5") < 100 < state()
+
+
+def test_sequence_orders_equal_timestamps() -> None:
+    file = write("s.csv", "le,price,change\n" + "".join(f"5,{i},{c}\n" for i, c in [(2, -1), (1, -1), (3, 1)]))
+    assert run("two_vees", file, "--sequence", "price", "--window", "7") == []
+    assert fails("run", "p.py:two_vees", file, "--sequence", "sign") == (
+        "expected a field of Tick(price: float, change: float) but got sequence='sign'"
+    )
