@@ -261,7 +261,7 @@ class Core:
 
     @property
     def statistics(self) -> Statistics:
-        """Numbers over all keys. O(keys touched since the last look)."""
+        """Numbers over all keys. O(steps of the keys touched since the last look)."""
         for key in list(self._measure):
             self._weigh(key)
         events, nodes, intervals, matches, pending = self._held

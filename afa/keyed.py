@@ -10,6 +10,7 @@ from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.core import Core, Output
+from afa.keys import Keys, take_key
 from afa.operator import EngineName
 from afa.statistics import Statistics
 from punctuation.late import Policy
@@ -60,7 +61,7 @@ class Keyed:
         arc_punctuation: bool = False,
     ) -> None:
         self._core = Core(automaton, window=window, engine=engine, sequence=sequence, late=late, arc_punctuation=arc_punctuation)
-        self._key = table.Keys(self._core.automaton, key)
+        self._key = Keys(self._core.automaton, key)
 
     @property
     def automaton(self) -> Automaton:
@@ -79,7 +80,7 @@ class Keyed:
             return self._core.run([("event", change, None)], net=True)
         if key is _MISSING:
             key = self._key.of_change(change)
-        return self._core.run([("event", change, table.take_key(key))], net=True)
+        return self._core.run([("event", change, take_key(key))], net=True)
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
@@ -121,7 +122,7 @@ class Keyed:
         """The keyed operator that `snapshot` saved; as `Operator.restore`, with the key given again."""
         keyed = cls.__new__(cls)
         keyed._core = snapshot.load(automaton, blob, arcs, late, engine, keyed=True)
-        keyed._key = table.Keys(automaton, key)
+        keyed._key = Keys(automaton, key)
         return keyed
 
     def _check(self) -> None:

@@ -35,7 +35,7 @@ from afa.core import Core
 from afa.errors import AfaError, SnapshotError
 from punctuation.late import Policy
 from punctuation.progress import Marks
-from punctuation.time import as_time
+from punctuation.time import as_count, as_time
 
 MAGIC, VERSION, TUPLE = b"AFAS", 1, 1
 _HEAD = len(MAGIC) + 5
@@ -133,7 +133,7 @@ def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None,
     core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
     table = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
     core.put_table(table)
-    core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): n for ref, le, re, n in pending}
+    core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
     core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
     for data in states:
         s = core.engine.load(data)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,76 +12,12 @@ from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.core import Core
-from afa.errors import AfaError, ChangeError
-from afa.schema import Field, any_payload
+from afa.errors import ChangeError
+from afa.keys import Keys, take_key
+from afa.schema import Field
 
 TIMES = ("le", "re", "diff")
-_MISSING: Any = object()
 _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
-
-
-class Keys:
-    """How the key of an event is made.
-
-    Parameters
-    ----------
-    automaton : Automaton
-    key : str, sequence of str, or callable
-
-    Raises
-    ------
-    AfaError
-        It is none of these.
-    """
-
-    def __init__(self, automaton: Automaton, key: Any) -> None:
-        self.function = key if callable(key) else None
-        names = (key,) if isinstance(key, str) else () if callable(key) else key
-        if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) for n in names):
-            raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
-        self.names: tuple[str, ...] = tuple(names)
-        self.single = isinstance(key, str)
-        fields = automaton.event_schema.cls._fields if automaton.event_schema else ()  # type: ignore[attr-defined]
-        self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the key's columns in an output table."""
-        return self.names or ("key",)
-
-    def of_change(self, change: Change) -> Any:
-        """The key of an event; the change's own where the event makes none.
-
-        Raises
-        ------
-        ChangeError
-            The event has no such field.
-        """
-        try:
-            return self.of(change.payload)
-        except AttributeError as error:
-            if change.key is not None:
-                return change.key
-            raise ChangeError(f"expected an event with the key's fields {self.names} but got {change.payload!r}") from error
-
-    def of(self, payload: Any) -> Any:
-        """The key that an event makes."""
-        if self.function is not None:
-            return self.function(payload)
-        if self.single:
-            return getattr(payload, self.names[0])
-        return tuple(getattr(payload, name) for name in self.names)
-
-    def of_rows(self, columns: Mapping[str, list[Any]], payloads: list[Any]) -> list[Any]:
-        """The key of each row; names that are no fields of the event are columns of the table."""
-        if not self.columns:
-            return [self.of_change(Change(payload, None)) for payload in payloads]
-        parts = [columns[name] if name in self.columns else [getattr(payload, name) for payload in payloads] for name in self.names]
-        return list(parts[0]) if self.single else list(zip(*parts))
-
-    def parts(self, key: Any) -> tuple[Any, ...]:
-        """A key as the values of its columns."""
-        return (key,) if self.single or self.function is not None else tuple(key)
 
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
@@ -98,22 +35,6 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
     _check_output(core.automaton, keys, batch)
     out = core.run(_rows(core, batch, keys), net)
     return write([change for change in out if isinstance(change, Change)], batch, core.automaton, keys)
-
-
-def take_key(key: Any) -> Any:
-    """A key in its form.
-
-    Raises
-    ------
-    ChangeError
-        It is None, or not hashable.
-    """
-    if key is None:
-        raise ChangeError("expected a key but got key=None")
-    try:
-        return any_payload(key)
-    except ChangeError as error:
-        raise ChangeError(f"expected a hashable key but got key={key!r}") from error
 
 
 def _item(item: Any, keys: Keys | None) -> tuple[str, Any, Hashable]:
@@ -258,20 +179,18 @@ def write(changes: list[Change], like: Any, automaton: Automaton, keys: Keys | N
     listed = [list(column) for column in zip(*rows)] if rows else [[] for _ in names]
     key_fields = _key_fields(automaton, labels)
     fields = [*key_fields, *schema.fields, *(Field(name, int, False) for name in TIMES)]
-    given = {name: like[name] for name in (keys.columns if keys else ())}  # they are typed as they came
+    given = {name: like[name] for name in (keys.columns if keys else ())}
     if _is_arrow(like):
         import pyarrow as pa
 
-        types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string(), None: None}
+        types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
         arrays = [
-            pa.array([str(key) for key in column], pa.string())  # whatever a function makes
-            if keys and keys.function and name == "key"
-            else pa.array(column, given[name].type if name in given else types[field.type])
+            pa.array(column, types[field.type]) if field.type else _arrow_keys(column, getattr(given.get(name), "type", None))
             for name, column, field in zip(names, listed, fields)
         ]
         return pa.Table.from_arrays(arrays, names=names)
     columns = {
-        name: _array(column, getattr(given.get(name), "dtype", None) or _dtype(field))
+        name: _keys_array(column, given[name]) if name in given else _array(column, _dtype(field))
         for name, column, field in zip(names, listed, fields)
     }
     if _kind(like) == "pandas":
@@ -290,11 +209,39 @@ def _dtype(field: Field) -> Any:
     return object if field.optional else _DTYPES.get(field.type, object)
 
 
-def _array(column: list[Any], dtype: Any) -> Any:
-    if not isinstance(dtype, (type, np.dtype)):  # an extension type of pandas
-        import pandas as pd
+def _arrow_keys(column: list[Any], given: Any) -> Any:
+    """Keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
 
-        return pd.array(column, dtype=dtype)
+    Text where a function makes the keys, or where one does not fit. It never raises: the call is already carried out.
+    """
+    import pyarrow as pa
+
+    kinds = pa.types
+    value = given.value_type if given is not None and kinds.is_dictionary(given) else given
+    if value is not None and not kinds.is_null(value):
+        wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+        try:
+            return pa.array(column, wide)
+        except (pa.ArrowException, OverflowError):
+            pass
+    return pa.array([str(key) for key in column], pa.string())
+
+
+def _keys_array(column: list[Any], given: Any) -> Any:
+    """Keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
+    dtype = getattr(given, "dtype", None)
+    if dtype is not None and not isinstance(dtype, np.dtype) and all(isinstance(key, str) for key in column):
+        import pandas as pd  # its type of strings
+
+        with contextlib.suppress(TypeError, ValueError):
+            return pd.array(column, dtype=dtype)
+    kinds = {"i": int, "u": int, "f": float, "b": bool}
+    kind = kinds.get(getattr(dtype, "kind", "O"))
+    fits = kind is not None and all(type(key) is kind for key in column)
+    return _array(column, _DTYPES[kind] if fits else object)
+
+
+def _array(column: list[Any], dtype: Any) -> Any:
     array = np.empty(len(column), dtype=dtype)
     for i, item in enumerate(column):
         array[i] = item

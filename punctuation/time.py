@@ -46,3 +46,17 @@ def as_time(value: Any, what: str) -> int:
     if not BEGINNING <= ticks <= FOREVER:
         raise AfaError(f"expected an int64 (ticks) but got {what}={value!r}")
     return ticks
+
+
+def as_count(value: Any) -> int:
+    """Return ``value`` as a number of copies.
+
+    Raises
+    ------
+    AfaError
+        It is no int64, or less than 1.
+    """
+    count = as_time(value, "count")
+    if count < 1:
+        raise AfaError(f"expected a count of at least 1 but got {value!r}")
+    return count

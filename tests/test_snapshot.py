@@ -167,6 +167,7 @@ def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
         lambda body: put(body, (4, 0, 0), 99),
         lambda body: put(body, (4, 0, 0), "unknown"),
         lambda body: put(body, (4, 0, 0), None),
+        lambda body: put(body, (5,), [[0, 1, 2, "many"]]),
         lambda body: put(body, (6,), [1, 2]),
         lambda body: put(body, (7,), 5),
         lambda body: put(body, (7, 0, 1, 0, 0), "le"),

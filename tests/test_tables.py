@@ -199,6 +199,37 @@ def test_keys_of_columns_and_functions() -> None:
         Keyed(automaton, key="hub").push_many({**extra, "hub": [1, None, 1, 1]})
 
 
+@pytest.mark.parametrize(
+    ("early", "later"),
+    [
+        (pa.array(["long key"]), pa.array(["x"])),
+        (pa.array(["long key"]).dictionary_encode(), pa.array(["x"]).dictionary_encode()),
+        (pa.array([300], pa.int64()), pa.array([1], pa.int8())),
+        (pa.array([2**63], pa.uint64()), pa.array([1], pa.uint8())),
+        (pa.array(["long key"]), pa.array([1])),
+        (np.array(["long key"]), np.array(["x"])),
+        (np.array([300]), np.array([1], np.int8)),
+        (np.array(["long key"]), np.array([True])),
+        (pd.Series(["long key"]), pd.Series([1])),
+        (pd.Series(["long key"], dtype="string"), pd.Series(["x"], dtype="string")),
+        (pd.Series([300]), pd.Series([1], dtype="Int8")),
+    ],
+)
+def test_a_key_of_an_earlier_wider_batch_comes_out_whole(early: Any, later: Any) -> None:
+    waits = Automaton(
+        start="a",
+        final={"c"},
+        event=NamedTuple("V", [("v", int)]),
+        arcs=[Arc("a", "b", lambda e, r: True), Arc.timeout("b", "c", lambda r: 5)],
+    )
+    shape = {"pandas": pd.DataFrame, "numpy": dict, "pyarrow": pa.table}[type(early).__module__.partition(".")[0]]
+    keyed = Keyed(waits, key="hub", window=50)
+    keyed.push_many(shape({"v": [1], "le": [1], "hub": early}))
+    out = keyed.push_many([shape({"v": [1], "le": [2], "hub": later}), Punctuation(9)])[0]["hub"]
+    got = out.to_pylist() if isinstance(out, pa.ChunkedArray) else out.tolist()
+    assert sorted(map(str, got)) == sorted(map(str, [*early.tolist(), *later.tolist()]))
+
+
 @pytest.mark.parametrize("hub", [["a", "b", "c", "d"], [1, 2, 3, 4]])
 @pytest.mark.parametrize("shape", [pa.table, pd.DataFrame, lambda c: {**c, "hub": np.array(c["hub"])}])
 def test_a_key_s_column_keeps_its_type(hub: list[Any], shape: Any) -> None:
@@ -207,8 +238,9 @@ def test_a_key_s_column_keeps_its_type(hub: list[Any], shape: Any) -> None:
     quiet = keyed.push_many(batch)["hub"]
     found = keyed.push_many(shape({"tail": ["x"], "delay": [-1], "note": [None], "le": [9], "hub": hub[:1]}))["hub"]
     assert (len(quiet), len(found)) == (0, 1)
-    kinds = {getattr(column, "type", None) or getattr(column, "dtype", None) for column in (quiet, found, batch["hub"])}
-    assert len(kinds) == 1
+    came, *kinds = (getattr(column, "type", None) or getattr(column, "dtype", None) for column in (batch["hub"], quiet, found))
+    came = np.dtype(object) if getattr(came, "kind", "") == "U" else came  # numpy's strings have a width that would cut longer keys
+    assert set(kinds) == {came}
 
 
 def test_a_field_that_meets_another_column_is_refused() -> None:

@@ -17,7 +17,7 @@ from afa.errors import SnapshotError
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
 from afa.schema import Schema, any_payload
-from punctuation.time import as_time
+from punctuation.time import as_count, as_time
 
 
 def save(automaton: Automaton, s: State) -> list[Any]:
@@ -59,16 +59,16 @@ def load(automaton: Automaton, s: State, data: Any) -> State:
         y = Entry(_place(key, s.ordered), as_time(le, "le"), s.journal.serial)
         y.rest = Rest(y.le, as_time(since, "since"))
         y.horizon = as_time(horizon, "horizon")
-        y.events = {(_payload(payload, event), as_time(re, "re")): _count(n) for payload, re, n in events}
-        y.nodes = {pmatch(p): _count(n) for p, n in nodes}
+        y.events = {(_payload(payload, event), as_time(re, "re")): as_count(n) for payload, re, n in events}
+        y.nodes = {pmatch(p): as_count(n) for p, n in nodes}
         s.index[y.key] = y
     for begin, end, p in runs:
         s.runs.cover(pmatch(p), _place(begin, s.ordered), _place(end, s.ordered))
     for le, re, fields, n in matches:
         bucket = s.matches.setdefault(as_time(le, "le"), {})
-        bucket[(register.take(tuple(fields)), as_time(re, "re"))] = _count(n)
+        bucket[(register.take(tuple(fields)), as_time(re, "re"))] = as_count(n)
     for payload, le, re, n in pending:
-        s.pending[(_payload(payload, event), as_time(le, "le"), as_time(re, "re"))] = _count(n)
+        s.pending[(_payload(payload, event), as_time(le, "le"), as_time(re, "re"))] = as_count(n)
     return s
 
 
@@ -88,9 +88,3 @@ def _place(data: Any, ordered: bool) -> Any:
     if type(data) is not int:
         raise SnapshotError(f"expected a place (le) but got {data!r}")
     return data
-
-
-def _count(n: Any) -> int:
-    if as_time(n, "count") < 1:
-        raise SnapshotError(f"expected a count but got {n!r}")
-    return int(n)
