@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from afa.errors import AutomatonError
+from afa.errors import AutomatonError, ExpressionError
+from afa.expression.arcs import functions_of
+from afa.expression.kinds import Kind
+from afa.expression.nodes import Const
+from afa.expression.written import Written
+from afa.schema import Schema
+
+if TYPE_CHECKING:
+    from afa.automaton import Automaton
 
 CONSUME, EPSILON, TIMEOUT = "consume", "epsilon", "timeout"
 
@@ -24,11 +32,12 @@ class Arc:
     ----------
     src, dst : str
         States.
-    fence : callable
-        ``fence(event, register) -> bool``; whether the event may take the arc.
-    transfer : callable, optional
-        ``transfer(event, register) -> register``. None: the register stays; a self-loop without a transfer is *ignorable*
-        ([AFA10] App. D).
+    fence : callable or str
+        ``fence(event, register) -> bool``; whether the event may take the arc. As text: ``"change < 0 and r.n < 3"``, a Python
+        expression over ``e`` and ``r``, where a bare name is a field of the event; see `afa.expression.parsing`.
+    transfer : callable or str, optional
+        ``transfer(event, register) -> register``; as text ``"r._replace(n=r.n + 1)"``, or a tuple of the fields. None: the
+        register stays; a self-loop without a transfer is *ignorable* ([AFA10] App. D).
     name : str, optional
         Arcs of one name are equal; without one an arc equals only itself.
     final : bool
@@ -42,9 +51,11 @@ class Arc:
     --------
     >>> Arc("fall", "fall", lambda e, r: e.change > -0.01, name="noise").ignorable
     True
+    >>> Arc("fall", "fall", "change > -0.01", name="noise").fence
+    'change > -0.01'
     """
 
-    __slots__ = ("at", "dst", "fence", "final", "kind", "name", "src", "transfer")
+    __slots__ = ("__weakref__", "at", "dst", "fence", "final", "kind", "name", "src", "transfer")
 
     at: Callable[..., Any]
     dst: str
@@ -59,8 +70,8 @@ class Arc:
         self,
         src: str,
         dst: str,
-        fence: Callable[..., Any],
-        transfer: Callable[..., Any] | None = None,
+        fence: Callable[..., Any] | str,
+        transfer: Callable[..., Any] | str | None = None,
         *,
         name: str | None = None,
         final: bool = False,
@@ -72,8 +83,8 @@ class Arc:
         cls,
         src: str,
         dst: str,
-        fence: Callable[..., Any] = always,
-        transfer: Callable[..., Any] | None = None,
+        fence: Callable[..., Any] | str = always,
+        transfer: Callable[..., Any] | str | None = None,
         *,
         name: str | None = None,
         final: bool = False,
@@ -84,7 +95,7 @@ class Arc:
         return arc
 
     @classmethod
-    def timeout(cls, src: str, dst: str, at: Callable[..., Any], *, name: str | None = None, final: bool = False) -> Arc:
+    def timeout(cls, src: str, dst: str, at: Callable[..., Any] | str, *, name: str | None = None, final: bool = False) -> Arc:
         """An epsilon arc that waits in ``src`` until the instant ``at(register)`` (ticks; [AFA10] App. E).
 
         It fires at ``T = max(at(r), LE of the last event consumed)`` unless an event with an earlier LE ends the wait, and then
@@ -101,15 +112,50 @@ class Arc:
         kind: str,
         src: str,
         dst: str,
-        fence: Callable[..., Any] | None,
-        transfer: Callable[..., Any] | None,
-        at: Callable[..., Any] | None,
+        fence: Callable[..., Any] | str | None,
+        transfer: Callable[..., Any] | str | None,
+        at: Callable[..., Any] | str | None,
         name: str | None,
         final: bool,
     ) -> None:
-        fields = (("kind", kind), ("src", src), ("dst", dst), ("fence", fence), ("transfer", transfer), ("at", at))
-        for field, value in (*fields, ("name", name), ("final", final)):
+        for role, function in (("fence", fence), ("transfer", transfer), ("at", at)):
+            if isinstance(function, str):
+                function = Written(function, Kind(role, kind == CONSUME))
+            object.__setattr__(self, role, function)
+        for field, value in (("kind", kind), ("src", src), ("dst", dst), ("name", name), ("final", final)):
             object.__setattr__(self, field, value)
+
+    @classmethod
+    def from_json(cls, data: str | Mapping[str, Any]) -> Arc:
+        """The arc that a JSON object describes, given as text or as a dict; the format stands in `afa.expression.wire`.
+
+        Raises
+        ------
+        AutomatonError
+            It is no such object. What its texts mean is asked when it is pushed, or an automaton built with it.
+
+        Examples
+        --------
+        >>> Arc.from_json('{"src": "a", "dst": "b", "fence": "change < 0"}')
+        arc a -> b
+        """
+        from afa.expression import wire
+
+        arc = cls.__new__(cls)
+        arc._fill(*wire.fields_of(data))
+        return arc
+
+    def to_json(self, automaton: Automaton) -> dict[str, Any]:
+        """This arc as plain data for ``json.dumps``, its functions as text; `from_json` makes an arc of it that does the same.
+
+        Raises
+        ------
+        AutomatonError
+            A function can't be taken apart.
+        """
+        from afa.expression import wire
+
+        return wire.json_of(self, automaton)
 
     def __setattr__(self, field: str, value: Any) -> None:
         raise AttributeError(f"an Arc is frozen: {field} can't be set")
@@ -175,12 +221,38 @@ def check_arc(arc: Any) -> None:
             _check_function(arc, "transfer", arc.transfer, wanted[0])
     if arc.kind == EPSILON and arc.src == arc.dst and (arc.transfer is None or _always_true(arc.fence)):
         reason = "without a transfer it changes nothing" if arc.transfer is None else "its fence is always true"
-        raise AutomatonError(f"expected an epsilon arc that ends but got a self-loop: {arc!r} can never end ({reason})")
+        raise _never_ends(arc, reason)
+
+
+def check_written(arc: Arc, event_schema: Schema | None, register_schema: Schema) -> None:
+    """Refuse an arc whose functions, where they are text, mean nothing under these schemas.
+
+    Raises
+    ------
+    ExpressionError
+        By a message that shows the place.
+    AutomatonError
+        An epsilon self-loop that can never end.
+    """
+    for _, function in functions_of(arc):
+        if isinstance(function, Written):
+            try:
+                found = function.expression(event_schema, register_schema)
+            except ExpressionError as error:
+                raise ExpressionError(f"{error}\nin {arc!r}") from None
+            if arc.kind == EPSILON and arc.src == arc.dst and isinstance(found, Const) and found.value:
+                raise _never_ends(arc, "its fence is always true")
+
+
+def _never_ends(arc: Arc, reason: str) -> AutomatonError:
+    return AutomatonError(f"expected an epsilon arc that ends but got a self-loop: {arc!r} can never end ({reason})")
 
 
 def _check_function(arc: Arc, role: str, function: Any, parameters: str) -> None:
+    if isinstance(function, Written):
+        return
     if not callable(function):
-        raise AutomatonError(f"expected a callable {role}({parameters}) but got {role}={function!r} in {arc!r}")
+        raise AutomatonError(f"expected a str or a callable {role}({parameters}) but got {role}={function!r} in {arc!r}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # builtins without a signature: the first call will tell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from afa.arc import Arc, check_arc
+from afa.arc import Arc
 from afa.arctable import ArcEvent, ArcTable
 from afa.change import Change
 from afa.errors import ChangeError
@@ -43,14 +43,13 @@ class ArcInput:
         self._swap = swap
 
     def change(self, change: Change) -> None:
-        """Take an insertion or a retraction of an arc, with a lifetime or in the default mode.
+        """Take an insertion or a retraction of an arc (checked), with a lifetime or in the default mode.
 
         Raises
         ------
-        AutomatonError, ChangeError, LateEventError
+        ChangeError, LateEventError
         """
-        arc = change.payload
-        check_arc(arc)
+        arc: Arc = change.payload
         if change.diff not in (1, -1):
             raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")
         if change.le is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from afa.arc import Arc, check_arc
+from afa.arc import Arc, check_arc, check_written
 from afa.errors import AutomatonError, ChangeError, Int64Error
 from afa.schema import Schema
+
+if TYPE_CHECKING:
+    from afa.expression.explain import Explanation
 
 
 class NoRegister(NamedTuple):
@@ -34,7 +37,8 @@ class Automaton:
     ------
     AutomatonError
         Whatever is wrong, named: an unknown start, a final state that nothing reaches, a register that does not fit its schema,
-        a field that is no scalar, two arcs of one name, a function of the wrong arity, an epsilon self-loop that can't end.
+        a field that is no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon
+        self-loop that can't end.
 
     Examples
     --------
@@ -82,8 +86,36 @@ class Automaton:
         _check_graph(start, fields["final"].union(marked), fields["arcs"], fields["states"])
         fields["event_schema"] = None if event is None else Schema.of(event, "event")
         fields["register_schema"], fields["register"] = _initial(register)
+        for arc in fields["arcs"]:
+            check_written(arc, fields["event_schema"], fields["register_schema"])
         for field, value in fields.items():
             object.__setattr__(self, field, value)
+
+    def check_arc(self, arc: Any) -> None:
+        """Refuse an arc that can't mean anything here, by a message that names it.
+
+        Raises
+        ------
+        AutomatonError
+        """
+        check_arc(arc)
+        check_written(arc, self.event_schema, self.register_schema)
+
+    def explain(self) -> Explanation:
+        """What becomes of each arc: its text, the parts of its fence, the values that it allows, and how it runs.
+
+        Examples
+        --------
+        >>> class Tick(NamedTuple):
+        ...     change: float
+        >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "change < 0")]).explain())
+        arc a -> b: compiled
+            fence     e.change < 0
+            change    < 0
+        """
+        from afa.expression.explain import explain
+
+        return explain(self)
 
     def __setattr__(self, field: str, value: Any) -> None:
         raise AttributeError(f"an Automaton is frozen: {field} can't be set; push an arc to a running operator instead")

@@ -9,6 +9,7 @@ __all__ = [
     "AutomatonError",
     "ChangeError",
     "ClosureError",
+    "ExpressionError",
     "Int64Error",
     "LateEventError",
     "SnapshotError",
@@ -18,6 +19,10 @@ __all__ = [
 
 class AutomatonError(AfaError):
     """An automaton or an arc that can't mean anything; raised when it is built or pushed."""
+
+
+class ExpressionError(AutomatonError):
+    """A fence, transfer or ``at`` written as text that is no expression; it shows the place."""
 
 
 class ChangeError(AfaError):

@@ -1,0 +1,236 @@
+"""The values of each event field for which a fence can be true: never too few, and everything when in doubt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from afa.expression.nodes import And, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text
+from afa.schema import Schema
+
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+ORDER = ("<", "<=", ">", ">=")
+
+
+class Range(NamedTuple):
+    """Values of one field.
+
+    A value is in it if it is None and ``none``; or NaN and ``nan``; or another and within the bounds (numbers only) and, if there
+    are ``values``, equal to one of them.
+
+    Examples
+    --------
+    >>> Range(low=0, low_open=True, nan=False).contains(0), Range().contains(None), Range(values=(1, 2)).contains(2.0)
+    (False, True, True)
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+    values: tuple[Any, ...] | None = None
+    nan: bool = True
+    none: bool = True
+
+    def contains(self, value: Any) -> bool:
+        """Whether a value is in the range."""
+        if value is None:
+            return self.none
+        if value != value:
+            return self.nan
+        return self._within(value) and (self.values is None or value in self.values)
+
+    def _within(self, value: Any) -> bool:
+        if isinstance(value, (int, float)):
+            low = self.low < value if self.low_open else self.low <= value
+            return low and (value < self.high if self.high_open else value <= self.high)
+        return True
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in it."""
+        if self.none or self.nan:
+            return False
+        gap = self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
+        return self.values == () or (gap and self.values is None)
+
+    def text(self, has_nan: bool = True, has_none: bool = True) -> str:
+        """In a few words, of a field that can be NaN, or None: ``> 0 and <= 5``, ``1 or 2``, ``not None``, ``anything``."""
+        if self.empty:
+            return "never"
+        others = [(name, held) for name, can, held in (("NaN", has_nan, self.nan), ("None", has_none, self.none)) if can]
+        if self.values is not None:
+            words = [repr(value) for value in self.values]
+        else:
+            low = f">{'' if self.low_open else '='} {self.low!r}" if self.low > -math.inf else ""
+            high = f"<{'' if self.high_open else '='} {self.high!r}" if self.high < math.inf else ""
+            words = [" and ".join(bound for bound in (low, high) if bound)]
+        if words == [""]:
+            return " and ".join(f"not {name}" for name, held in others if not held) or "anything"
+        return " or ".join([*words, *(name for name, held in others if held)])
+
+    def meet(self, other: Range) -> Range:
+        """What is in both."""
+        low, low_open = max((self.low, self.low_open), (other.low, other.low_open))
+        high, closed = min((self.high, not self.high_open), (other.high, not other.high_open))
+        both = Range(low, high, low_open, not closed, None, self.nan and other.nan, self.none and other.none)
+        given = self.values if self.values is not None else other.values
+        if given is None:
+            return both
+        kept = tuple(v for v in given if both._within(v) and (other.values is None or v in other.values))
+        return both._replace(values=kept)
+
+    def join(self, other: Range) -> Range:
+        """What is in either, and perhaps more."""
+        if self.empty or other.empty:
+            return other if self.empty else self
+        low, low_open = min((self.low, self.low_open), (other.low, other.low_open))
+        high, closed = max((self.high, not self.high_open), (other.high, not other.high_open))
+        either = Range(low, high, low_open, not closed, None, self.nan or other.nan, self.none or other.none)
+        if self.values is None or other.values is None:
+            return either
+        return either._replace(values=tuple(dict.fromkeys([*self.values, *other.values])))
+
+
+EVERYTHING, NOTHING = Range(), Range(values=(), nan=False, none=False)
+VALUE = Range(none=False)
+"""Anything but None."""
+Ranges = dict[str, Range]
+"""By field; a field that is not in it: everything."""
+
+
+def ranges(fence: Expr, event_schema: Schema) -> Ranges:
+    """Return for each field of the event which values it can have where the fence is true.
+
+    Parameters
+    ----------
+    fence : Expr
+    event_schema : Schema
+
+    Returns
+    -------
+    dict of str to Range
+        Sound: if the fence is true for an event, each field's value is in its range. A fence that can't be true gives empty ones.
+
+    Notes
+    -----
+    O(nodes * fields). Only comparisons of a field (or its ``abs``) with a constant tell anything.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.expression import FENCE, parse
+    >>> class E(NamedTuple):
+    ...     x: float
+    ...     kind: str | None = None
+    >>> class R(NamedTuple):
+    ...     n: int = 0
+    >>> schemas = Schema.of(E, "event"), Schema.of(R, "register")
+    >>> found = ranges(parse("0 < x <= 5 and kind in ('a', 'b') and r.n < x", FENCE, *schemas), schemas[0])
+    >>> found["x"]
+    Range(low=0, high=5, low_open=True, high_open=False, values=None, nan=False, none=False)
+    >>> found["kind"].values
+    ('a', 'b')
+    """
+    found = _allowed(fence, True) if event_schema.scalar else {}  # objects may compare as they like
+    names = [field.name for field in event_schema.fields]
+    return {name: NOTHING if found is None else found.get(name, EVERYTHING) for name in names}
+
+
+def _allowed(expr: Expr, truth: bool) -> Ranges | None:
+    """The ranges where ``expr`` has this truth; None: nowhere."""
+    match expr:
+        case Const(value):
+            return {} if bool(value) is truth else None
+        case Not(x):
+            return _allowed(x, not truth)
+        case And(items) | Or(items):
+            parts = [_allowed(item, truth) for item in items]
+            return _meet(parts) if isinstance(expr, And) is truth else _join(parts)
+        case If(test, then, other):
+            yes, no = (_meet([_allowed(test, way), _allowed(x, truth)]) for way, x in ((True, then), (False, other)))
+            return _join([yes, no])
+        case Call("bool", (x,)):
+            return _allowed(x, truth)
+        case Field("e", name):
+            return _nonempty(name, VALUE if truth else Range(values=(0, ""), nan=False))
+        case IsNone(Field("e", name)):
+            return _nonempty(name, Range(values=(), nan=False) if truth else VALUE)
+        case In(Field("e", name), items) if truth:
+            return _nonempty(name, _one_of([item.value for item in items]))
+        case Text(_, Field("e", name), _):
+            return _nonempty(name, VALUE)  # of None there is no method
+        case Compare(op, left, right):
+            return _compared(op if truth else NEGATED[op], left, right, truth)
+    return {}
+
+
+def _compared(op: str, left: Expr, right: Expr, truth: bool) -> Ranges | None:
+    """The ranges where a comparison holds; with ``truth`` False it is one that was negated, which NaN passes."""
+    if isinstance(left, Const) and not isinstance(right, Const):
+        left, right, op = right, left, FLIPPED[op]
+    match left:
+        case Field("e", name):
+            return _nonempty(name, _side(op, right, truth))
+        case Call("abs", (Field("e", name),)):
+            one = _side(op, right, truth)
+            if one.values is None and op in ("<", "<="):
+                return _nonempty(name, one._replace(low=-one.high, low_open=one.high_open))
+            return _nonempty(name, VALUE)
+    if isinstance(right, Field) and right.side == "e" and op in ORDER:
+        return _nonempty(right.name, Range(none=False, nan=not truth))
+    return {}
+
+
+def _side(op: str, right: Expr, truth: bool) -> Range:
+    """The values of the left side where ``left op right`` holds."""
+    ordered = op in ORDER
+    if not isinstance(right, Const):
+        return Range(none=False, nan=not truth) if ordered else EVERYTHING
+    const = right.value
+    if not ordered:
+        return _one_of([const]) if op == "==" else EVERYTHING
+    if isinstance(const, str) or const is None:
+        return Range(none=False, nan=False)
+    if const != const:
+        return VALUE if not truth else Range(values=(), nan=False, none=False)
+    if op in ("<", "<="):
+        return Range(high=const, high_open=op == "<", nan=not truth, none=False)
+    return Range(low=const, low_open=op == ">", nan=not truth, none=False)
+
+
+def _one_of(values: list[Any]) -> Range:
+    """Exactly these values."""
+    kept = tuple(dict.fromkeys(value for value in values if value is not None and value == value))
+    numbers = [value for value in kept if not isinstance(value, str)]
+    low, high = (min(numbers), max(numbers)) if numbers and len(numbers) == len(kept) else (-math.inf, math.inf)
+    return Range(low, high, values=kept, nan=False, none=None in values)
+
+
+def _nonempty(name: str, found: Range) -> Ranges | None:
+    return None if found.empty else {name: found}
+
+
+def _meet(parts: Iterable[Ranges | None]) -> Ranges | None:
+    """What all allow."""
+    met: Ranges = {}
+    for part in parts:
+        if part is None:
+            return None
+        for name, found in part.items():
+            met[name] = met.get(name, EVERYTHING).meet(found)
+            if met[name].empty:
+                return None
+    return met
+
+
+def _join(parts: Iterable[Ranges | None]) -> Ranges | None:
+    """What any allows."""
+    joined: Ranges | None = None
+    for part in parts:
+        if part is None:
+            continue
+        joined = part if joined is None else {name: joined[name].join(part[name]) for name in joined.keys() & part.keys()}
+    return joined

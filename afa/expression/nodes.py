@@ -1,0 +1,210 @@
+"""Expressions: the one form of a fence or a transfer; a tree of these nodes, all frozen, compared by structure.
+
+    Const(value)                 int, float, bool, str or None
+    Field("e" | "r", name)       a field of the event, or of the register
+    Unary("-" | "+" | "~", x)    Not(x)
+    Binary(op, left, right)      + - * / // % ** & | ^
+    Compare(op, left, right)     < <= > >= == !=     (a chain is an And of these)
+    And(items)  Or(items)        Python's: the value is that of an operand
+    If(test, then, other)
+    Call(name, items)            min max abs round int float bool len
+    In(x, items)                 items are constants
+    IsNone(x)
+    Text(method, x, consts)      startswith endswith contains, of a str by constant strs
+    Make(items)                  a register: one expression a field, in the order of its schema
+
+Equality is Python's meaning, not Python's ``==``: ``Const(1)``, ``Const(1.0)`` and ``Const(True)`` differ, as do 0.0 and -0.0, and
+NaN equals itself.
+
+What `read` and `parse` make is in one form:
+
+    ints fit int64; the minus of a number is the Const of the negative number
+    And and Or have two items or more, none of them of its own kind
+    In has no NaN among its constants; contains has one constant
+    Make stands at the top only; a conditional register is an If in each field that differs
+    IsNone(x) evaluates x, also where x is never None: what Python evaluates and could raise, but does not use, is kept as
+    ``value if x is None or True else 0``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from punctuation.time import BEGINNING
+
+Scalar = int | float | bool | str | None
+
+
+class Expr:
+    """Base of all nodes."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(Expr):
+    """A constant; in compiled code a parameter."""
+
+    value: Scalar
+
+    def _key(self) -> tuple[Any, ...]:
+        return type(self.value), repr(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Expr):
+    """A field of the event (``e``) or of the register (``r``)."""
+
+    side: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    """``-x``, ``+x``, ``~x``."""
+
+    op: str
+    x: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expr):
+    """``not x``."""
+
+    x: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    """``left op right``: arithmetic and bits."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Expr):
+    """``left op right``: one comparison."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class And(Expr):
+    """``a and b and c``: the first false operand, or the last."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Expr):
+    """``a or b or c``: the first true operand, or the last."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Expr):
+    """``then if test else other``."""
+
+    test: Expr
+    then: Expr
+    other: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A builtin: min, max, abs, round, int, float, bool, len."""
+
+    name: str
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class In(Expr):
+    """``x in (a, b, c)``, of constants; a set is the tuple of its items in the order of their text."""
+
+    x: Expr
+    items: tuple[Const, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsNone(Expr):
+    """``x is None``."""
+
+    x: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Expr):
+    """``x.startswith(consts)``, ``x.endswith(consts)``: by any of them; ``const in x``: exactly one."""
+
+    method: str
+    x: Expr
+    consts: tuple[Const, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Make(Expr):
+    """A register: one expression a field."""
+
+    items: tuple[Expr, ...]
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The nodes directly below, in the order of the node's fields: an If gives test, then, other."""
+    names: tuple[str, ...] = type(expr).__slots__
+    for name in names:
+        value = getattr(expr, name)
+        if isinstance(value, Expr):
+            yield value
+        elif isinstance(value, tuple):
+            yield from value
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """All nodes of a tree, a node before those below it, left before right; shared ones as often as they occur."""
+    todo = [expr]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(list(children(node))))
+
+
+def sides(expr: Expr) -> frozenset[str]:
+    """Which of event (``e``) and register (``r``) an expression reads."""
+    return frozenset(node.side for node in walk(expr) if isinstance(node, Field))
+
+
+def conjunction(items: list[Expr]) -> Expr:
+    """``a and b and c`` in one And."""
+    return _flat(And, items)
+
+
+def disjunction(items: list[Expr]) -> Expr:
+    """``a or b or c`` in one Or."""
+    return _flat(Or, items)
+
+
+def _flat(kind: type[And] | type[Or], items: list[Expr]) -> Expr:
+    flat = [inner for item in items for inner in (item.items if isinstance(item, kind) else (item,))]
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+def minus(x: Expr) -> Expr:
+    """``-x``; of a number the negative number, if an int64 holds it."""
+    value = x.value if isinstance(x, Const) else None
+    if type(value) is float or (type(value) is int and value != BEGINNING):
+        return Const(-value)
+    return Unary("-", x)

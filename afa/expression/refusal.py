@@ -1,0 +1,27 @@
+"""Why a function can't be taken apart."""
+
+from __future__ import annotations
+
+import ast
+
+HINT = "write it as one expression of the fields, constants, and/or/not, if/else, arithmetic, min, max, abs, round, in, is None"
+
+
+class Unreadable(Exception):  # noqa: N818  (no error: such a function runs in Python)
+    """A function that can't be taken apart: it runs as it stands, in Python.
+
+    Parameters
+    ----------
+    reason : str
+        What stands in the way.
+    hint : str
+        How to write it so that it compiles.
+    node : ast.AST, optional
+        Where.
+    """
+
+    def __init__(self, reason: str, hint: str = HINT, node: ast.AST | None = None) -> None:
+        super().__init__(f"{reason}; {hint}")
+        self.reason = reason
+        self.hint = hint
+        self.node = node

@@ -1,0 +1,72 @@
+"""Shapes: an expression with its constants taken out. Functions of one shape share one compiled body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, In, Make, Or, Text, Unary, children
+from afa.expression.text import text_of_expr
+
+
+class Shape(NamedTuple):
+    """The text of an expression with parameters for its constants, and their values.
+
+    Parameters are numbered as `walk` meets the constants: a node before those below it, its fields in order (of an If: test, then,
+    other). Each is written ``$n:type``. Parameters are ints, floats, bools and strs; None stays: it is another form of code. An
+    In has a parameter for each item; all constants of a Text are one, ``$n:table:startswith``, whose value is their tuple.
+    """
+
+    text: str
+    params: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Param(Expr):
+    """A parameter in the place of a constant."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def shape(expr: Expr) -> Shape:
+    """Take the constants out of an expression. O(nodes).
+
+    Examples
+    --------
+    >>> n = Field("r", "n")
+    >>> shape(Or((Compare("<", n, Const(3)), In(n, (Const(7), Const(8.0))))))
+    Shape(text='r.n < $0:int or r.n in ($1:int, $2:float)', params=(3, 7, 8.0))
+    >>> shape(Text("startswith", Field("e", "name"), (Const("a"), Const("b"))))
+    Shape(text='e.name.startswith($0:table:startswith)', params=(('a', 'b'),))
+    """
+    params: list[Any] = []
+    return Shape(text_of_expr(_bare(expr, params)), tuple(params))
+
+
+def _bare(expr: Expr, params: list[Any]) -> Expr:
+    """The expression with parameters for its constants, whose values are appended."""
+    if isinstance(expr, Const):
+        return expr if expr.value is None else _param(type(expr.value).__name__, expr.value, params)
+    if isinstance(expr, Field):
+        return expr
+    if isinstance(expr, Text):
+        x = _bare(expr.x, params)
+        table = tuple(const.value for const in expr.consts)
+        return Text(expr.method, x, (_param(f"table:{expr.method}", table, params),))  # type: ignore[arg-type]
+    below = tuple(_bare(child, params) for child in children(expr))
+    if isinstance(expr, (And, Or, Make)):
+        return type(expr)(below)
+    if isinstance(expr, Call):
+        return Call(expr.name, below)
+    if isinstance(expr, In):
+        return In(below[0], below[1:])  # type: ignore[arg-type]
+    own = [expr.op] if isinstance(expr, (Unary, Binary, Compare)) else []
+    return type(expr)(*own, *below)
+
+
+def _param(kind: str, value: Any, params: list[Any]) -> _Param:
+    params.append(value)
+    return _Param(f"${len(params) - 1}:{kind}")

@@ -1,0 +1,319 @@
+"""From Python's ast to an expression: the allow-list that functions and text share.
+
+Nothing is evaluated; what is not named here is refused, by a reason and a hint.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from typing import Any
+
+from afa.expression import nodes
+from afa.expression.live import Live, constant, plain
+from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not
+from afa.expression.records import Records
+from afa.expression.refusal import HINT, Unreadable
+from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, bits
+from afa.expression.values import Event, Names, Row, Value, as_scalar, check_size, forget
+from punctuation.time import BEGINNING, FOREVER
+
+BINARY: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+COMPARE: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+BUILTINS: dict[str, tuple[int, int]] = {
+    "min": (2, 100), "max": (2, 100), "abs": (1, 1), "round": (1, 2), "int": (1, 1), "float": (1, 1), "bool": (1, 1), "len": (1, 1),
+}  # fmt: skip
+"""How many arguments each takes."""
+HINTS: dict[type, str] = {
+    ast.JoinedStr: "compare with a constant str",
+    ast.ListComp: "write the items out",
+    ast.SetComp: "write the items out",
+    ast.GeneratorExp: "write the items out with and / or",
+    ast.DictComp: "use if / elif",
+    ast.Dict: "use if / elif",
+    ast.Lambda: "write its body in place, or give it a name as a function of its own",
+    ast.List: "use a tuple",
+    ast.Set: "use a tuple",
+}
+
+WORDS: dict[type, str] = {
+    ast.JoinedStr: "an f-string",
+    ast.ListComp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.NamedExpr: ":=",
+    ast.Starred: "a starred value",
+    ast.FunctionDef: "a def inside",
+    ast.AugAssign: "such an assignment",
+}
+
+
+class Translator(Records):
+    """Translate the nodes of one function or text.
+
+    Parameters
+    ----------
+    event_schema : Schema or None
+    register_schema : Schema
+    """
+
+    # -- what functions and text do differently ------------------------------------------------------------------------------
+
+    def name(self, node: ast.Name, names: Names) -> Value:
+        """The value of a name."""
+        raise NotImplementedError
+
+    def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
+        """A call of something that is neither a builtin nor the register's class."""
+        raise Unreadable(f"{called.name}(...) is called", f"call only {', '.join(BUILTINS)} and helper functions in Python", node)
+
+    # -- values --------------------------------------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr, names: Names) -> Value:
+        """The value of any expression, evaluated in Python's order; names bound on the way (``:=``) go to ``names``."""
+        match node:
+            case ast.Constant(value):
+                return self.literal(value, node)
+            case ast.Name():
+                return self.name(node, names)
+            case ast.Attribute(base, _):
+                return self.attribute(self.value(base, names), node)
+            case ast.Subscript(base, index):
+                return self.item(self.value(base, names), self.scalar(index, names), node)
+            case ast.UnaryOp():
+                return self.unary(node, names)
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
+                return nodes.Binary(BINARY[type(op)], self.scalar(left, names), self.scalar(right, names))
+            case ast.BoolOp(op, items):
+                return self.short(op, items, names, truth=False)
+            case ast.Compare():
+                return self.compare(node, names, truth=False)
+            case ast.IfExp(test, then, other):
+                return self.choice(test, then, other, names)
+            case ast.Call():
+                return self.call(node, names)
+            case ast.Tuple(items):
+                return Row(tuple(self.value(item, names) for item in items))
+            case ast.NamedExpr(ast.Name(id=name), inner):
+                found = names[name] = self.value(inner, names)
+                check_size(found)
+                return found
+        raise self.refused(node)
+
+    def scalar(self, node: ast.expr, names: Names) -> Expr:
+        """The value of an expression that must be a scalar."""
+        return as_scalar(self.value(node, names), node)
+
+    def truth(self, node: ast.expr, names: Names) -> Expr:
+        """An expression of which only the truth counts."""
+        match node:
+            case ast.Compare():
+                return self.compare(node, names, truth=True)
+            case ast.BoolOp(op, items):
+                return self.short(op, items, names, truth=True)
+            case ast.UnaryOp(ast.Not(), x):
+                return Not(self.truth(x, names))
+        return self.scalar(node, names)
+
+    def literal(self, value: Any, node: ast.AST) -> Const:
+        """A literal."""
+        if type(value) is int and not BEGINNING <= value <= FOREVER:
+            raise Unreadable("an int beyond int64", "keep constants within int64, or write a float", node)
+        if value is not None and type(value) not in (int, float, bool, str):
+            raise Unreadable(f"a constant of type {type(value).__name__}", "use an int, float, bool, str or None", node)
+        return Const(value)
+
+    def unary(self, node: ast.UnaryOp, names: Names) -> Expr:
+        """``not x``, ``-x``, ``+x``, ``~x``."""
+        inner = node.operand
+        if isinstance(node.op, ast.Not):
+            return Not(self.truth(inner, names))
+        if isinstance(node.op, ast.USub):
+            if isinstance(inner, ast.Constant) and inner.value == -BEGINNING and type(inner.value) is int:
+                return Const(BEGINNING)  # the one int64 whose digits alone are none
+            return nodes.minus(self.scalar(inner, names))
+        return nodes.Unary("+" if isinstance(node.op, ast.UAdd) else "~", self.scalar(inner, names))
+
+    def short(self, op: ast.boolop, items: list[ast.expr], names: Names, truth: bool) -> Expr:
+        """``and``, ``or``: all but the first operand are evaluated on some ways only."""
+        take = self.truth if truth else self.scalar
+        first = take(items[0], names)
+        inner = dict(names)
+        rest = [take(item, inner) for item in items[1:]]
+        forget(names, inner)
+        return (nodes.conjunction if isinstance(op, ast.And) else nodes.disjunction)([first, *rest])
+
+    def choice(self, test: ast.expr, then: ast.expr, other: ast.expr, names: Names) -> Value:
+        """``then if test else other``."""
+        chosen = self.truth(test, names)
+        inner, outer = dict(names), dict(names)
+        found = self.join(chosen, self.value(then, inner), self.value(other, outer), test)
+        forget(names, inner)
+        forget(names, outer)
+        return found
+
+    def join(self, test: Expr, then: Value, other: Value, node: ast.AST | None) -> Value:
+        """One value out of two; of registers field by field."""
+        if isinstance(then, Make | Row) and isinstance(other, Make | Row) and len(then.items) == len(other.items):
+            pairs = zip(then.items, other.items)
+            items = tuple(a if a == b else self.join(test, a, b, node) for a, b in pairs)
+            both = isinstance(then, Make) and isinstance(other, Make)
+            made = Make(tuple(as_scalar(item, node) for item in items)) if both else Row(items)
+            return self.keep(test, made, node)
+        if isinstance(then, Event) and isinstance(other, Event):
+            return self.keep(test, then, node)
+        if type(then) is not type(other) and isinstance(then, Make | Row) | isinstance(other, Make | Row):
+            raise Unreadable("a register on one way and something else on the other", "return a register on all ways", node)
+        return If(test, as_scalar(then, node), as_scalar(other, node))
+
+    # -- comparisons ---------------------------------------------------------------------------------------------------------
+
+    def compare(self, node: ast.Compare, names: Names, truth: bool) -> Expr:
+        """A chain is an And of its links; the value in the middle is pure, so that it may stand twice."""
+        found: list[Expr] = []
+        left = self.operand(node.left, names, truth)
+        inner = names
+        for i, (op, right_node) in enumerate(zip(node.ops, node.comparators)):
+            if i == 1:
+                inner = dict(names)
+            if isinstance(op, ast.In | ast.NotIn):
+                right: Value = self.members(right_node, inner)
+                link = self.contains(left, right, right_node)
+                found.append(Not(link) if isinstance(op, ast.NotIn) else link)
+            else:
+                right = self.operand(right_node, inner, truth)
+                found.append(self.link(op, as_scalar(left, node), as_scalar(right, node), node))
+            left = right
+        forget(names, inner)
+        return nodes.conjunction(found)
+
+    def operand(self, node: ast.expr, names: Names, truth: bool) -> Value:
+        """One side of a comparison; numpy's scalars are taken where only the truth counts (numpy's bool is not Python's)."""
+        value = self.value(node, names)
+        return plain(value) if truth and isinstance(value, Live) else value
+
+    def link(self, op: ast.cmpop, left: Expr, right: Expr, node: ast.AST) -> Expr:
+        """One comparison of two scalars."""
+        negated = isinstance(op, ast.IsNot | ast.NotEq)
+        const, x = (left, right) if isinstance(left, Const) and not isinstance(right, Const) else (right, left)
+        same = isinstance(op, ast.Is | ast.IsNot)
+        equal = isinstance(op, ast.Eq | ast.NotEq) and object not in self.types(x)
+        if const == Const(None) and (same or equal):
+            return Not(IsNone(x)) if negated else IsNone(x)
+        if same:
+            if not (isinstance(const, Const) and type(const.value) is bool and self.types(x) <= {bool, NONE}):
+                raise Unreadable("is, of values that need not be one object", "use == (or is None)", node)
+            return nodes.Compare("!=" if negated else "==", x, const)
+        return nodes.Compare(COMPARE[type(op)], left, right)
+
+    def members(self, node: ast.expr, names: Names) -> Value:
+        """What stands right of ``in``: a display of constants, a constant tuple or frozenset, or a str."""
+        if isinstance(node, ast.List | ast.Set | ast.Tuple):
+            items = tuple(self.value(item, names) for item in node.elts)
+        else:
+            found = self.value(node, names)
+            if isinstance(found, Row):
+                items = found.items
+            elif isinstance(found, Live) and type(found.value) in (tuple, frozenset):
+                items = tuple(constant(item, found.name) for item in found.value)
+            else:
+                return found
+        flat = [plain(item) if isinstance(item, Live) else item for item in items]
+        if not all(isinstance(item, Const) for item in flat):
+            raise Unreadable("in, over values that are no constants", "write x == a or x == b", node)
+        if any(item.value != item.value for item in flat if isinstance(item, Const)):
+            raise Unreadable("in, over a NaN", "use math.isnan(x), or x != x", node)  # Python asks for identity first
+        ordered = isinstance(node, ast.List | ast.Tuple) or not (isinstance(node, ast.Set) or _is_set(found))
+        return Row(tuple(flat) if ordered else tuple(sorted(dict.fromkeys(flat), key=repr)))
+
+    def contains(self, x: Value, members: Value, node: ast.AST) -> Expr:
+        """``x in members``."""
+        if isinstance(members, Row):
+            return In(as_scalar(x, node), tuple(item for item in members.items if isinstance(item, Const)))
+        if isinstance(x, Const) and type(x.value) is str:
+            return nodes.Text("contains", as_scalar(members, node), (x,))
+        as_scalar(members, node)
+        raise Unreadable("in, of a value that is no constant in a str", "search for a constant str", node)
+
+    # -- calls ---------------------------------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call, names: Names) -> Value:
+        """A builtin, a method of a str, ``r._replace``, the register's class, or a helper function."""
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value, names)
+            if isinstance(base, Make) and node.func.attr == "_replace":
+                return self.replace(base, *self.arguments(node, names), node)
+            if isinstance(base, Expr) and not isinstance(base, Make):
+                return self.method(base, node.func.attr, node, names)
+            called: Value = self.attribute(base, node.func)
+        else:
+            called = self.value(node.func, names)
+        if not isinstance(called, Live):
+            raise Unreadable("a value is called", HINT, node)
+        arguments, keywords = self.arguments(node, names)
+        if not keywords and called.value is type and len(arguments) == 1 and isinstance(arguments[0], Make):
+            return Live(self.register_schema.cls, self.register_schema.cls.__name__)
+        if called.value is self.register_schema.cls:
+            return self.construct(arguments, keywords, node)
+        for name, (least, most) in BUILTINS.items():
+            if called.value is getattr(builtins, name):
+                if keywords or not least <= len(arguments) <= most:
+                    raise Unreadable(f"{name} of {len(arguments)} arguments or with keywords", f"give {name} plain values", node)
+                items = tuple(as_scalar(item, node) for item in arguments)
+                return nodes.Call(name, items[:1] if name == "round" and items[1:] == (Const(None),) else items)
+        of_float = next((f.__name__ for f in (math.isnan, math.isinf, math.isfinite) if f is called.value), None)
+        if of_float and len(arguments) == 1 and not keywords:
+            return self.of_float(of_float, as_scalar(arguments[0], node), node)
+        return self.call_other(called, arguments, keywords, node)
+
+    def arguments(self, node: ast.Call, names: Names) -> tuple[list[Value], dict[str, Value]]:
+        """Positional and keyword arguments, in the order in which Python evaluates them."""
+        if any(isinstance(item, ast.Starred) for item in node.args) or any(k.arg is None for k in node.keywords):
+            raise Unreadable("a call with * or **", "write the arguments out", node)
+        arguments = [self.value(item, names) for item in node.args]
+        return arguments, {str(k.arg): self.value(k.value, names) for k in node.keywords}
+
+    def method(self, base: Expr, name: str, node: ast.Call, names: Names) -> Expr:
+        """``x.startswith(...)``, ``x.endswith(...)``."""
+        if name not in ("startswith", "endswith") or len(node.args) != 1 or node.keywords:
+            raise Unreadable(f".{name}(...) of a value", "of a str only startswith(x) and endswith(x) compile, and 'x' in it", node)
+        found = self.value(node.args[0], names)
+        if isinstance(found, Live) and type(found.value) is tuple:
+            found = Row(tuple(constant(item, found.name) for item in found.value))
+        consts = found.items if isinstance(found, Row) else (found,)
+        if not all(isinstance(item, Const) and type(item.value) is str for item in consts):
+            raise Unreadable(f"{name} of something that is no constant str", "use a constant str or a tuple of them", node)
+        return nodes.Text(name, base, tuple(item for item in consts if isinstance(item, Const)))
+
+    def of_float(self, name: str, x: Expr, node: ast.AST) -> Expr:
+        """``math.isnan`` and its like, as comparisons."""
+        if not self.types(x) <= NUMBERS or bits(x) >= FLOAT_BITS:
+            raise Unreadable(
+                f"math.{name} of something that need not be a number", "test it for None first, by an arc of its own", node
+            )
+        nan, infinite = nodes.Compare("!=", x, x), In(x, (Const(math.inf), Const(-math.inf)))
+        if name == "isfinite":
+            return Not(nodes.Or((nan, infinite)))
+        return nan if name == "isnan" else infinite
+
+    @staticmethod
+    def refused(node: ast.AST) -> Unreadable:
+        """Why a node is not in the allow-list."""
+        return Unreadable(f"{_what(node)} is used", HINTS.get(type(node), HINT), node)
+
+
+def _is_set(value: Any) -> bool:
+    return isinstance(value, Live) and type(value.value) is frozenset
+
+
+def _what(node: ast.AST) -> str:
+    """A node in words."""
+    if isinstance(node, ast.BinOp):
+        return f"the operator {type(node.op).__name__}"
+    name = type(node).__name__.lower()
+    return WORDS.get(type(node), f"{'an' if name[0] in 'aeiou' else 'a'} {name}")

@@ -1,0 +1,58 @@
+"""Every form is read, and means what Python makes of it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from afa.expression import EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, callable_of, evaluate, read
+from tests.expression import defs, lambdas, worlds
+from tests.expression.worlds import REGISTER, SCHEMAS, R, outcome
+
+
+def plain(value: Any, kind: Kind) -> Any:
+    """A tuple of a transfer is the register; numpy's bool of a fence is its truth."""
+    if kind.role == "transfer":
+        return R(*value)
+    return value.item() if isinstance(value, np.bool_) else value
+
+
+def compare(function: Any, kind: Kind) -> None:
+    rng = random.Random(1)
+    found = read(function, kind, *SCHEMAS)
+    closures = callable_of(found, kind, REGISTER)
+    for _ in range(60):
+        e, r = worlds.event(rng), worlds.register(rng)
+        python = outcome(lambda e, r: plain(function(e, r), kind), e, r)
+        assert outcome(lambda e, r: plain(evaluate(found, e, r), kind), e, r) == python, (found, e, r)
+        assert outcome(lambda e, r: plain(closures(e, r), kind), e, r) == python, (found, e, r)
+
+
+@pytest.mark.parametrize("function", [*lambdas.FENCES, *defs.FENCES], ids=str)
+def test_fences(function: Any) -> None:
+    compare(function, FENCE)
+
+
+@pytest.mark.parametrize("function", [*lambdas.TRANSFERS, *defs.TRANSFERS], ids=str)
+def test_transfers(function: Any) -> None:
+    compare(function, TRANSFER)
+
+
+def test_there_are_many_forms() -> None:
+    assert len(lambdas.FENCES) + len(defs.FENCES) + len(lambdas.TRANSFERS) + len(defs.TRANSFERS) > 170
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda r: r.n < lambdas.LIMIT, EPSILON_FENCE),
+        (lambda r: lambdas.bump(r), EPSILON_TRANSFER),
+        (lambdas.bump, EPSILON_TRANSFER),
+    ],
+)
+def test_functions_of_the_register_alone(function: Any, kind: Kind) -> None:
+    found = read(function, kind, None, REGISTER)
+    assert [evaluate(found, None, R(n)) for n in (-5, 0, 7)] == [function(R(n)) for n in (-5, 0, 7)]
