@@ -1,0 +1,147 @@
+"""A folder of machine code that survives the process: the user's own, bounded, and never trusted beyond its checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from pathlib import Path
+
+MAGIC = b"afa object 1\n"
+CHECK = 32
+"""Bytes of the checksum, which follows the magic."""
+FILES, BYTES = 4096, 64 << 20
+"""The oldest files beyond these go."""
+EVERY = 64
+"""Files written from one look at the size of the folder to the next."""
+SUFFIX = ".afa"
+DAY = 86_400
+
+
+class Folder:
+    """Blobs by name, on disk.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Left out: ``$AFA_CACHE_DIR``, ``$XDG_CACHE_HOME/afa`` or ``~/.cache/afa``.
+
+    Notes
+    -----
+    Nothing here raises: what the disk refuses is counted in ``failures``, the last reason kept in ``reason``. A folder that is a
+    symlink, another user's, or writable by others holds code that anyone may have put there: it is left alone.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as path:
+    ...     folder = Folder(Path(path) / "cache")
+    ...     folder.put("name", b"code")
+    ...     folder.get("name"), folder.get("other")
+    (b'code', None)
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._ready: bool | None = None
+        self._written = os.getpid() % EVERY  # so that processes that write a few files only also look, now and then
+        self.failures = 0
+        self.reason = ""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._path if self._path is not None else default_path()
+
+    def get(self, name: str) -> bytes | None:
+        """The blob of that name; None if there is none, or a damaged one."""
+        try:
+            if not self._usable():
+                return None
+            with open(os.open(self.path / (name + SUFFIX), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+                status = os.fstat(file.fileno())
+                if not _ours(status):
+                    self._failed(f"expected a file that only its owner writes to but got {name}{SUFFIX}")
+                    return None
+                content = file.read()
+                if status.st_mtime < time.time() - DAY:
+                    os.utime(file.fileno())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._failed(str(error))
+            return None
+        head = len(MAGIC) + CHECK
+        blob = content[head:]
+        if content[:head] != MAGIC + _check(name, blob):
+            self._failed(f"expected code with its checksum but {name}{SUFFIX} is damaged")
+            return None
+        return blob
+
+    def put(self, name: str, blob: bytes) -> None:
+        """Keep a blob; at once or not at all."""
+        try:
+            if not self._usable():
+                return
+            handle, temporary = tempfile.mkstemp(dir=self.path)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(MAGIC + _check(name, blob) + blob)
+                os.replace(temporary, self.path / (name + SUFFIX))
+            except BaseException:
+                os.unlink(temporary)
+                raise
+            self._written += 1
+            if self._written % EVERY == 0:
+                self._prune()
+        except OSError as error:
+            self._failed(str(error))
+
+    def _failed(self, reason: str) -> None:
+        self.failures += 1
+        self.reason = reason
+
+    def _usable(self) -> bool:
+        """Whether the folder is there and nobody else's; looked at once."""
+        if self._ready is None:
+            self._ready = False
+            path = self.path
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode) and _ours(status):
+                self._ready = True
+            else:
+                self._failed(f"expected a folder that only its owner writes to but got path={str(path)!r}")
+        return self._ready
+
+    def _prune(self) -> None:
+        """Delete the oldest files, down to three quarters of the bounds, and what a killed process left."""
+        with os.scandir(self.path) as entries:
+            found = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in entries)
+        count, size = len(found), sum(entry[1] for entry in found)
+        over = count > FILES or size > BYTES
+        for modified, length, path in found:
+            left = not path.endswith(SUFFIX) and modified < time.time() - DAY
+            if left or (over and (count > FILES * 3 // 4 or size > BYTES * 3 // 4)):
+                os.unlink(path)
+                count, size = count - 1, size - length
+
+
+def default_path() -> Path:
+    """Where the folder is if nobody says."""
+    chosen, caches = os.environ.get("AFA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    if chosen:
+        return Path(chosen)
+    return Path(caches) / "afa" if caches else Path(os.path.expanduser("~")) / ".cache" / "afa"
+
+
+def _ours(status: os.stat_result) -> bool:
+    """Whether nobody else can have written it."""
+    if not hasattr(os, "getuid"):  # pragma: no cover (Windows: profiles are the user's)
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
+def _check(name: str, blob: bytes) -> bytes:
+    return hashlib.blake2b(blob, digest_size=CHECK, key=name.encode()[:64]).digest()

@@ -1,0 +1,62 @@
+"""How payloads and registers stand in memory: 64-bit words.
+
+    int        the int64
+    float      the bits of a float64; one NaN, no -0.0
+    bool       0 or 1
+    str        its number in the operator's `Strings`; equal strings have equal numbers
+    T | None   two words: 1 and the value, or 0 and 0
+
+A record is the words of its fields in schema order, so that equal records have equal words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from afa.schema import Field, Schema
+
+
+class Slot(NamedTuple):
+    """Where a field stands: its first word, and how many it takes (an optional field: its presence, then its value)."""
+
+    field: Field
+    offset: int
+    width: int
+
+    @property
+    def value(self) -> int:
+        """The word that holds the value."""
+        return self.offset + self.width - 1
+
+
+class Layout(NamedTuple):
+    """The words of a schema's records.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Tick(NamedTuple):
+    ...     price: float
+    ...     size: int | None = None
+    >>> layout = Layout.of(Schema.of(Tick, "event"))
+    >>> [(slot.field.name, slot.offset, slot.width) for slot in layout.slots], layout.width
+    ([('price', 0, 1), ('size', 1, 2)], 3)
+    """
+
+    schema: Schema
+    slots: tuple[Slot, ...]
+    width: int
+
+    @classmethod
+    def of(cls, schema: Schema) -> Layout:
+        """The layout of a schema whose fields are scalars."""
+        slots, offset = [], 0
+        for field in schema.fields:
+            width = 2 if field.optional else 1
+            slots.append(Slot(field, offset, width))
+            offset += width
+        return cls(schema, tuple(slots), offset)
+
+    def slot(self, name: str) -> Slot:
+        """The slot of a field."""
+        return next(slot for slot in self.slots if slot.field.name == name)
