@@ -1,0 +1,22 @@
+"""The kernels: what the compiled engine does with events, in the subset of Python that numba compiles.
+
+    main      one unit of work: a key, its records, its lists brought up to date, or all of it taken back
+      records, order     events in and out of steps, in the order of LE (and sequence)
+      sweep              Algorithm 1 over the marked steps; carry: with ignorable runs; steps: one of them
+        derive             what a list of partial matches becomes by a step
+        closure            by epsilon arcs and time-outs
+        rows               the same partial match once
+        matches            what they stand for -> output log
+      forward            the common case: events in order, at once; forward_runs: with ignorable runs
+      arcs               which arcs are in force at an instant; swap: arcs that change in the midst of a batch
+      cleanup            what a punctuation lets go
+
+names       where everything stands in the arrays: read it first
+blocks      the state of one key as a block of words
+memory      undo log, heap
+call        native code called by address
+translate   the kernels as LLVM IR, in a process of their own
+entry       that as one function, kept on disk
+
+No kernel raises: each returns a status (`names`), and the engine provides what is missing and asks again, or takes the call back.
+"""

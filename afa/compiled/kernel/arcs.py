@@ -1,0 +1,157 @@
+"""Arcs in force at an instant: a cursor over the bounds of their lifetimes ([AFA10] Sec. 2.3, 5.2).
+
+Events are mostly visited in order, so that going forward costs one bound; going back begins anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.call import call4, kernel
+from afa.compiled.kernel.names import (
+    A_BOUNDCOUNT,
+    A_BOUNDS,
+    A_CODES,
+    A_FINALS,
+    A_FIRST,
+    A_HIGH,
+    A_HOLDER,
+    A_LOW,
+    A_MARKS,
+    A_NEXT,
+    A_NOW,
+    A_PYTHON,
+    A_ROWS,
+    A_SLOTCOUNT,
+    A_SLOTS,
+    A_SPILL,
+    A_STATES,
+    B_ROW,
+    B_SIGN,
+    B_T,
+    BEGINNING,
+    BOUND,
+    C_ARC,
+    C_ASKED,
+    CONSUME,
+    FOREVER,
+    K_CODE,
+    K_CONSTANTS,
+    K_DST,
+    K_FINAL,
+    K_KIND,
+    K_SLOT,
+    K_SLOTS,
+    K_SRC,
+    NOWHERE,
+    R_CODE,
+    R_NEXT,
+    R_ON,
+    RECORD,
+    ROW,
+    TIMEOUT,
+)
+
+
+@kernel
+def seek(p: Any, t: int) -> None:
+    """Let the arcs now be those in force at ``t``. O(1) within a segment, O(bounds passed) forward, O(arc events) back."""
+    if p[A_LOW] <= t < p[A_HIGH]:
+        return
+    if t < p[A_LOW]:
+        reset(p)
+    bounds, count = p[A_BOUNDS], p[A_BOUNDCOUNT]
+    k = p[A_NEXT]
+    while k < count and p[bounds + k * BOUND + B_T] <= t:
+        at = bounds + k * BOUND
+        p[A_LOW] = p[at + B_T]
+        if p[at + B_SIGN] > 0:
+            begin(p, p[at + B_ROW])
+        else:
+            end(p, p[at + B_ROW])
+        k += 1
+    p[A_NEXT] = k
+    p[A_HIGH] = p[bounds + k * BOUND + B_T] if k < count else FOREVER
+
+
+@kernel
+def reset(p: Any) -> None:
+    """No arc is in force: the instant before all."""
+    for k in range(p[A_STATES]):
+        p[p[A_NOW] + k] = p[p[A_FINALS] + k]
+        p[p[A_MARKS] + k] = 0
+        p[p[A_FIRST] + k] = NOWHERE
+    for k in range(p[A_SLOTCOUNT]):
+        p[p[A_SLOTS] + 2 * k] = NOWHERE
+        p[p[A_HOLDER] + k] = NOWHERE
+    p[A_NEXT] = 0
+    p[A_SPILL] = 0
+    p[A_LOW] = BEGINNING
+    p[A_HIGH] = BEGINNING
+
+
+@kernel
+def begin(p: Any, row: int) -> None:
+    """An arc comes into force."""
+    at = p[A_ROWS] + row * ROW
+    code = p[A_CODES] + p[at + R_CODE] * RECORD
+    p[at + R_ON] = 1
+    if p[code + K_KIND] != TIMEOUT:
+        first = p[A_FIRST] + p[code + K_SRC]
+        p[at + R_NEXT] = p[first]
+        p[first] = row
+    if p[code + K_FINAL]:
+        p[p[A_MARKS] + p[code + K_DST]] += 1
+        p[p[A_NOW] + p[code + K_DST]] = 1
+    if p[code + K_KIND] != CONSUME:
+        return
+    for slot in range(p[code + K_SLOT], p[code + K_SLOT] + p[code + K_SLOTS]):
+        if p[p[A_HOLDER] + slot] == NOWHERE:
+            p[p[A_HOLDER] + slot] = row
+            p[p[A_SLOTS] + 2 * slot] = p[code + K_DST]
+            p[p[A_SLOTS] + 2 * slot + 1] = p[code + K_CONSTANTS]
+            return
+    p[A_SPILL] += 1
+
+
+@kernel
+def end(p: Any, row: int) -> None:
+    """An arc goes out of force."""
+    at = p[A_ROWS] + row * ROW
+    code = p[A_CODES] + p[at + R_CODE] * RECORD
+    p[at + R_ON] = 0
+    if p[code + K_KIND] != TIMEOUT:
+        before = p[A_FIRST] + p[code + K_SRC]
+        while p[before] != row:
+            before = p[A_ROWS] + p[before] * ROW + R_NEXT
+        p[before] = p[at + R_NEXT]
+    if p[code + K_FINAL]:
+        dst = p[code + K_DST]
+        p[p[A_MARKS] + dst] -= 1
+        if p[p[A_MARKS] + dst] == 0:
+            p[p[A_NOW] + dst] = p[p[A_FINALS] + dst]
+    if p[code + K_KIND] != CONSUME:
+        return
+    for slot in range(p[code + K_SLOT], p[code + K_SLOT] + p[code + K_SLOTS]):
+        if p[p[A_HOLDER] + slot] == row:
+            p[p[A_HOLDER] + slot] = NOWHERE
+            p[p[A_SLOTS] + 2 * slot] = NOWHERE
+            return
+    p[A_SPILL] -= 1
+
+
+@kernel
+def ask(m: Any, p: Any, code: int, event: int, register: int, out: int) -> int:
+    """Carry out an arc's functions at these addresses: 1 taken, 0 not, below 0 a fault.
+
+    Native code that meets what only Python can tell (an overflow, a division by zero) hands over to the user's function.
+    """
+    at = p[A_CODES] + code * RECORD
+    status = NOWHERE
+    if p[at + K_CODE] != 0:
+        status = call4(p[at + K_CODE], event, register, out, p[at + K_CONSTANTS])
+    if status < 0:
+        m[C_ASKED] += 1
+        m[C_ARC] = code
+        status = call4(p[A_PYTHON], code, event, register, out)
+    return int(status)

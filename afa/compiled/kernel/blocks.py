@@ -1,0 +1,141 @@
+"""Blocks: the state of one key; made, moved, measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.memory import class_of, size_of, take
+from afa.compiled.kernel.names import (
+    BEGINNING,
+    C_R,
+    C_SERIAL,
+    C_V,
+    COLUMNS,
+    COUNT,
+    EV,
+    H_BORN,
+    H_CAP,
+    H_CLASS,
+    H_CLEANED,
+    H_COPIES,
+    H_EVENT_CAP,
+    H_EVENT_TOP,
+    H_EVENTS,
+    H_FIRST,
+    H_FORCE,
+    H_LAST,
+    H_MATCH_CAP,
+    H_MATCH_TOP,
+    H_MATCHES,
+    H_NODE_CAP,
+    H_NODE_TOP,
+    H_NODES,
+    H_PENDING,
+    H_PENDING_CAP,
+    H_PENDING_TOP,
+    H_SINCE,
+    H_STEPS,
+    H_STORED,
+    HEAD,
+    LE,
+    MT,
+    ND,
+    REACH,
+    SEQ,
+)
+
+
+@kernel
+def column(m: Any, b: int, which: int) -> int:
+    """Where a column of a block begins."""
+    return int(b + HEAD + which * m[b + H_CAP])
+
+
+@kernel
+def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int) -> int:
+    """An empty block with room for so many rows of each kind, or NEED_HEAP.
+
+    What the size class has left over goes to events and nodes.
+    """
+    v, r = m[C_V], m[C_R]
+    fixed = HEAD + COLUMNS * steps + (2 + r) * matches + (3 + v) * pending
+    words = fixed + (2 + v) * events + (4 + r) * nodes
+    b = take(m, words)
+    if b < 0:
+        return int(b)
+    size = class_of(words)
+    spare = size_of(size) - words
+    events += spare // 4 // (2 + v)
+    nodes += spare // 2 // (4 + r)
+    for i in range(HEAD):
+        m[b + i] = 0
+    m[b + H_CLASS] = size
+    m[b + H_CAP] = steps
+    m[b + H_EVENTS] = HEAD + COLUMNS * steps
+    m[b + H_EVENT_CAP] = events
+    m[b + H_NODES] = m[b + H_EVENTS] + (2 + v) * events
+    m[b + H_NODE_CAP] = nodes
+    m[b + H_MATCHES] = m[b + H_NODES] + (4 + r) * nodes
+    m[b + H_MATCH_CAP] = matches
+    m[b + H_PENDING] = m[b + H_MATCHES] + (2 + r) * matches
+    m[b + H_PENDING_CAP] = pending
+    m[b + H_SINCE] = BEGINNING
+    m[b + H_CLEANED] = BEGINNING
+    m[b + H_BORN] = m[C_SERIAL]
+    return int(b)
+
+
+@kernel
+def measure(m: Any, b: int) -> Any:
+    """How many steps a block has, and how many rows of events, nodes and matches they point to."""
+    cap = m[b + H_CAP]
+    events = nodes = matches = 0
+    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+        i = m[b + HEAD + place]
+        events += m[b + HEAD + EV * cap + i] & COUNT
+        nodes += m[b + HEAD + ND * cap + i] & COUNT
+        matches += m[b + HEAD + MT * cap + i] & COUNT
+    return m[b + H_LAST] - m[b + H_FIRST], events, nodes, matches
+
+
+@kernel
+def move(m: Any, b: int, to: int) -> None:
+    """Copy what is live from one block to an empty one, in order; the old one stays as it was."""
+    v, r = m[C_V], m[C_R]
+    cap = m[b + H_CAP]
+    order, le, seq, ev = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap, b + HEAD + EV * cap
+    nd, mt, reach = b + HEAD + ND * cap, b + HEAD + MT * cap, b + HEAD + REACH * cap
+    first, last = m[b + H_FIRST], m[b + H_LAST]
+    new = m[to + H_CAP]
+    steps = 0
+    for place in range(first, last):
+        i = m[order + place]
+        m[to + HEAD + steps] = steps
+        m[to + HEAD + LE * new + steps] = m[le + i]
+        m[to + HEAD + SEQ * new + steps] = m[seq + i]
+        m[to + HEAD + REACH * new + steps] = m[reach + i]
+        m[to + HEAD + EV * new + steps] = _rows(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, 2 + v)
+        m[to + HEAD + ND * new + steps] = _rows(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, 4 + r)
+        m[to + HEAD + MT * new + steps] = _rows(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, 2 + r)
+        steps += 1
+    _rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, 3 + v)
+    m[to + H_LAST] = steps
+    m[to + H_STEPS] = steps
+    for name in (H_SINCE, H_COPIES, H_STORED, H_FORCE, H_CLEANED):
+        m[to + name] = m[b + name]
+
+
+@kernel
+def _rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
+    """Copy a slice of rows; the slice where it stands now."""
+    count = rows & COUNT
+    if count == 0:
+        return 0
+    source = b + m[b + base] + (rows >> 24) * width
+    at = m[to + top]
+    target = to + m[to + base] + at * width
+    for i in range(count * width):
+        m[target + i] = m[source + i]
+    m[to + top] = at + count
+    return int(at << 24 | count)

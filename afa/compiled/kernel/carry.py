@@ -1,0 +1,364 @@
+"""The walk over marked steps with ignorable runs: the itree of [AFA10] App. D in arrays.
+
+A partial match that takes an ignorable arc stays the node that it is; the node's ``end`` says until when it stands:
+
+    node of step 10, ignorable events at 11, 12, 14          LE    10    11    12    14    15
+                                                             list   p     p     p     p
+    end = OPEN while it goes on, 15 once it does not         node   p
+
+The list of a step is thus its own nodes and the earlier ones that reach it; ``reach`` says how far back to look. While the walk
+goes on, three lists are at hand in row buffers, with the number of its node in place of ``end``, and two columns behind the rows:
+
+    W_SOURCE   the list before the step, as it is now
+    W_OLD      the list before the step, as it was; where both are the same the walk is over
+    W_OTHER    the list of the step, as it becomes W_SOURCE of the next one
+
+An event that leaves all of them as they are, which the automaton's ``quiet`` function sees, costs O(1): nothing is derived.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arcs import seek
+from afa.compiled.kernel.call import call2, kernel
+from afa.compiled.kernel.derive import derive
+from afa.compiled.kernel.memory import put, room
+from afa.compiled.kernel.names import (
+    A_NOW,
+    A_QUIET,
+    A_SLOTS,
+    A_SPILL,
+    A_TIMEOUT,
+    ALONE,
+    BEGINNING,
+    BUSY,
+    C_M,
+    C_P,
+    C_R,
+    C_V,
+    C_W,
+    COUNT,
+    E_RE,
+    E_WORDS,
+    EV,
+    FOREVER,
+    H_CAP,
+    H_EVENTS,
+    H_FIRST,
+    H_LAST,
+    H_NODE_CAP,
+    H_NODE_TOP,
+    H_NODES,
+    HEAD,
+    LE,
+    MT,
+    N_END,
+    N_M,
+    N_START,
+    N_STATE,
+    ND,
+    NEED_NODES,
+    NEED_ROWS,
+    NEED_UNDO,
+    OPEN,
+    REACH,
+    W_HIGH,
+    W_LOW,
+    W_MADE,
+    W_NEW,
+    W_OLD,
+    W_OTHER,
+    W_REACH,
+    W_ROWS,
+    W_SOONEST,
+    W_SOURCE,
+    W_UNTIL,
+)
+from afa.compiled.kernel.order import find
+from afa.compiled.kernel.rows import alike, copy, equal
+from afa.compiled.kernel.steps import claim, marked, since, store
+
+STATES = 62
+"""Bits of `quiet`; one more says that no computation begins."""
+
+
+@kernel
+def since_of(w: Any, rows: int, k: int, s: int) -> int:
+    """Where the LE stands at which row ``k`` of a buffer is stored; one column further the end that its node had."""
+    return int(rows + w[W_ROWS] * s + k)
+
+
+@kernel
+def load(m: Any, w: Any, b: int, place: int, rows: int) -> int:
+    """Read the list of a place into a row buffer, by start; how many, or a status. O(steps back to ``reach``)."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times = b + HEAD, b + HEAD + LE * cap
+    le = m[times + m[order + place]]
+    reach = m[b + HEAD + REACH * cap + m[order + place]]
+    at = place if reach >= le else max(find(m, b, reach, 0), m[b + H_FIRST])
+    n = 0
+    while at <= place:
+        i = m[order + at]
+        n = own(m, w, b, i, rows, n, le if at < place else BEGINNING)
+        if n < 0:
+            return n
+        at += 1
+    return sorted_rows(w, rows, n, s)
+
+
+@kernel
+def own(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
+    """Add the nodes of a step that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer; how many, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    old = m[b + HEAD + ND * cap + i]
+    if n + (old & COUNT) >= w[W_ROWS]:
+        return NEED_ROWS
+    for k in range(old >> 24, (old >> 24) + (old & COUNT)):
+        node = b + m[b + H_NODES] + k * s
+        if until != BEGINNING and m[node + N_END] <= until:
+            continue
+        copy(m, node, w, rows + n * s, s)
+        w[rows + n * s + N_END] = k
+        column = since_of(w, rows, n, s)
+        w[column] = m[b + HEAD + LE * cap + i]
+        w[column + w[W_ROWS]] = m[node + N_END]
+        n += 1
+    return n
+
+
+@kernel
+def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
+    """Sort a row buffer by start, its columns with it; ``n``. O(n) where it is sorted already."""
+    spare = rows + (w[W_ROWS] - 1) * s
+    end = w[W_ROWS] - 1
+    for k in range(1, n):
+        if w[rows + k * s + N_START] >= w[rows + (k - 1) * s + N_START]:
+            continue
+        shift(w, rows, k, end, spare, s)
+        j = k
+        while j > 0 and w[rows + (j - 1) * s + N_START] > w[spare + N_START]:
+            shift(w, rows, j - 1, j, rows + j * s, s)
+            j -= 1
+        shift(w, rows, end, j, rows + j * s, s)
+    return n
+
+
+@kernel
+def shift(w: Any, rows: int, k: int, to: int, row: int, s: int) -> None:
+    """Copy row ``k`` of a buffer and its columns to place ``to``, whose row stands at ``row``."""
+    copy(w, rows + k * s, w, row, s)
+    source, target = since_of(w, rows, k, s), since_of(w, rows, to, s)
+    w[target] = w[source]
+    w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
+
+
+@kernel
+def shift_to(w: Any, rows: int, others: int, k: int, s: int) -> None:
+    """Copy row ``k`` of a buffer and its columns into another one."""
+    copy(w, rows + k * s, w, others + k * s, s)
+    source, target = since_of(w, rows, k, s), since_of(w, others, k, s)
+    w[target] = w[source]
+    w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
+
+
+@kernel
+def summary(m: Any, w: Any, p: Any, b: int, n: int) -> int:
+    """The states of the list at W_SOURCE as bits, with what W_LOW to W_SOONEST say of it; BUSY: `quiet` can't tell of this one."""
+    if p[A_QUIET] == 0 or p[A_TIMEOUT]:
+        return BUSY
+    s, rows = 4 + m[C_R], w[W_SOURCE]
+    states, low, high, reach, soonest = 0, FOREVER, BEGINNING, FOREVER, FOREVER
+    for k in range(n):
+        row = rows + k * s
+        state = w[row + N_STATE]
+        if state >= STATES or p[p[A_NOW] + state]:
+            return BUSY
+        states |= 1 << state
+        low, high = min(low, w[row + N_M]), max(high, w[row + N_M])
+        reach = min(reach, w[since_of(w, rows, k, s)])
+        soonest = min(soonest, m[b + m[b + H_NODES] + w[row + N_END] * s + N_END])
+    w[W_LOW], w[W_HIGH], w[W_REACH], w[W_SOONEST] = low, high, reach, soonest
+    return states
+
+
+@kernel
+def quiet(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
+    """Whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
+    seek(p, le)
+    if p[A_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
+        return False
+    event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+    if m[event + E_RE] < w[W_HIGH]:
+        return False
+    bits = call2(p[A_QUIET], m[C_M] + 8 * (event + E_WORDS), m[C_P] + 8 * p[A_SLOTS])
+    return bool((bits >> STATES) & 1 and (bits & states) == states)
+
+
+@kernel
+def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+    """From a marked place on, until lists are what they were; the place where they are, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times = b + HEAD, b + HEAD + LE * cap
+    last = m[b + H_LAST]
+    n = before = rest = waits = 0
+    if place > m[b + H_FIRST]:
+        n = load(m, w, b, place - 1, w[W_SOURCE])
+        if n < 0:
+            return n
+        before = n
+        for k in range(n):
+            shift_to(w, w[W_SOURCE], w[W_OLD], k, s)
+        rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
+    states = summary(m, w, p, b, n)
+    while place < last:
+        i = m[order + place]
+        le, events = m[times + i], m[b + HEAD + EV * cap + i]
+        new = i >= w[W_MADE]
+        if not room(w, 64 + 8 * n):
+            return NEED_UNDO
+        if not marked(w, place) and le > w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+            return settle(m, w, b, place, n, before)
+        if not new:
+            before = pass_on(m, w, b, i, le, before)
+            if before < 0:
+                return before
+        if events & COUNT == 0:  # ``cover`` keeps its list; marked because of its time-outs
+            n = load(m, w, b, place, w[W_SOURCE])
+            states = summary(m, w, p, b, n)
+            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            if status < 0:
+                return status
+        elif states != BUSY and quiet(m, w, p, b, events, le, states):
+            if w[W_SOONEST] <= le:
+                w[W_SOONEST] = stay(m, w, b, n, le)
+            store(m, w, b, i, 0, min(le, w[W_REACH]) if n else le)
+            if m[b + HEAD + MT * cap + i]:
+                status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+                if status < 0:
+                    return status
+        else:
+            count = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], n, True, le, events, rest, waits)
+            if count < 0:
+                return int(count)
+            n = renew(m, w, b, i, n, count, le)
+            if n < 0:
+                return n
+            states = summary(m, w, p, b, n)
+            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            if status < 0:
+                return status
+        rest, waits = le, since(m, b, place)
+        place += 1
+    return int(place)
+
+
+@kernel
+def pass_on(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
+    """Let W_OLD be the list of a step as it was: what ended there leaves, its own nodes come; how many, or a status."""
+    s, rows, kept = 4 + m[C_R], w[W_OLD], 0
+    for k in range(n):
+        if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
+            if k != kept:
+                shift(w, rows, k, kept, rows + kept * s, s)
+            kept += 1
+    kept = own(m, w, b, i, rows, kept, BEGINNING)
+    return kept if kept < 0 else sorted_rows(w, rows, kept, s)
+
+
+@kernel
+def stay(m: Any, w: Any, b: int, n: int, le: int) -> int:
+    """Let all nodes of W_SOURCE stand at ``le`` too; the first end among them then. *Requires* `room` for 3 a row."""
+    s = 4 + m[C_R]
+    soonest = FOREVER
+    for k in range(n):
+        soonest = min(soonest, extend(m, w, b, w[w[W_SOURCE] + k * s + N_END], le))
+    return soonest
+
+
+@kernel
+def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
+    """Let a node stand at ``le`` too: its run is open until it does not go on (App. D, "Avoiding frequent itree updates")."""
+    end = b + m[b + H_NODES] + node * (4 + m[C_R]) + N_END
+    if m[end] <= le:
+        put(m, w, end, OPEN)
+    return int(m[end])
+
+
+@kernel
+def renew(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
+    """Store what W_NEW says of a step: new nodes are its own, those that stay stand on, those that do not have ended.
+
+    W_SOURCE becomes the list of the step; how many rows it has, or a status.
+    """
+    s = 4 + m[C_R]
+    new, source, other, top = w[W_NEW], w[W_SOURCE], w[W_OTHER], m[b + H_NODE_TOP]
+    if top + count > m[b + H_NODE_CAP]:
+        return NEED_NODES
+    if count >= w[W_ROWS]:
+        return NEED_ROWS
+    made, reach, passed = 0, le, 0
+    for k in range(count):
+        row, target = new + k * s, other + k * s
+        q = w[row + N_END]
+        if q >= 0:  # all rows of the source before it that have not come up did not stay
+            end_runs(m, w, b, source, passed, q, le)
+            passed = max(passed, q + 1)
+            node, begin = w[source + q * s + N_END], w[since_of(w, source, q, s)]
+            extend(m, w, b, node, le)
+        else:
+            node, begin = top + made, le
+            copy(w, row, m, b + m[b + H_NODES] + node * s, s)
+            made += 1
+        copy(w, row, w, target, s)
+        w[target + N_END] = node
+        column = since_of(w, other, k, s)
+        w[column] = begin
+        w[column + w[W_ROWS]] = ALONE
+        reach = min(reach, begin)
+    end_runs(m, w, b, source, passed, n, le)
+    w[W_SOURCE], w[W_OTHER] = other, source
+    store(m, w, b, i, top << 24 | made if made else 0, reach)
+    return count
+
+
+@kernel
+def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) -> None:
+    """Let the nodes of rows ``low`` to ``high`` of a buffer no longer stand at ``le``. *Requires* `room` for 3 a row."""
+    s = 4 + m[C_R]
+    for k in range(low, high):
+        end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
+        if m[end] > le:
+            put(m, w, end, le)
+
+
+@kernel
+def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
+    """The list before a place is what it was: let the nodes that stand for it now reach as far as those that did."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times, reaches = b + HEAD, b + HEAD + LE * cap, b + HEAD + REACH * cap
+    source, old = w[W_SOURCE], w[W_OLD]
+    le, last = m[times + m[order + place]], m[b + H_LAST]
+    for k in range(n):
+        twin = k
+        if not equal(w, source + k * s, w, old + k * s, s):
+            twin = 0
+            while not equal(w, source + k * s, w, old + twin * s, s):
+                twin += 1
+        begin, was = w[since_of(w, source, k, s)], w[since_of(w, old, twin, s)]
+        until = w[since_of(w, old, twin, s) + w[W_ROWS]]
+        end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
+        if until <= le:
+            if m[end] > le:
+                put(m, w, end, le)
+            continue
+        if m[end] != until:
+            put(m, w, end, until)
+        at = place
+        while begin < was and at < last and m[times + m[order + at]] < until:
+            if m[reaches + m[order + at]] > begin:
+                if not room(w, 64):
+                    return NEED_UNDO
+                put(m, w, reaches + m[order + at], begin)
+            at += 1
+    return place

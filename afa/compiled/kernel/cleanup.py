@@ -1,0 +1,216 @@
+"""State cleanup using punctuations ([AFA10] Sec. 5.4, App. C.1); see `afa.interpreted.cleanup` for the picture.
+
+After cleanup the first step is ``cover``, the latest one before the punctuation: it has no events any more, and of its list what
+can still go on. No word is written before `save` has kept it, and what lies before ``cover`` is only left behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.carry import load, since_of, sorted_rows
+from afa.compiled.kernel.closure import fired
+from afa.compiled.kernel.matches import held, keep
+from afa.compiled.kernel.memory import put, room, save
+from afa.compiled.kernel.names import (
+    A_COUNTED,
+    A_TIMEOUT,
+    ALONE,
+    BEGINNING,
+    C_EVENTS,
+    C_R,
+    C_V,
+    COUNT,
+    D_ACT,
+    D_CLEAN,
+    DONE,
+    E_COPIES,
+    EV,
+    FOREVER,
+    H_CAP,
+    H_CLEANED,
+    H_COPIES,
+    H_EVENTS,
+    H_FIRST,
+    H_FORCE,
+    H_LAST,
+    H_MATCH_CAP,
+    H_MATCH_TOP,
+    H_MATCHES,
+    H_NODE_CAP,
+    H_NODE_TOP,
+    H_NODES,
+    H_PENDING,
+    H_PENDING_TOP,
+    H_SINCE,
+    H_STORED,
+    HEAD,
+    LE,
+    M_T,
+    MT,
+    N_END,
+    N_M,
+    ND,
+    NEED_MATCHES,
+    NEED_NODES,
+    NEED_ROWS,
+    NEED_UNDO,
+    P_LE,
+    W_EPOCH,
+    W_FROM,
+    W_READY,
+    W_ROWS,
+    W_SOURCE,
+    W_UNTIL,
+)
+from afa.compiled.kernel.order import find
+from afa.compiled.kernel.rows import copy, unique
+from afa.compiled.kernel.steps import since, store, timed
+from afa.compiled.kernel.sweep import sweep
+
+
+@kernel
+def tick(m: Any, w: Any, p: Any, b: int) -> int:
+    """Let the time-outs fire that the clock has reached: the last step's list waits until there. A status."""
+    if p[A_TIMEOUT] == 0 or m[b + H_LAST] == m[b + H_FIRST]:
+        return DONE
+    w[W_EPOCH] += 1
+    w[W_FROM] = m[b + H_LAST] - 1
+    w[W_UNTIL] = BEGINNING
+    return int(sweep(m, w, p, b, w[W_FROM]))
+
+
+@kernel
+def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
+    """Drop what lies before ``cover(t)``. A status. O(what is dropped + the list of cover)."""
+    m[b + H_CLEANED] = t
+    s, cap, first = 4 + m[C_R], m[b + H_CAP], m[b + H_FIRST]
+    cover = find(m, b, t, 0) - 1
+    while cover >= first and m[b + HEAD + LE * cap + m[b + HEAD + cover]] >= t:  # of several at t, `find` may give a later one
+        cover -= 1
+    if cover < first:
+        return DONE
+    i = m[b + HEAD + cover]
+    rows, slices = w[W_SOURCE], b + HEAD + EV * cap
+    n = listed(m, w, p, b, cover, t)
+    if n < 0:
+        return n
+    alive = 0
+    for k in range(n):
+        if w[rows + k * s + N_M] > t:
+            copy(w, rows + k * s, w, rows + alive * s, s)
+            alive += 1
+    if not room(w, 64):
+        return NEED_UNDO
+    top = m[b + H_NODE_TOP]
+    if top + alive > m[b + H_NODE_CAP]:
+        return NEED_NODES
+    waits = max(since(m, b, cover), t)
+    forget(m, p, b, cover, t)
+    m[b + H_SINCE] = waits
+    put(m, w, slices + i, 0)
+    nodes = b + m[b + H_NODES] + top * s
+    copy(w, rows, m, nodes, alive * s)
+    store(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
+    m[b + H_FIRST] = cover if alive else cover + 1
+    count = 0
+    if alive and p[A_TIMEOUT]:
+        count = timed(m, w, p, b, cover, m, nodes, alive, 0)
+        if count < 0:
+            return int(count)
+        if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
+            return NEED_MATCHES
+    keep(m, w, b, i, count)
+    return DONE
+
+
+@kernel
+def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
+    """The list of ``cover`` at W_SOURCE, each row with the end of its node; how many, or a status.
+
+    What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
+    """
+    s, cap, rows = 4 + m[C_R], m[b + H_CAP], w[W_SOURCE]
+    n = load(m, w, b, cover, rows)
+    for k in range(n):
+        w[rows + k * s + N_END] = w[since_of(w, rows, k, s) + w[W_ROWS]]
+    if n <= 0 or p[A_TIMEOUT] == 0:
+        return n
+    order, times = b + HEAD, b + HEAD + LE * cap
+    le = m[times + m[order + cover]]
+    horizon = m[times + m[order + cover + 1]] if cover + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
+    count = n
+    for k in range(n):
+        found = fired(m, w, p, w, rows + k * s, le, since(m, b, cover), min(horizon, t - 1))
+        if found < 0:
+            return int(found)
+        for q in range(1, found):
+            if count + 2 >= w[W_ROWS]:
+                return NEED_ROWS
+            copy(w, w[W_READY] + q * s, w, rows + count * s, s)
+            w[rows + count * s + N_END] = ALONE
+            count += 1
+    return int(unique(w, w, rows, sorted_rows(w, rows, count, s), s))
+
+
+@kernel
+def forget(m: Any, p: Any, b: int, cover: int, t: int) -> None:
+    """Count no more what the steps until ``cover`` hold: it is final."""
+    cap, size, width = m[b + H_CAP], 2 + m[C_V], 2 + m[C_R]
+    first = m[b + H_FIRST]
+    for place in range(first, cover + 1):
+        i = m[b + HEAD + place]
+        events, rows = m[b + HEAD + EV * cap + i], m[b + HEAD + MT * cap + i]
+        for k in range(events & COUNT):
+            m[b + H_COPIES] -= m[b + m[b + H_EVENTS] + ((events >> 24) + k) * size + E_COPIES]
+        if place < cover:
+            m[b + H_STORED] -= m[b + HEAD + ND * cap + i] & COUNT
+        m[b + H_FIRST] = place + 1  # `held` looks at the later ones
+        for k in range(rows & COUNT):
+            match = b + m[b + H_MATCHES] + ((rows >> 24) + k) * width
+            if m[match + M_T] < t and not (p[A_COUNTED] and held(m, b, i, m, match)):
+                m[b + H_FORCE] -= 1
+    m[b + H_FIRST] = first
+
+
+@kernel
+def expire(m: Any, w: Any, b: int, t: int) -> int:
+    """Drop the retractions that waited for insertions before ``t``. A status."""
+    size = 3 + m[C_V]
+    base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
+    if not room(w, top * size):
+        return NEED_UNDO
+    save(m, w, base, top * size)
+    kept = 0
+    for row in range(top):
+        if m[base + row * size + P_LE] >= t:
+            copy(m, base + row * size, m, base + kept * size, size)
+            kept += 1
+    m[b + H_PENDING_TOP] = kept
+    return DONE
+
+
+@kernel
+def deadlines(m: Any, p: Any, b: int, entry: int) -> None:
+    """Note in the directory which punctuation concerns this block next."""
+    cap, s = m[b + H_CAP], 4 + m[C_R]
+    act, dead = FOREVER, FOREVER
+    size = 3 + m[C_V]
+    for row in range(m[b + H_PENDING_TOP]):
+        act = min(act, m[b + m[b + H_PENDING] + row * size + P_LE] + 1)
+    first, last = m[b + H_FIRST], m[b + H_LAST]
+    if first < last:
+        i = m[b + HEAD + first]
+        if p[A_TIMEOUT]:
+            act = dead = BEGINNING
+        elif m[b + HEAD + EV * cap + i] & COUNT:
+            dead = m[b + HEAD + LE * cap + i] + 1
+        else:
+            rows = m[b + HEAD + ND * cap + i]
+            for k in range(rows & COUNT):
+                dead = min(dead, m[b + m[b + H_NODES] + ((rows >> 24) + k) * s + N_M])
+            if first + 1 < last:
+                dead = min(dead, m[b + HEAD + LE * cap + m[b + HEAD + first + 1]] + 1)
+    m[entry + D_ACT] = act
+    m[entry + D_CLEAN] = dead

@@ -1,0 +1,160 @@
+"""Epsilon arcs and time-outs: what a partial match becomes without an event ([AFA10] Sec. 2.2, App. E)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arcs import ask, seek
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.names import (
+    A_CODES,
+    A_EPSILON,
+    A_FIRST,
+    A_ROWS,
+    A_WAITS,
+    ALONE,
+    C_ARC,
+    C_NEED,
+    C_PLACE,
+    C_R,
+    C_W,
+    CLOSURE_LIMIT,
+    ENDLESS,
+    EPSILON,
+    FAULT,
+    K_DST,
+    K_KIND,
+    N_END,
+    N_M,
+    N_REG,
+    N_START,
+    N_STATE,
+    NEED_ROWS,
+    R_BEGIN,
+    R_CODE,
+    R_END,
+    R_NEXT,
+    RECORD,
+    ROW,
+    W_READY,
+    W_ROWS,
+    W_TEMP,
+)
+from afa.compiled.kernel.rows import add, clear, copy, unique
+
+
+@kernel
+def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
+    """Add to a buffer of ``n`` rows all that epsilon arcs in force at ``t`` make of its row ``at``, the last one so far.
+
+    How many rows there are then, or a status. *Requires* `seek` to ``t``.
+    """
+    if p[A_EPSILON] == 0:
+        return n
+    s = 4 + m[C_R]
+    todo, steps = at, 0
+    clear(w)
+    add(w, w, rows + at * s, s, 0)
+    while todo < n:
+        source = rows + todo * s
+        todo += 1
+        link = p[p[A_FIRST] + w[source + N_STATE]]
+        while link >= 0:
+            arc = p[A_ROWS] + link * ROW
+            link = p[arc + R_NEXT]
+            code = p[arc + R_CODE]
+            if p[p[A_CODES] + code * RECORD + K_KIND] != EPSILON:
+                continue
+            if n + 1 >= w[W_ROWS]:
+                return NEED_ROWS
+            target = rows + n * s
+            m[C_PLACE] = t
+            taken = ask(m, p, code, 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG))
+            if taken < 0:
+                return FAULT
+            if taken == 0:
+                continue
+            steps += 1
+            if steps > CLOSURE_LIMIT:
+                w[W_TEMP + 1] = n
+                m[C_PLACE], m[C_NEED], m[C_ARC] = t, rows + at * s, n - at
+                return ENDLESS
+            w[target + N_START] = w[source + N_START]
+            w[target + N_M] = w[source + N_M]
+            w[target + N_STATE] = p[p[A_CODES] + code * RECORD + K_DST]
+            w[target + N_END] = ALONE
+            if add(w, w, target, s, 0) < 0:
+                n += 1
+    return n
+
+
+@kernel
+def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon: int) -> int:
+    """What time-outs make of a partial match that consumed its last event at ``le``, from ``since`` until ``horizon``.
+
+    Rows at W_READY, each with its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and
+    further time-outs from there are in it. How many, or a status. Moves the cursor of arcs.
+    """
+    if p[p[A_WAITS] + a[row + N_STATE]] < 0:
+        return 0
+    s = 4 + m[C_R]
+    ready = w[W_READY]
+    if w[W_ROWS] < 4:
+        return NEED_ROWS
+    copy(a, row, w, ready, s)  # row 0 is what waits; what fires follows
+    w[ready + N_END] = le
+    n, todo = 1, 0
+    while todo < n:
+        source = ready + todo * s
+        link = p[p[A_WAITS] + w[source + N_STATE]]
+        while link >= 0:
+            arc = p[A_ROWS] + link * ROW
+            link = p[arc + R_NEXT]
+            if n + 2 >= w[W_ROWS]:
+                return NEED_ROWS
+            target = ready + n * s
+            m[C_PLACE] = w[source + N_END]
+            if ask(m, p, p[arc + R_CODE], 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * target) < 0:
+                return FAULT
+            t = max(w[source + N_END], w[target])
+            if not (since <= t <= horizon and t < w[source + N_M] and p[arc + R_BEGIN] <= t < p[arc + R_END]):
+                continue
+            copy(w, source, w, target, s)
+            w[target + N_STATE] = p[p[A_CODES] + p[arc + R_CODE] * RECORD + K_DST]
+            w[target + N_END] = ALONE
+            seek(p, t)
+            end = close(m, w, p, ready, n, n + 1, t)
+            if end < 0:
+                return end
+            n = instants(w, ready, n, end, t, s)
+            if n > CLOSURE_LIMIT:
+                m[C_PLACE], m[C_NEED], m[C_ARC] = t, ready, n
+                return ENDLESS
+        todo += 1
+    return n
+
+
+@kernel
+def instants(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
+    """Date the rows from ``n`` to ``end`` and keep those that are new; how many there are then."""
+    clear(w)
+    for k in range(1, n):
+        add(w, w, ready + k * s, s, w[ready + k * s + N_END] & 0xFFFFFFFFFFFF)
+    kept = n
+    for k in range(n, end):
+        target = ready + kept * s
+        if k != kept:
+            copy(w, ready + k * s, w, target, s)
+        w[target + N_END] = t
+        if add(w, w, target, s, t & 0xFFFFFFFFFFFF) < 0:
+            kept += 1
+    return kept
+
+
+@kernel
+def values(m: Any, w: Any, rows: int, n: int) -> int:
+    """Of the rows that time-outs made, each value once, whenever it was reached; none that equals the first row."""
+    s = 4 + m[C_R]
+    for k in range(n):
+        w[rows + k * s + N_END] = ALONE
+    return unique(w, w, rows, n, s)

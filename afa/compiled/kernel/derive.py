@@ -1,0 +1,212 @@
+"""MakeTransitions of [AFA10] Algorithm 1: what a list of partial matches becomes by one step.
+
+`general` serves every automaton, arc by arc. Where no arc waits or consumes nothing, and the step has one event, `derive` leaves
+the whole list to the automaton's step function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arcs import ask, seek
+from afa.compiled.kernel.call import call9, kernel
+from afa.compiled.kernel.closure import close, fired, values
+from afa.compiled.kernel.names import (
+    A_BEGIN,
+    A_CARRY,
+    A_CODES,
+    A_FIRST,
+    A_ROWS,
+    A_SLOTS,
+    A_SPILL,
+    A_STEP,
+    A_TIMEOUT,
+    ALONE,
+    BEGINNING,
+    C_GENERAL,
+    C_M,
+    C_P,
+    C_PLACE,
+    C_R,
+    C_V,
+    C_W,
+    CONSUME,
+    COUNT,
+    E_RE,
+    E_WORDS,
+    FAULT,
+    FOREVER,
+    H_EVENTS,
+    H_NODE_CAP,
+    H_NODE_TOP,
+    H_NODES,
+    K_DST,
+    K_IGNORABLE,
+    K_KIND,
+    N_END,
+    N_M,
+    N_REG,
+    N_START,
+    N_STATE,
+    NEED_NODES,
+    NEED_ROWS,
+    NOWHERE,
+    R_CODE,
+    R_NEXT,
+    RECORD,
+    ROW,
+    W_NEW,
+    W_READY,
+    W_ROWS,
+)
+from afa.compiled.kernel.rows import copy, unique
+
+
+@kernel
+def step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int) -> int:
+    """What the automaton's step function makes of ``n`` rows and of the computation that begins: how many rows at ``out``.
+
+    Below 0: -1, only arc by arc; -2, more than ``room``. ``base``: the address of the array in which the rows stand; ``event`` and
+    ``out`` are addresses. A row that stays as it is has the number of its source in place of ``end`` (App. D).
+    """
+    begin = p[A_BEGIN]
+    p[begin + N_START] = le
+    p[begin + N_M] = FOREVER if begins else BEGINNING
+    slots = m[C_P] + 8 * p[A_SLOTS]
+    return int(call9(p[A_STEP], event, re, le, base + 8 * rows, n, m[C_P] + 8 * begin, out, room, slots))
+
+
+@kernel
+def repeated(a: Any, rows: int, n: int, s: int) -> bool:
+    """Whether two rows of a list began at one step, so that one may be there twice."""
+    for k in range(1, n):
+        if a[rows + k * s + N_START] == a[rows + (k - 1) * s + N_START]:
+            return True
+    return False
+
+
+@kernel
+def derive(
+    m: Any, w: Any, p: Any, b: int, a: Any, base: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
+) -> int:
+    """The rows at W_NEW that ``a[rows:][:n]`` become by a step, and those that begin there if ``begins``; how many, or a status."""
+    if n == 0 and not begins:
+        return 0
+    seek(p, le)
+    if p[A_STEP] != 0 and p[A_SPILL] == 0 and (events & COUNT) == 1:
+        s = 4 + m[C_R]
+        event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+        address = m[C_M] + 8 * (event + E_WORDS)
+        count = step(m, p, base, rows, n, begins, le, m[event + E_RE], address, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
+        if count >= 0:
+            return int(unique(w, w, w[W_NEW], count, s)) if repeated(w, w[W_NEW], count, s) else count
+        if count == -2:
+            return NEED_ROWS
+    return general(m, w, p, b, a, rows, n, begins, le, events, rest, since)
+
+
+@kernel
+def derive_nodes(
+    m: Any, w: Any, p: Any, b: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
+) -> int:
+    """The same of nodes, for a list without runs: the rows stand behind the nodes of the block."""
+    if n == 0 and not begins:
+        return 0
+    s, top = 4 + m[C_R], m[b + H_NODE_TOP]
+    out, room = b + m[b + H_NODES] + top * s, m[b + H_NODE_CAP] - top
+    seek(p, le)
+    if p[A_STEP] != 0 and p[A_SPILL] == 0 and (events & COUNT) == 1:
+        event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+        address = m[C_M] + 8 * (event + E_WORDS)
+        count = step(m, p, m[C_M], rows, n, begins, le, m[event + E_RE], address, m[C_M] + 8 * out, room)
+        if count >= 0:
+            return int(unique(m, w, out, count, s)) if repeated(m, out, count, s) else count
+        if count == -2:
+            return NEED_NODES
+    count = general(m, w, p, b, m, rows, n, begins, le, events, rest, since)
+    if count > room:
+        return NEED_NODES
+    if count > 0:
+        copy(w, w[W_NEW], m, out, count * s)
+    return count
+
+
+@kernel
+def general(
+    m: Any, w: Any, p: Any, b: int, a: Any, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
+) -> int:
+    """The same, arc by arc."""
+    m[C_GENERAL] += 1
+    s = 4 + m[C_R]
+    ready = w[W_READY]
+    count = 0
+    for k in range(n):
+        if a[rows + k * s + N_M] <= le:
+            continue
+        copy(a, rows + k * s, w, ready, s)
+        w[ready + N_END] = ALONE
+        sources = 1
+        if p[A_TIMEOUT]:
+            sources = fired(m, w, p, a, rows + k * s, rest, since, le)
+            if sources < 0:
+                return int(sources)
+            sources = values(m, w, ready, max(sources, 1))
+            seek(p, le)
+        count = consume(m, w, p, b, sources, count, le, events, k)
+        if count < 0:
+            return int(count)
+    if begins:
+        copy(p, p[A_BEGIN], w, ready, s)
+        w[ready + N_START] = le
+        w[ready + N_M] = FOREVER
+        sources = close(m, w, p, ready, 0, 1, le)
+        if sources < 0:
+            return int(sources)
+        count = consume(m, w, p, b, sources, count, le, events, NOWHERE)
+        if count < 0:
+            return int(count)
+    return int(unique(w, w, w[W_NEW], count, s))
+
+
+@kernel
+def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, events: int, k: int) -> int:
+    """Add to the ``count`` rows at W_NEW what the ones at W_READY become by any event of the step; how many, or a status.
+
+    The first of them is row ``k`` of the list; only that one can stay.
+    """
+    s, size = 4 + m[C_R], 2 + m[C_V]
+    first = b + m[b + H_EVENTS] + (events >> 24) * size
+    for q in range(sources):
+        source = w[W_READY] + q * s
+        link = p[p[A_FIRST] + w[source + N_STATE]]
+        while link >= 0:
+            arc = p[A_ROWS] + link * ROW
+            link = p[arc + R_NEXT]
+            code = p[arc + R_CODE]
+            record = p[A_CODES] + code * RECORD
+            if p[record + K_KIND] != CONSUME:
+                continue
+            for j in range(events & COUNT):
+                event = first + j * size
+                if count + 2 >= w[W_ROWS]:
+                    return NEED_ROWS
+                target = w[W_NEW] + count * s
+                m[C_PLACE] = le
+                taken = ask(
+                    m, p, code, m[C_M] + 8 * (event + E_WORDS), m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG)
+                )
+                if taken < 0:
+                    return FAULT
+                if taken == 0:
+                    continue
+                copy(w, source, w, target, N_REG)
+                w[target + N_END] = ALONE
+                if k >= 0 and q == 0 and p[record + K_IGNORABLE] and p[A_CARRY] and w[source + N_M] <= m[event + E_RE]:
+                    w[target + N_END] = k
+                else:
+                    w[target + N_M] = min(w[source + N_M], m[event + E_RE])
+                    w[target + N_STATE] = p[record + K_DST]
+                count = close(m, w, p, w[W_NEW], count, count + 1, le)
+                if count < 0:
+                    return int(count)
+    return int(count)

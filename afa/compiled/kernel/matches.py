@@ -1,0 +1,199 @@
+"""Matches: what the partial matches of a step stand for, and how the output log learns of a change.
+
+The log holds ``[key, sign, T, m, register..]``, one entry whenever a match comes into force or leaves it. A match belongs to the
+step whose partial matches stand for it. With a sequence, or with time-outs, two neighbours may stand for the same one: then an
+entry is written only if no other step holds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.memory import put
+from afa.compiled.kernel.names import (
+    A_COUNTED,
+    A_NOW,
+    C_FINAL,
+    C_R,
+    COUNT,
+    DONE,
+    H_CAP,
+    H_FIRST,
+    H_FORCE,
+    H_LAST,
+    H_MATCH_CAP,
+    H_MATCH_TOP,
+    H_MATCHES,
+    HEAD,
+    L_KEY,
+    L_SIGN,
+    LE,
+    M_RE,
+    M_T,
+    MT,
+    N_M,
+    N_REG,
+    N_STATE,
+    NEED_LOG,
+    NEED_MATCHES,
+    NEED_TEMP,
+    W_KEY,
+    W_LOG,
+    W_LOG_CAP,
+    W_LOG_TOP,
+    W_MADE,
+    W_TAKEN,
+    W_TEMP,
+    W_TEMP_CAP,
+)
+from afa.compiled.kernel.order import find
+
+
+@kernel
+def same(a: Any, x: int, c: Any, y: int, n: int) -> bool:
+    """Whether ``n`` words agree."""
+    for i in range(n):
+        if a[x + i] != c[y + i]:
+            return False
+    return True
+
+
+@kernel
+def among(w: Any, row: int, rows: int, count: int, width: int) -> bool:
+    """Whether a row is one of ``count`` rows."""
+    for k in range(count):
+        if same(w, row, w, rows + k * width, width):
+            return True
+    return False
+
+
+@kernel
+def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: int) -> int:
+    """Add to the matches at W_TEMP, of which there are ``count``, those of partial matches in a final state at ``le``; each once.
+
+    How many there are then, or NEED_TEMP. O(n) where lifetimes end in the order in which they began, else O(n matches).
+    """
+    r = m[C_R]
+    s, width, now, temp = 4 + r, 2 + r, p[A_NOW], w[W_TEMP]
+    if le < m[C_FINAL]:  # INVARIANT: what is final is never touched
+        return count
+    first, latest = count, le
+    for k in range(n):
+        row = rows + k * s
+        if p[now + a[row + N_STATE]] == 0:
+            continue
+        at = temp + count * width
+        if at + width > temp + w[W_TEMP_CAP]:
+            return NEED_TEMP
+        w[at + M_T] = le
+        w[at + M_RE] = a[row + N_M]
+        for i in range(r):
+            w[at + 2 + i] = a[row + N_REG + i]
+        if a[row + N_M] <= latest and among(w, at, temp + first * width, count - first, width):
+            continue
+        latest = max(latest, a[row + N_M])
+        count += 1
+    return count
+
+
+@kernel
+def held(m: Any, b: int, i: int, a: Any, match: int) -> bool:
+    """Whether a step other than ``i`` holds a match: one at T, or the last before it."""
+    cap = m[b + H_CAP]
+    width = 2 + m[C_R]
+    order, times, slices = b + HEAD, b + HEAD + LE * cap, b + HEAD + MT * cap
+    t = a[match + M_T]
+    place = find(m, b, t, 0) if t > -(2**63) else m[b + H_FIRST]
+    while place > m[b + H_FIRST] and m[times + m[order + place - 1]] == t:
+        place -= 1
+    place = max(place - 1, m[b + H_FIRST])
+    while place < m[b + H_LAST]:
+        other = m[order + place]
+        if m[times + other] > t:
+            return False
+        rows = m[slices + other]
+        if other != i:
+            for k in range(rows & COUNT):
+                if same(m, b + m[b + H_MATCHES] + ((rows >> 24) + k) * width, a, match, width):
+                    return True
+        place += 1
+    return False
+
+
+@kernel
+def enter(m: Any, w: Any, b: int, a: Any, match: int, sign: int) -> None:
+    """Write one entry of the output log. *Requires* room in it."""
+    r = m[C_R]
+    at = w[W_LOG] + w[W_LOG_TOP] * (4 + r)
+    w[at + L_KEY] = w[W_KEY]
+    w[at + L_SIGN] = sign
+    for i in range(2 + r):
+        w[at + 2 + i] = a[match + i]
+    w[W_LOG_TOP] += 1
+    m[b + H_FORCE] += sign
+    if sign < 0:
+        w[W_TAKEN] += 1
+
+
+@kernel
+def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
+    """Let the ``count`` matches at W_TEMP be those of step ``i``; what changes is logged. A status.
+
+    *Requires* `room` for 3 in the undo log.
+    """
+    slices = b + HEAD + MT * m[b + H_CAP]
+    old = m[slices + i]
+    before = old & COUNT
+    if before == 0 and count == 0:
+        return DONE
+    width = 2 + m[C_R]
+    here, there = w[W_TEMP], b + m[b + H_MATCHES] + (old >> 24) * width
+    head = 0
+    while head < before and head < count and same(w, here + head * width, m, there + head * width, width):
+        head += 1
+    if head == before and head == count:
+        return DONE
+    if w[W_LOG_TOP] + before + count > w[W_LOG_CAP]:
+        return NEED_LOG
+    if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
+        return NEED_MATCHES
+    shared = p[A_COUNTED] != 0
+    for k in range(head, before):
+        match = there + k * width
+        found = False
+        for j in range(head, count):
+            if same(w, here + j * width, m, match, width):
+                found = True
+                break
+        if not found and not (shared and held(m, b, i, m, match)):
+            enter(m, w, b, m, match, -1)
+    for j in range(head, count):
+        match = here + j * width
+        found = False
+        for k in range(head, before):
+            if same(w, match, m, there + k * width, width):
+                found = True
+                break
+        if not found and not (shared and held(m, b, i, w, match)):
+            enter(m, w, b, w, match, 1)
+    keep(m, w, b, i, count)
+    return DONE
+
+
+@kernel
+def keep(m: Any, w: Any, b: int, i: int, count: int) -> None:
+    """Store the matches at W_TEMP as those of step ``i``. *Requires* room in the block and in the undo log."""
+    slices = b + HEAD + MT * m[b + H_CAP]
+    width = 2 + m[C_R]
+    top = m[b + H_MATCH_TOP]
+    target = b + m[b + H_MATCHES] + top * width
+    here = w[W_TEMP]
+    for k in range(count * width):
+        m[target + k] = w[here + k]
+    m[b + H_MATCH_TOP] = top + count
+    value = top << 24 | count if count else 0
+    if i >= w[W_MADE]:
+        m[slices + i] = value
+    else:
+        put(m, w, slices + i, value)

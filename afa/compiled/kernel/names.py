@@ -1,0 +1,159 @@
+"""Where everything stands. All memory is int64 words, in four arrays; a *block* is the state of one key.
+
+    m   what lasts     control words | heap of blocks, with a directory of keys
+    p   the program    arcs in force, constants, finals: rewritten when arcs change
+    w   scratch        undo log | output log | row buffers | marks, orders
+    c   a batch        one row a column, see I_*; one column a record
+
+A block (offsets from its first word; capacities in its header, so that it can grow and be moved as it is):
+
+    header   HEAD words, the names H_* below
+    order    (cap)      place -> step, sorted by LE (then sequence); the live places are [H_FIRST, H_LAST)
+    le       (cap)      step -> LE, ticks
+    seq      (cap)      step -> the word of its sequence, 0 without one
+    ev       (cap)      step -> slice of events; empty: the step is ``cover`` and has none any more
+    nd       (cap)      step -> slice of nodes: the partial matches stored there
+    mt       (cap)      step -> slice of matches
+    reach    (cap)      step -> no partial match that stands here was stored at a step before this LE
+    events   rows       [re, copies, words of the payload..]
+    nodes    rows       [start, m, state, end, words of the register..]   in increasing order of start within a step
+    matches  rows       [T, m, words of the register..]                   what the partial matches of a step stand for
+    pending  rows       [le, re, copies, words..]                         retractions that wait for their insertion
+
+A slice is ``offset << 24 | count``, the offset in rows. Rows are only appended; what is no longer pointed to is left behind when
+the block is moved. A node stands at its own step and, if ``end`` is not ALONE, at all later steps with LE < end: the itree of
+[AFA10] App. D. The Ordering invariant and the meaning of a partial match are those of `afa.interpreted`.
+
+Undo: ``m`` is written in place only after `save` has copied the old words, so that a call can be taken back at any point.
+"""
+
+BEGINNING = -(2**63)
+FOREVER = 2**63 - 1
+ALONE = BEGINNING  # the end of a node that stands at its own step only
+OPEN = FOREVER  # the end of a node that goes on
+NOWHERE = -1
+
+# -- m: control words
+C_M, C_W, C_P = 0, 1, 2  # addresses of the arrays
+C_TOP, C_LIMIT = 3, 4  # of the heap
+C_SERIAL = 5  # the call
+C_DIR, C_KEYS = 6, 7  # the directory, and how many entries it has
+C_EVENTS, C_FINAL, C_NOW = 8, 9, 10  # promises; one past all that was seen
+C_V, C_R = 11, 12  # words of a payload, of a register
+C_ORDERED = 13  # 0: no sequence; 1: its words are in order; 2: ranks of strings
+C_ARC, C_PLACE, C_NEED = 14, 15, 16  # what a status is about
+C_KEYED = 17  # keys are cleaned when they are touched, not at once
+C_LATE, C_REFUSE = 18, 22  # late records of this call; whether one ends it
+C_STALE, C_CHANGES = 23, 24  # punctuations that promised nothing new; event changes taken
+C_ARCS = 25  # arc changes among the records taken
+C_UNCLEAN = 26  # a bound of what idle keys hold in vain
+C_GENERAL = 29  # how many steps were derived arc by arc
+C_NEXT = 28  # the key at which `everyone` goes on
+C_WAITING = 27  # how many blocks may hold retractions that wait
+C_ASKED = 20  # how often Python was asked
+C_RANKS = 21  # address of the ranks of strings
+C_STOPPED = 34  # where `forward` stopped
+C_RATE = 30  # rows of events, nodes and matches that a step takes, in 64ths: three words
+C_FREE = 40  # heads of the free lists, by size class
+CLASSES = 96
+CONTROL = C_FREE + CLASSES
+
+# -- directory entries
+D_BLOCK, D_ACT, D_CLEAN = 0, 1, 2  # its block; the smallest punctuation that makes it speak; that makes it smaller
+D_OWNED = 3  # the call in which its old block was last noted
+DIRECTORY = 4
+
+# -- block header
+H_CLASS, H_CAP, H_FIRST, H_LAST, H_STEPS = 0, 1, 2, 3, 4
+H_EVENTS, H_EVENT_CAP, H_EVENT_TOP = 5, 6, 7  # offset of the section in words; capacity and top in rows
+H_NODES, H_NODE_CAP, H_NODE_TOP = 8, 9, 10
+H_MATCHES, H_MATCH_CAP, H_MATCH_TOP = 11, 12, 13
+H_PENDING, H_PENDING_CAP, H_PENDING_TOP = 14, 15, 16
+H_SINCE = 17  # since when the list of a cover step waits
+H_COPIES, H_STORED, H_FORCE = 18, 19, 20  # events with copies; partial matches stored; matches in force
+H_CLEANED = 21  # the punctuation that was carried out last
+H_BORN = 22  # the call in which the block was made
+HEAD = 24
+COLUMNS = 7
+ORDER, LE, SEQ, EV, ND, MT, REACH = range(7)
+
+# -- rows
+N_START, N_M, N_STATE, N_END, N_REG = 0, 1, 2, 3, 4
+E_RE, E_COPIES, E_WORDS = 0, 1, 2
+M_T, M_RE, M_REG = 0, 1, 2
+P_LE, P_RE, P_COPIES, P_WORDS = 0, 1, 2, 3
+L_KEY, L_SIGN, L_T, L_RE, L_REG = 0, 1, 2, 3, 4
+COUNT = (1 << 24) - 1
+
+# -- p: the program
+A_STATES, A_START, A_CARRY, A_EPSILON, A_TIMEOUT = 0, 1, 2, 3, 4
+A_STEP, A_QUIET, A_PYTHON = 5, 6, 7  # addresses of native functions; 0: none
+A_FINALS, A_NOW, A_MARKS, A_FIRST = 8, 9, 10, 11  # by state: always final; final now; marks now; first arc now
+A_CODES = 12  # records of arcs
+A_ROWS, A_COUNT, A_ROWCAP = 13, 14, 15  # arc events
+A_BOUNDS, A_BOUNDCOUNT = 16, 17  # where lifetimes begin and end, in order
+A_SLOTS = 18  # slots of the step function: [dst, address of constants]
+A_HOLDER = 19  # slot -> row
+A_NEXT = 20  # the next bound
+A_LOW, A_HIGH = 21, 22  # the arcs now are those of [low, high)
+A_SPILL = 23  # how many arcs now have no slot
+A_BEGIN = 24  # the row of a computation that begins
+A_WAITS = 25  # by state: its first time-out among all arc events, chained by R_NEXT
+A_COUNTED = 26  # whether two steps may stand for one match: with a sequence, or time-outs
+A_SLOTCOUNT = 27
+A_PLAIN = 28  # whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand
+A_BOUNDCAP = 29
+A_PLACES = 30  # where rows go when others are dropped
+PROGRAM = 32
+# record of an arc
+K_KIND, K_SRC, K_DST, K_IGNORABLE, K_FINAL, K_CODE, K_CONSTANTS, K_SLOT, K_SLOTS = range(9)
+K_LATEST = 9  # the row of it that began last and still lasts, where the program is A_PLAIN
+RECORD = 12
+CONSUME, EPSILON, TIMEOUT = 0, 1, 2
+# arc event
+R_CODE, R_BEGIN, R_END, R_NEXT, R_ON = 0, 1, 2, 3, 4
+R_BEFORE = 5  # the row of the same arc that was K_LATEST before
+ROW = 6
+# bound
+B_T, B_ROW, B_SIGN = 0, 1, 2
+BOUND = 3
+
+# -- w: scratch
+W_UNDO, W_UNDO_TOP, W_UNDO_CAP = 0, 1, 2
+W_LOG, W_LOG_TOP, W_LOG_CAP = 3, 4, 5  # rows
+W_MARK, W_ORDER, W_PLACES = 6, 7, 8  # marks and a new order; capacity in places
+W_INDEX, W_SORT, W_BATCH = 9, 10, 11  # records in order, and room to sort them; capacity
+W_NEW, W_SOURCE, W_OLD, W_OTHER, W_ROWS = 12, 13, 14, 15, 16  # row buffers; capacity in rows
+# A row buffer has two columns behind its rows: the LE of the step where each row is stored, and the end that it had.
+W_TEMP, W_TEMP_CAP = 17, 18  # matches, alternatives
+W_HASH, W_HASHES, W_STAMP = 19, 24, 25  # a set of rows; how many places it has; which are of this set
+W_READY = 26  # one more row buffer: what time-outs and epsilon arcs make ready
+SCRATCH = 40
+
+W_FROM = 20  # all places from here on are marked
+W_MADE = 21  # the first step that is new since the block's part of the call began: its row needs no undo
+W_TAKEN = 22  # how many entries of the output log take a match back
+W_KEY = 23  # the key at work
+W_UNTIL = 27  # lists can't be as they were before this LE: a step was deleted whose partial matches stood until then
+W_EPOCH = 28  # of marks
+# What `summary` says of the list at W_SOURCE: its earliest and latest m, its earliest node, the first end among its nodes.
+W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
+W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
+# -- c: rows of a batch
+# Where `forward` reads: addresses of the columns of a batch, 0 for those that are not there; then of each word, and what it is.
+F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_WORDS = 0, 1, 2, 3, 4, 5, 6
+WORD, FLOAT = 0, 1
+I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
+
+# -- statuses
+DONE = 0
+NEED_BLOCK, NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP = -1, -2, -3, -4, -5, -6, -7
+NEED_EVENTS, NEED_NODES, NEED_MATCHES = -12, -13, -14
+FAULT, ENDLESS, TOO_MANY = -8, -9, -10
+LATE = -11
+# -- what `main` does
+RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP = range(15)
+EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = 0, 1, 2, 3, 4  # kinds of records: as given, late, carried out
+
+BUSY = -1  # a list that no event leaves as it is
+CLOSURE_LIMIT = 10_000
