@@ -3,7 +3,7 @@
 push, push_arc, push_many
   -> transaction          a journal of inverses; a call that fails leaves no trace
        -> check, late?    as typed events with full lifetimes; a named policy takes late ones
-       -> engine          one state per key
+       -> engine          the state of all keys
        -> collect         the minimal difference, retractions first, then insertions, each by LE
 """
 
@@ -18,16 +18,15 @@ from afa.arcinput import ArcInput
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.engine import KeyState, make_engine
+from afa.engine import make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.journal import Journal
 from afa.schema import taker
 from afa.statistics import Statistics
-from punctuation.deadlines import Deadlines
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 
 Output = list["Change | Punctuation"]
 
@@ -44,6 +43,7 @@ class Core:
         sequence: str | None,
         late: Policy,
         arc_punctuation: bool,
+        keyed: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -58,18 +58,10 @@ class Core:
         self.progress = Progress(arc_punctuation)
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
-        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self._swap)
-        self.engine = make_engine(engine, automaton, table, self.progress, self.journal, sequence)
-        self.states: dict[Hashable, KeyState] = {}
+        self.engine = make_engine(engine, automaton, table, self.progress, self.journal, sequence, keyed)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.changes = self.outputs = self.retractions = 0
         self._take = taker(automaton.event_schema)
-        self._deadlines = Deadlines()
-        self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
-        self._touched: dict[Hashable, KeyState] = {}  # keys of this call
-        self._sizes: dict[Hashable, tuple[int, ...]] = {}
-        self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
-        self._held = [0] * 5
-        self._had_timeouts = bool(table.timeouts)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
@@ -87,14 +79,29 @@ class Core:
             self.late.count = late
             self.late.waiting.clear()
             self.changes, self.outputs, self.retractions = numbers
-            for s in self._touched.values():
-                s.delta.clear()
-            self._restless = dict.fromkeys(self.states)  # deadlines may have been set on what is undone,
-            self._measure.update(self._restless)  # and sizes taken of it
+            self.engine.rollback()
             raise
-        finally:
-            self._touched.clear()
         self.journal.commit()
+        self.engine.commit()
+
+    def push(self, change: Any, key: Hashable) -> Output:
+        """One item of the event input, as one call."""
+        push = getattr(self.engine, "push", None)
+        if push is None or type(change) is not Change or type(change.le) is not int or change.le < self.progress.events:
+            return self.run([("event", change, key)], net=True)
+        now, changes = self.progress.now, self.changes
+        checked = self.check_event(change, key)
+        try:
+            out: Output = push(checked)
+        except BaseException as error:
+            self.progress.now, self.changes = now, changes
+            self.engine.rollback()
+            if key is not None and isinstance(error, Exception):
+                blame(error, f"of key {key!r}")
+            raise
+        if out:
+            self._count(out)
+        return out
 
     def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
         """Carry out one call: ``("event" | "arc", change or punctuation, key)`` in order of arrival.
@@ -122,11 +129,39 @@ class Core:
                 out += self._collect(before)
         return out
 
+    def run_columns(self, batch: Any) -> tuple[Any, list[Hashable], int | None]:
+        """Carry out a batch that the engine has encoded, as one call.
+
+        Its rows of the output log, the keys of those rows if there are keys, and the punctuation if it moved.
+        """
+        with self.transaction():
+            before = self.progress.final
+            self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
+            rows, keys = self.engine.log()  # type: ignore[attr-defined]
+            withdrawn = int((rows[:, 1] < 0).sum())
+            self.retractions += withdrawn
+            self.outputs += len(rows) - withdrawn
+        return rows, keys, self.progress.final if self.progress.final > before else None
+
+    def progress_to(self, t: int) -> None:
+        """A promise of the event input that leaves no retraction waiting in vain."""
+        self.progress.promise_events(t)
+        self._punctuate()
+
+    def take_late(self, change: Change, promised: int) -> None:
+        """Let the policy decide about an event that is late."""
+        at = "" if change.key is None else f" of key {change.key!r}"
+        self.late.take(change, f"expected le >= {promised} (promised) but got le={change.le} for {change.payload!r}{at}")
+
+    def take_record(self, item: Any) -> None:
+        """A punctuation, or a change of an arc, in the midst of a batch."""
+        self._control("event" if isinstance(item, Punctuation) else "arc", item)
+
     def _flush(self, batch: dict[Hashable, list[Change]]) -> None:
-        """Apply the events of a batch, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
+        """Apply the events of a batch."""
         for key, changes in batch.items():
             try:
-                self.engine.apply(self.state(key), _netted(changes) if len(changes) > 1 else changes)
+                self.engine.apply(key, changes)
             except Exception as error:
                 if key is not None:
                     blame(error, f"of key {key!r}")
@@ -140,6 +175,7 @@ class Core:
             if promised:
                 self._punctuate()
         elif port == "arc" and isinstance(item, Change):
+            self.automaton.check_arc(item.payload)
             self.arcs.change(item)
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
@@ -147,23 +183,12 @@ class Core:
     def put_table(self, table: ArcTable) -> None:
         """Put a table of arcs in force, before there is any state; for a restore."""
         self.arcs.table = table
-        self._swap(table, FOREVER, FOREVER)
+        self.engine.swap(table, BEGINNING, FOREVER)
 
     def forget_call(self) -> None:
         """Let the state as it is be where the next call begins; after a restore."""
-        self._touched.clear()
         self.journal.commit()
-
-    def state(self, key: Hashable) -> Any:
-        """The state of a key, made if there is none, and noted as touched."""
-        s = self.states.get(key)
-        if s is None:
-            s = self.engine.new(key)
-            self.journal.put(self.states, key, s)
-        self._touched[key] = s
-        self._restless[key] = None
-        self._measure[key] = None
-        return s
+        self.engine.commit()
 
     # -- events ------------------------------------------------------------------------------------------------------------
 
@@ -195,85 +220,59 @@ class Core:
             _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
         checked = Change(payload, le, re, diff, key)
         if le < self.progress.events:
-            at = "" if key is None else f" of key {key!r}"
-            self.late.take(checked, f"expected le >= {self.progress.events} (promised) but got le={le} for {payload!r}{at}")
+            self.take_late(checked, self.progress.events)
             return None
         self.progress.see(le)
         self.changes += abs(diff)
         return checked
 
-    def _swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Let the keys follow a table of arcs; only what lies from ``le`` on is visited, in the default mode nothing."""
-        concerned = [self.state(key) for key in list(self.states)] if le < self.progress.now else []
-        self.engine.swap(concerned, table, le, re)
-        if table.timeouts or self._had_timeouts:  # waits may end at other instants than their deadlines say
-            self._restless.update(dict.fromkeys(self.states))
-        self._had_timeouts = bool(table.timeouts)
-
     # -- punctuations ------------------------------------------------------------------------------------------------------
 
     def _punctuate(self) -> None:
         promised = self.progress.events
-        for key in self._deadlines.due(promised):
-            self._restless[key] = None
-        due = [self.states[key] for key in self._restless if key in self.states]
-        for s in due:
-            for change in self.engine.overdue(s, promised):
-                at = "" if s.key is None else f" of key {s.key!r}"
-                self.late.take(
-                    change,
-                    f"expected the insertion of {change.payload!r} at le={change.le}{at} before {promised} "
-                    f"(promised) but got its retraction only",
-                )
+        for change in self.engine.overdue(promised):
+            at = "" if change.key is None else f" of key {change.key!r}"
+            self.late.take(
+                change,
+                f"expected the insertion of {change.payload!r} at le={change.le}{at} before {promised} "
+                f"(promised) but got its retraction only",
+            )
         self.arcs.overdue()
-        for s in due:
-            self.state(s.key)
-            self.engine.tick(s)
+        self.engine.tick()
         if self.progress.advance():
-            for s in due:
-                self.engine.clean(s)
+            self.engine.clean()
             self.arcs.clean()
-
-    def _settle(self) -> None:
-        """After a punctuation: when does each key that was visited want the next one?"""
-        for key in self._restless:
-            s = self.states.get(key)
-            self._deadlines.set(key, None if s is None else self.engine.deadline(s))
-        self._restless.clear()
 
     # -- output ------------------------------------------------------------------------------------------------------------
 
     def _collect(self, final_before: int) -> Output:
-        changes = [change for s in self._touched.values() for change in self.engine.collect(s)]
-        for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
-            self.journal.drop(self.states, key)
-            self._weigh(key)
+        changes = self.engine.collect()
+        self._count(changes)
+        out: Output = list(changes)
+        if self.progress.final > final_before:
+            out.append(Punctuation(self.progress.final))
+        return out
+
+    def _count(self, changes: list[Any]) -> None:
+        """Bring output into its order, and count it."""
         _sort(changes)
         withdrawn = sum(change.diff < 0 for change in changes)
         self.retractions += withdrawn
         self.outputs += len(changes) - withdrawn
-        out: Output = list(changes)
-        self._touched.clear()
-        if self.progress.final > final_before:
-            out.append(Punctuation(self.progress.final))
-            self._settle()
-        return out
 
     @property
     def statistics(self) -> Statistics:
-        """Numbers over all keys. O(steps of the keys touched since the last look)."""
-        for key in list(self._measure):
-            self._weigh(key)
-        events, nodes, intervals, matches, pending = self._held
-        pending += sum(self.arcs.pending.values())
+        """Numbers over all keys."""
+        held = self.engine.sizes()
+        pending = held.pending + sum(self.arcs.pending.values())
         return Statistics(
-            events=events,
-            partial_matches=nodes,
-            intervals=intervals,
-            matches=matches,
+            events=held.events,
+            partial_matches=held.partial_matches,
+            intervals=held.intervals,
+            matches=held.matches,
             pending=pending,
-            keys=len(self.states),
-            state_size=events + nodes + intervals + matches + pending,
+            keys=held.keys,
+            state_size=held.events + held.partial_matches + held.intervals + held.matches + pending,
             changes=self.changes,
             outputs=self.outputs,
             retractions=self.retractions,
@@ -281,25 +280,9 @@ class Core:
             stale=self.progress.stale,
         )
 
-    def _weigh(self, key: Hashable) -> None:
-        """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
-        s = self.states.get(key)
-        new = s.sizes() if s is not None else (0,) * 5
-        old = self._sizes.pop(key, (0,) * 5)
-        if s is not None:
-            self._sizes[key] = new
-        self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
-        self._measure.pop(key, None)
-
     def check(self) -> None:
         """Assert all invariants; for tests."""
-        for s in self.states.values():
-            self.engine.check(s)
-        fresh = [s.sizes() for s in self.states.values()]
-        statistics = self.statistics
-        assert statistics.events == sum(sizes[0] for sizes in fresh), "statistics.events"
-        assert statistics.partial_matches == sum(sizes[1] for sizes in fresh), "statistics.partial_matches"
-        assert statistics.keys == len(fresh), "statistics.keys"
+        self.engine.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
 
@@ -309,16 +292,6 @@ def _sort(changes: list[Change]) -> None:
     changes.sort(key=lambda change: (change.diff, change.le, change.re))
     if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
         changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
-
-
-def _netted(changes: list[Change]) -> list[Change]:
-    counts: dict[tuple[Any, Any, Any], int] = {}
-    for change in changes:
-        event = (change.le, change.re, change.payload)
-        counts[event] = counts.get(event, 0) + change.diff
-    kept = [Change(payload, le, re, n) for (le, re, payload), n in counts.items() if n]
-    kept.sort(key=lambda change: (change.le, change.diff))
-    return kept
 
 
 def _check_sequence(automaton: Automaton, sequence: str | None) -> None:

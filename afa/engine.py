@@ -1,10 +1,11 @@
-"""What an engine is: the operator keeps promises, arcs, keys and output; an engine keeps the state of one key."""
+"""What an engine is: the operator keeps promises and arcs and the order of output; an engine keeps the state of all keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from afa.arc import Arc
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
@@ -13,72 +14,100 @@ from afa.journal import Journal
 from punctuation.progress import Progress
 
 
-class KeyState(Protocol):
-    """The state of one key: one object that can be saved and restored."""
+class Sizes(NamedTuple):
+    """Events, partial matches, intervals, matches, pending retractions and keys held."""
 
-    key: Any
-    delta: dict[Any, int]
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is held."""
-
-    def sizes(self) -> tuple[int, int, int, int, int]:
-        """Events, partial matches, intervals, matches and pending retractions held."""
+    events: int
+    partial_matches: int
+    intervals: int
+    matches: int
+    pending: int
+    keys: int
 
 
 class Engine(Protocol):
-    """The protocol between the operator and an engine. Every write leaves its inverse in the journal."""
+    """The protocol between the operator and an engine. A call ends with `commit` or `rollback`, which undoes all since the last."""
 
     name: str
 
-    def new(self, key: Any) -> Any:
-        """State with nothing in it."""
-
-    def apply(self, s: Any, changes: Iterable[Change]) -> None:
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         """The one batch entry point: event changes of one key, checked and not late, in any order."""
 
-    def overdue(self, s: Any, t: int) -> list[Change]:
-        """Take out the retractions that waited in vain once ``t`` is promised on the event input."""
+    def overdue(self, t: int) -> list[Change]:
+        """Take out the retractions that waited in vain once ``t`` is promised on the event input; begins a punctuation."""
 
-    def swap(self, states: Iterable[Any], table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force that differs from the last one in ``[le, re)`` only."""
-
-    def tick(self, s: Any) -> None:
+    def tick(self) -> None:
         """Follow the clock: time-outs may fire."""
 
-    def clean(self, s: Any) -> None:
+    def clean(self) -> None:
         """Drop what the effective punctuation has made final ([AFA10] App. C.1)."""
 
-    def deadline(self, s: Any) -> int | None:
-        """The smallest punctuation for which `overdue`, `tick` or `clean` would do anything."""
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Put a table in force that differs from the last one in ``[le, re)`` only."""
 
-    def collect(self, s: Any) -> Sequence[Change]:
+    def collect(self) -> list[Change]:
         """The minimal difference since the last collect, in no order."""
 
-    def save(self, s: Any) -> list[Any]:
-        """The state as plain data."""
+    def keys(self) -> list[Hashable]:
+        """The keys that hold anything."""
 
-    def load(self, data: Any) -> Any:
-        """The state from plain data; raises ValueError, TypeError or an AfaError where it does not fit."""
+    def sizes(self) -> Sizes:
+        """What is held."""
 
-    def check(self, s: Any) -> None:
+    def commit(self) -> None:
+        """The call has worked."""
+
+    def rollback(self) -> None:
+        """The call has failed: be as before it."""
+
+    def save(self) -> list[Any]:
+        """The states of all keys as plain data, in an order that only they decide."""
+
+    def load(self, states: Iterable[Any]) -> None:
+        """The states again; raises ValueError, TypeError or an AfaError where one does not fit."""
+
+    def check(self) -> None:
         """Assert the engine's invariants."""
 
 
 def make_engine(
-    name: str, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None
+    name: str, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None, keyed: bool
 ) -> Engine:
     """The engine of that name.
 
     Raises
     ------
     AfaError
-        There is none. ``"compiled"`` is not part of this version; ``"auto"`` takes the interpreted one.
+        There is none of that name, or the compiled one can't serve this automaton; ``"auto"`` then takes the interpreted one.
+    AutomatonError
+        With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
-    from afa.interpreted.engine import InterpretedEngine
+    _check_name(name)
+    if name != "interpreted":
+        from afa.compiled.choice import compiled_engine
 
-    if name in ("auto", "interpreted"):
-        return InterpretedEngine(automaton, table, progress, journal, sequence)
-    hint = "; this version has no compiled engine yet" if name == "compiled" else ""
-    raise AfaError(f'expected engine="auto" or "interpreted" but got engine={name!r}{hint}')
+        engine = compiled_engine(automaton, table, progress, journal, sequence, keyed, strict=name == "compiled")
+        if engine is not None:
+            return engine
+    from afa.interpreted.keys import InterpretedEngine
+
+    return InterpretedEngine(automaton, table, progress, journal, sequence)
+
+
+def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
+    """Refuse what `make_engine` would refuse, before a restore.
+
+    Raises
+    ------
+    AfaError, AutomatonError
+    """
+    _check_name(name)
+    if name == "compiled":
+        from afa.compiled.choice import check_arcs
+
+        check_arcs(automaton, arcs)
+
+
+def _check_name(name: str) -> None:
+    if name not in ("auto", "compiled", "interpreted"):
+        raise AfaError(f'expected engine="auto", "compiled" or "interpreted" but got engine={name!r}')

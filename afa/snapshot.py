@@ -1,6 +1,6 @@
 """State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 1
+Format, version 2
 -----------------
     bytes 0..3    b"AFAS"
     byte  4       version
@@ -14,7 +14,7 @@ Format, version 1
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
     counters      [changes, outputs, retractions, late]
-    states        one list a key, see `afa.interpreted.saved`
+    states        one list a key, see `afa.saved`
 A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
 """
 
@@ -27,17 +27,18 @@ from typing import Any
 
 import msgpack
 
-from afa.arc import Arc, check_arc
+from afa.arc import Arc
 from afa.arcinput import ArcInput
 from afa.arctable import ArcEvent, ArcTable
 from afa.automaton import Automaton
 from afa.core import Core
+from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.time import as_count, as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 1, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 2, 1
 _HEAD = len(MAGIC) + 5
 
 
@@ -59,7 +60,7 @@ def save(core: Core, keyed: bool) -> bytes:
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         [core.changes, core.outputs, core.retractions, core.late.count],
-        sorted((core.engine.save(s) for s in core.states.values()), key=repr),
+        core.engine.save(),
     ]
     try:
         packed: bytes = msgpack.packb(body, default=_extended, strict_types=True)
@@ -75,12 +76,20 @@ def load(automaton: Automaton, blob: bytes, arcs: Iterable[Arc], late: Policy | 
     ------
     SnapshotError
         The blob is no snapshot, is damaged, of a newer version, or of another automaton; or an arc is missing.
+    AutomatonError
+        An arc that was given can't mean anything here, or does not compile and ``engine="compiled"``.
+    AfaError
+        The automaton is none, or one that the engine can't serve.
     """
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
+    given = list(arcs)
+    for arc in given:
+        automaton.check_arc(arc)
+    check_engine(engine, automaton, [*automaton.arcs, *given])
     body = _unpack(blob)
     try:
-        return _fill(automaton, body, list(arcs), late, engine, keyed)
+        return _fill(automaton, body, given, late, engine, keyed)
     except SnapshotError:
         raise
     except (AfaError, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as error:
@@ -129,16 +138,14 @@ def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None,
         sequence=sequence,
         late=policy if late is None else late,
         arc_punctuation=bool(arc_punctuation),
+        keyed=keyed,
     )
     core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
     table = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
     core.put_table(table)
     core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
     core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
-    for data in states:
-        s = core.engine.load(data)
-        core.states[s.key] = s
-        core.state(s.key)
+    core.engine.load(states)
     core.forget_call()
     return core
 
@@ -165,8 +172,6 @@ def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -
     if type(ref) is int and ref >= 0:
         return ArcEvent(automaton.arcs[ref], as_time(le, "le"), as_time(re, "re"))
     name, n, of = ref
-    for arc in arcs:
-        check_arc(arc)
     found = list({id(arc): arc for arc in arcs if arc.name == name}.values())
     if len(found) != of:
         raise SnapshotError(

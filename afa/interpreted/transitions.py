@@ -53,7 +53,7 @@ class Transitions:
             for arc, begin, end in arcs:
                 if begin <= le < end:
                     for payload, re in events:
-                        register = self._consume(arc, payload, source.register, le)
+                        register = self.consume(arc, payload, source.register, le)
                         if register is not None:
                             found += self.closure(PMatch(key, re, arc.dst, register), le)
         return found
@@ -82,7 +82,7 @@ class Transitions:
                 if not begin <= le < end:
                     continue
                 for payload, re in events:
-                    register = self._consume(arc, payload, source.register, le)
+                    register = self.consume(arc, payload, source.register, le)
                     if register is None:
                         continue
                     if arc.ignorable and source is p and p.re <= re:
@@ -109,14 +109,14 @@ class Transitions:
         while todo:
             source = todo.pop()
             for arc, begin, end in self.table.epsilon.get(source.state, ()):
-                if not begin <= t < end or not self._call(arc, "fence", arc.fence, source.register, t):
+                if not begin <= t < end or not self.call(arc, "fence", arc.fence, source.register, t):
                     continue
                 steps += 1
                 if steps > CLOSURE_LIMIT:
                     raise _endless(reached, t)
                 register = source.register
                 if arc.transfer is not None:
-                    register = self._register(arc, self._call(arc, "transfer", arc.transfer, register, t), t)
+                    register = self.take_register(arc, self.call(arc, "transfer", arc.transfer, register, t), t)
                 if (arc.dst, register) not in reached:
                     target = PMatch(p.start, p.re, arc.dst, register)
                     reached[(arc.dst, register)] = target
@@ -138,7 +138,7 @@ class Transitions:
         while todo:
             waits_since, source = todo.pop()
             for arc, begin, end in self.table.timeouts.get(source.state, ()):
-                t = max(waits_since, self._instant(arc, source.register, waits_since))
+                t = max(waits_since, self.instant(arc, source.register, waits_since))
                 if not rest.since <= t <= horizon or t >= p.re or not begin <= t < end:
                     continue
                 for target in self.closure(PMatch(p.start, p.re, arc.dst, source.register), t):
@@ -155,13 +155,13 @@ class Transitions:
         return [
             t
             for arc, begin, end in self.table.timeouts.get(p.state, ())
-            if begin <= (t := max(since, self._instant(arc, p.register, since))) < end and t < p.re
+            if begin <= (t := max(since, self.instant(arc, p.register, since))) < end and t < p.re
         ]
 
     def _fired_values(self, p: PMatch, rest: Rest, le: int) -> list[PMatch]:
         return list(dict.fromkeys(target for _, target in self.fired(p, rest, le) if target != p))
 
-    def _consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:
+    def consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:
         """The register after the arc, or None where the fence says no."""
         role = "fence"
         try:
@@ -177,15 +177,17 @@ class Transitions:
             blame(error, f"in the {role} of {arc!r} on event {payload!r} at le={le} with register {register!r}")
             raise
 
-    def _register(self, arc: Arc, register: Any, t: int) -> Any:
+    def take_register(self, arc: Arc, register: Any, t: int) -> Any:
+        """What an epsilon arc's transfer returned, in the register's form."""
         try:
             return self._take(register)
         except AfaError as error:
             blame(error, f"returned by the transfer of {arc!r} at le={t}")
             raise
 
-    def _instant(self, arc: Arc, register: Any, since: int) -> int:
-        value = self._call(arc, "at", arc.at, register, since)
+    def instant(self, arc: Arc, register: Any, since: int) -> int:
+        """The ticks that a time-out's ``at`` gives."""
+        value = self.call(arc, "at", arc.at, register, since)
         try:
             return as_time(value, "at")
         except AfaError as error:
@@ -193,7 +195,8 @@ class Transitions:
             raise
 
     @staticmethod
-    def _call(arc: Arc, role: str, function: Callable[[Any], Any], register: Any, t: int) -> Any:
+    def call(arc: Arc, role: str, function: Callable[[Any], Any], register: Any, t: int) -> Any:
+        """A function of the register alone."""
         try:
             return function(register)
         except Exception as error:

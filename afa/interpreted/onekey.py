@@ -1,4 +1,4 @@
-"""The interpreted engine: takes any payload and any function, and is the reference for every faster one."""
+"""What a call does to the state of one key."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from afa.journal import Journal
 from punctuation.progress import Progress
 
 
-class InterpretedEngine:
-    """See `afa.engine.Engine` for what each method promises."""
-
-    name = "interpreted"
+class OneKey:
+    """The work on one key's state. Every write leaves its inverse in the journal."""
 
     def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
         self._automaton = automaton
@@ -110,7 +108,7 @@ class InterpretedEngine:
 
     def load(self, data: Any) -> State:
         """The state again."""
-        return saved.load(self._automaton, self.new(None), data)
+        return saved.load(self._automaton, self._algorithm, self.new(None), data, self._sequence)
 
     def check(self, s: State) -> None:
         """Assert the invariants of [AFA10] Sec. 5.1."""

@@ -1,0 +1,162 @@
+"""The interpreted engine: takes any payload and any function, and is the reference for every faster one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from afa.arctable import ArcTable
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.engine import Sizes
+from afa.interpreted.onekey import OneKey
+from afa.interpreted.state import State
+from afa.journal import Journal
+from punctuation.deadlines import Deadlines
+from punctuation.progress import Progress
+
+
+class InterpretedEngine:
+    """One `State` a key. See `afa.engine.Engine` for what each method promises."""
+
+    name = "interpreted"
+
+    def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
+        self.states: dict[Hashable, State] = {}
+        self._one = OneKey(automaton, table, progress, journal, sequence)
+        self._progress = progress
+        self._journal = journal
+        self._due: list[State] = []  # keys that the present punctuation concerns
+        self._deadlines = Deadlines()
+        self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
+        self._touched: dict[Hashable, State] = {}  # keys of this call
+        self._sizes: dict[Hashable, tuple[int, ...]] = {}
+        self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
+        self._held = [0] * 5
+        self._had_timeouts = bool(table.timeouts)
+        self._final = progress.final
+
+    def state(self, key: Hashable) -> State:
+        """The state of a key, made if there is none, and noted as touched."""
+        s = self.states.get(key)
+        if s is None:
+            s = self._one.new(key)
+            self._journal.put(self.states, key, s)
+        self._touched[key] = s
+        self._restless[key] = None
+        self._measure[key] = None
+        return s
+
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """Event changes of one key, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
+        self._one.apply(self.state(key), _netted(changes) if len(changes) > 1 else changes)
+
+    def overdue(self, t: int) -> list[Change]:
+        """Take out the retractions that waited in vain."""
+        for key in self._deadlines.due(t):
+            self._restless[key] = None
+        self._due = [self.states[key] for key in self._restless if key in self.states]
+        return [change for s in self._due for change in self._one.overdue(s, t)]
+
+    def tick(self) -> None:
+        """Follow the clock."""
+        for s in self._due:
+            self.state(s.key)
+            self._one.tick(s)
+
+    def clean(self) -> None:
+        """Drop what the effective punctuation has made final."""
+        for s in self._due:
+            self._one.clean(s)
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Let the keys follow a table; only what lies from ``le`` on is visited, in the default mode nothing."""
+        concerned = [self.state(key) for key in list(self.states)] if le < self._progress.now else []
+        self._one.swap(concerned, table, le, re)
+        if table.timeouts or self._had_timeouts:  # waits may end at other instants than their deadlines say
+            self._restless.update(dict.fromkeys(self.states))
+        self._had_timeouts = bool(table.timeouts)
+
+    def collect(self) -> list[Change]:
+        """The minimal difference since the last collect."""
+        changes = [change for s in self._touched.values() for change in self._one.collect(s)]
+        for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
+            self._journal.drop(self.states, key)
+            self._weigh(key)
+        self._touched.clear()
+        if self._progress.final > self._final:
+            self._final = self._progress.final
+            self._settle()
+        return changes
+
+    def _settle(self) -> None:
+        """After a punctuation: when does each key that was visited want the next one?"""
+        for key in self._restless:
+            s = self.states.get(key)
+            self._deadlines.set(key, None if s is None else self._one.deadline(s))
+        self._restless.clear()
+
+    def commit(self) -> None:
+        """The journal is the operator's, which clears it."""
+        self._touched.clear()
+
+    def rollback(self) -> None:
+        """The journal has put the states back; deadlines may have been set on what is undone, and sizes taken of it."""
+        for s in self._touched.values():
+            s.delta.clear()
+        self._touched.clear()
+        self._final = self._progress.final
+        self._restless = dict.fromkeys(self.states)
+        self._measure.update(self._restless)
+
+    def keys(self) -> list[Hashable]:
+        """The keys that hold anything."""
+        return list(self.states)
+
+    def sizes(self) -> Sizes:
+        """What is held. O(steps of the keys touched since the last look)."""
+        for key in list(self._measure):
+            self._weigh(key)
+        return Sizes._make([*self._held, len(self.states)])
+
+    def _weigh(self, key: Hashable) -> None:
+        """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
+        s = self.states.get(key)
+        new = s.sizes() if s is not None else (0,) * 5
+        old = self._sizes.pop(key, (0,) * 5)
+        if s is not None:
+            self._sizes[key] = new
+        self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
+        self._measure.pop(key, None)
+
+    def save(self) -> list[Any]:
+        """The states as plain data."""
+        return sorted((self._one.save(s) for s in self.states.values()), key=repr)
+
+    def load(self, states: Iterable[Any]) -> None:
+        """The states again."""
+        for data in states:
+            s = self._one.load(data)
+            self.states[s.key] = s
+            self.state(s.key)
+        self._touched.clear()
+
+    def check(self) -> None:
+        """Assert the invariants of [AFA10] Sec. 5.1 for every key, and that the sizes are true."""
+        for s in self.states.values():
+            self._one.check(s)
+        fresh = [s.sizes() for s in self.states.values()]
+        sizes = self.sizes()
+        assert sizes.events == sum(size[0] for size in fresh), "statistics.events"
+        assert sizes.partial_matches == sum(size[1] for size in fresh), "statistics.partial_matches"
+        assert sizes.keys == len(fresh), "statistics.keys"
+
+
+def _netted(changes: Sequence[Change]) -> list[Change]:
+    counts: dict[tuple[Any, Any, Any], int] = {}
+    for change in changes:
+        event = (change.le, change.re, change.payload)
+        counts[event] = counts.get(event, 0) + change.diff
+    kept = [Change(payload, le, re, n) for (le, re, payload), n in counts.items() if n]
+    kept.sort(key=lambda change: (change.le, change.diff))
+    return kept
