@@ -6,6 +6,7 @@ prefix leaves in force, never of the order in which they arrived.
     automaton   the program: states, arcs, start, final states, initial register (frozen)
     arc         fence, transfer, epsilon arcs, time-outs
     schema      what fields may hold: int, float, bool, str, None
+    expression/  fences and transfers taken apart: out of functions, text and JSON; explain
     change      the one record of input and output: insert, retract
     operator    Operator: push, push_arc, push_many, snapshot, restore
     keyed       Keyed: one state per key under shared arcs and promises
@@ -15,6 +16,7 @@ prefix leaves in force, never of the order in which they arrived.
     arctable    arcs in force, by state
     engine      the protocol of an engine
     interpreted/  the readable engine: Algorithm 1 of the paper
+    compiled/     the fast one: the same over arrays, arcs as machine code
     table       batches as Arrow, pandas or columns
     snapshot    state as bytes, without pickle
     statistics  what is held and was done
@@ -57,6 +59,7 @@ from afa.errors import (
     AutomatonError,
     ChangeError,
     ClosureError,
+    ExpressionError,
     Int64Error,
     LateEventError,
     SnapshotError,
@@ -79,6 +82,7 @@ __all__ = [
     "Change",
     "ChangeError",
     "ClosureError",
+    "ExpressionError",
     "Int64Error",
     "Keyed",
     "LateEventError",

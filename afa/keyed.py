@@ -60,7 +60,8 @@ class Keyed:
         late: Policy = "raise",
         arc_punctuation: bool = False,
     ) -> None:
-        self._core = Core(automaton, window=window, engine=engine, sequence=sequence, late=late, arc_punctuation=arc_punctuation)
+        options: dict[str, Any] = {"window": window, "engine": engine, "sequence": sequence, "arc_punctuation": arc_punctuation}
+        self._core = Core(automaton, late=late, keyed=True, **options)
         self._key = Keys(self._core.automaton, key)
 
     @property
@@ -77,27 +78,27 @@ class Keyed:
             Left out: it is made from the event. An output change of another `Keyed` keeps its key if the event makes none.
         """
         if not isinstance(change, Change):
-            return self._core.run([("event", change, None)], net=True)
+            return self._core.push(change, None)
         if key is _MISSING:
             key = self._key.of_change(change)
-        return self._core.run([("event", change, take_key(key))], net=True)
+        return self._core.push(change, take_key(key))
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
         return self._core.run([("arc", change, None)], net=True)
 
     @overload
-    def push_many(self, batch: list[Any], *, net: bool = True) -> list[Any]: ...
+    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
     @overload
-    def push_many(self, batch: Any, *, net: bool = True) -> Any: ...
-    def push_many(self, batch: Any, *, net: bool = True) -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call; as `Operator.push_many`, with the key's columns before the register's in the output."""
-        return table.push_many(self._core, batch, self._key, net)
+        return table.push_many(self._core, batch, self._key, net, arcs)
 
     @property
     def keys(self) -> list[Hashable]:
         """The keys that hold anything."""
-        return list(self._core.states)
+        return self._core.engine.keys()
 
     @property
     def statistics(self) -> Statistics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
 from afa import snapshot, table
@@ -28,7 +28,9 @@ class Operator:
     automaton : Automaton
     window : int, optional
         Ticks; an event's ``RE = LE + window`` unless given. None: ``FOREVER``.
-    engine : "auto" or "interpreted"
+    engine : "auto", "compiled" or "interpreted"
+        "auto": the compiled one wherever all fields are scalars; arcs that don't compile run in Python, and the log says so.
+        "compiled" refuses such arcs (`AutomatonError`) and such automata (`AfaError`).
     sequence : str, optional
         The event's field that orders events of equal LE. None: they are one step, a multi-event.
     late : "raise" or "drop" or callable
@@ -93,7 +95,7 @@ class Operator:
         In order O(log r + m) for r steps held and m partial matches that end at one step; O(log r + d * m) for an event that d
         steps within the window follow. Source: [AFA10] Algorithm 1, App. C.
         """
-        return self._core.run([("event", change, None)], net=True)
+        return self._core.push(change, None)
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc or its retraction, or a promise of the arc input ([AFA10] Sec. 2.3, 5.2).
@@ -104,10 +106,10 @@ class Operator:
         return self._core.run([("arc", change, None)], net=True)
 
     @overload
-    def push_many(self, batch: list[Any], *, net: bool = True) -> list[Any]: ...
+    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
     @overload
-    def push_many(self, batch: Any, *, net: bool = True) -> Any: ...
-    def push_many(self, batch: Any, *, net: bool = True) -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call: all of it or nothing.
 
         Parameters
@@ -117,6 +119,10 @@ class Operator:
             punctuations of the event input, in order of arrival.
         net : bool
             True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
+        arcs : sequence of Arc
+            For a table with arcs and punctuations among its rows: its column ``kind`` says of each row what it is, 0 an event, 1 an
+            arc (its number in ``arcs`` in the column ``arc``; ``le`` BEGINNING for the default mode), 2 a punctuation (its ``le``).
+            The output has a column ``kind`` then too: 0 a match, 2 the punctuation, in the last row.
 
         Returns
         -------
@@ -129,7 +135,7 @@ class Operator:
         ChangeError
             A column is missing or of the wrong type; and what `push` raises.
         """
-        return table.push_many(self._core, batch, None, net)
+        return table.push_many(self._core, batch, None, net, arcs)
 
     @property
     def statistics(self) -> Statistics:
@@ -172,6 +178,8 @@ class Operator:
         ------
         SnapshotError
             The blob is no snapshot, is damaged, or is one of another automaton; nothing of it was run.
+        AutomatonError
+            An arc that was given means nothing here, or ``engine="compiled"`` and it does not compile.
         """
         op = cls.__new__(cls)
         op._core = snapshot.load(automaton, blob, arcs, late, engine, keyed=False)

@@ -2,39 +2,82 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from afa.arc import Arc
-from afa.automaton import Automaton
 from afa.change import Change
 from afa.core import Core
 from afa.errors import ChangeError
 from afa.keys import Keys, take_key
 from afa.schema import Field
+from afa.tableout import TIMES, assemble, check_output, kind_of, names_of, write
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
 
-TIMES = ("le", "re", "diff")
-_DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+EVENT, ARC, PUNCTUATION = 0, 1, 2
 
 
-def push_many(core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
+def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
     """`Operator.push_many` and `Keyed.push_many`."""
+    arcs = list(arcs)
     if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
-        like = next((item for item in batch if _kind(item)), None)
-        items = [item for part in batch for item in (_rows(core, part, keys) if _kind(part) else [_item(part, keys)])]
+        like = next((item for item in batch if kind_of(item)), None)
+        items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
         if like is not None:
-            _check_output(core.automaton, keys, like)
+            check_output(core.automaton, keys, like)
         out = core.run(items, net)
         return out if like is None else _grouped(out, core, like, keys, net)
-    kind = _kind(batch)
-    if kind is None:
+    if kind_of(batch) is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    _check_output(core.automaton, keys, batch)
-    out = core.run(_rows(core, batch, keys), net)
-    return write([change for change in out if isinstance(change, Change)], batch, core.automaton, keys)
+    check_output(core.automaton, keys, batch)
+    mixed = is_mixed(core, batch, keys)
+    encoded = _encoded(core, batch, keys, arcs) if net else None
+    if encoded is not None:
+        rows, found, promised = core.run_columns(encoded)
+        return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
+    return write(core.run(_rows(core, batch, keys, arcs), net), batch, core.automaton, keys, mixed)
+
+
+def is_mixed(core: Core, batch: Any, keys: Keys | None) -> bool:
+    """Whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
+    schema = core.automaton.event_schema
+    own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
+    return "kind" not in own and "kind" in names_of(batch)
+
+
+def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
+    """The batch as the engine's own columns; None where it has none, or the batch must go row by row."""
+    encode = getattr(core.engine, "encode", None)
+    if encode is None or (keys is not None and keys.function is not None):
+        return None
+    there = names_of(batch)
+    schema = core.automaton.event_schema
+    fields = [field.name for field in schema.fields] if schema else []
+    clash = any(name in TIMES for name in fields) or len(set(there)) != len(there)
+    names = [*fields, *(keys.names if keys else ())]
+    if clash or any(name not in there for name in [*names, "le"]):
+        return None
+    special = ["le", *(name for name in ("re", "diff") if name in there)]
+    if is_mixed(core, batch, keys):
+        special += ["kind", *(["arc"] if "arc" in there and "arc" not in fields else [])]
+
+    def column(name: str) -> Any:
+        return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
+
+    columns, times = {name: column(name) for name in names}, {name: column(name) for name in special}
+    of_keys = [columns[name] for name in keys.names] if keys else None
+    return encode(columns, times, arcs, core.window, of_keys, keys.single if keys else True)
+
+
+def _columns_of(core: Core, rows: Any, found: list[Hashable], keys: Keys | None) -> list[Any]:
+    """The output log's rows, and their keys, as columns."""
+    columns = [*core.engine.registers.columns(rows[:, 4:]), rows[:, 2], rows[:, 3], rows[:, 1]]  # type: ignore[attr-defined]
+    if keys is None:
+        return columns
+    return [*([list(part) for part in zip(*map(keys.parts, found))] or [[] for _ in keys.labels]), *columns]
 
 
 def _item(item: Any, keys: Keys | None) -> tuple[str, Any, Hashable]:
@@ -53,27 +96,22 @@ def _grouped(out: Iterable[Any], core: Core, like: Any, keys: Keys | None, net: 
             changes.append(item)
             continue
         if changes or (not result and (net or item is None)):
-            result.append(write(changes, like, core.automaton, keys))
+            result.append(write(changes, like, core.automaton, keys, mixed=False))
             changes = []
         if item is not None:
             result.append(item)
     return result
 
 
-# -- in ----------------------------------------------------------------------------------------------------------------------
+def _rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
+    """The rows of a table as changes, in order."""
+    if is_mixed(core, batch, keys):
+        return _mixed_rows(core, batch, keys, arcs)
+    return _event_rows(core, batch, keys)
 
 
-def _kind(batch: Any) -> str | None:
-    if isinstance(batch, Mapping):
-        return "dict"
-    module = type(batch).__module__.partition(".")[0]
-    if module == "pyarrow" and hasattr(batch, "schema") and hasattr(batch, "to_pydict"):
-        return "arrow"
-    return "pandas" if module == "pandas" and hasattr(batch, "columns") else None
-
-
-def _rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Change, Hashable]]:
-    """The rows of a table as event changes, in order."""
+def _event_rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Any, Hashable]]:
+    """The rows of a table as event changes."""
     schema = core.automaton.event_schema
     names = ["payload"] if schema is None else [field.name for field in schema.fields]
     clash = [name for name in names if name in TIMES]
@@ -99,8 +137,42 @@ def _rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Change, 
     ]
 
 
+def _mixed_rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
+    """The rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
+    kinds = _listed(batch["kind"], "kind")
+    events = [i for i, kind in enumerate(kinds) if kind == EVENT]
+    found: list[Any] = [None] * len(kinds)
+    for i, item in zip(events, _event_rows(core, _taken(batch, events), keys)):
+        found[i] = item
+    times = {name: _listed(batch[name], name) for name in ("le", "re", "diff", "arc") if name in names_of(batch)}
+    for i, kind in enumerate(kinds):
+        le = times["le"][i]
+        if kind == PUNCTUATION:
+            found[i] = ("event", Punctuation(le), None)
+        elif kind == ARC:
+            number = times.get("arc", [None] * len(kinds))[i]
+            if type(number) is not int or not 0 <= number < len(arcs):
+                raise ChangeError(f"expected the number of one of the {len(arcs)} arcs given but got arc={number!r} in row {i}")
+            re = times["re"][i] if "re" in times and le != BEGINNING else None
+            found[i] = (
+                "arc",
+                Change(arcs[number], None if le == BEGINNING else le, re, times.get("diff", [1] * len(kinds))[i]),
+                None,
+            )
+        elif kind != EVENT:
+            raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
+    return found
+
+
+def _taken(batch: Any, rows: list[int]) -> Any:
+    """Some rows of a table."""
+    if kind_of(batch) == "dict":
+        return {name: [column[i] for i in rows] for name, column in ((n, _listed(c, n)) for n, c in batch.items())}
+    return batch.take(np.array(rows, np.int64))
+
+
 def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field]) -> dict[str, list[Any]]:
-    there = [str(name) for name in (batch.schema.names if _is_arrow(batch) else list(batch))]
+    there = [str(name) for name in (batch.schema.names if kind_of(batch) == "arrow" else list(batch))]
     for name in [*wanted, *TIMES]:
         if there.count(name) > 1:
             raise ChangeError(f"expected one column {name!r} but got {there.count(name)} among the columns {', '.join(there)}")
@@ -109,19 +181,15 @@ def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field]) -> dict
             raise ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
     columns = {}
     for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
-        column = batch.column(name) if _is_arrow(batch) else batch[name]
+        column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
         if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
             raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
         field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
-        pandas = _kind(batch) == "pandas" and name != "payload"
+        pandas = kind_of(batch) == "pandas" and name != "payload"
         columns[name] = _from_pandas(column, field) if pandas else _listed(column, name)
         if name in TIMES:
             _check_times(name, column, columns[name])
     return columns
-
-
-def _is_arrow(batch: Any) -> bool:
-    return _kind(batch) == "arrow"
 
 
 def _listed(column: Any, name: str) -> list[Any]:
@@ -152,97 +220,3 @@ def _check_times(name: str, column: Any, items: list[Any]) -> None:
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):
             kind = getattr(column, "type", None) or getattr(column, "dtype", None) or type(item).__name__
             raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind})")
-
-
-# -- out ---------------------------------------------------------------------------------------------------------------------
-
-
-def _check_output(automaton: Automaton, keys: Keys | None, like: Any) -> None:
-    """Refuse, before anything is applied, a batch whose output could not be written in its shape."""
-    schema = automaton.register_schema
-    names = [*(keys.labels if keys else ()), *(field.name for field in schema.fields), *TIMES]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ChangeError(
-            f"expected columns of different names in the output but got {twice[0]!r} twice: rename the field of {schema.describe()}"
-        )
-    if _is_arrow(like) and not schema.scalar:
-        raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
-
-
-def write(changes: list[Change], like: Any, automaton: Automaton, keys: Keys | None) -> Any:
-    """Output changes as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``."""
-    schema = automaton.register_schema
-    labels = list(keys.labels) if keys else []
-    names = [*labels, *(field.name for field in schema.fields), *TIMES]
-    rows = [(*(keys.parts(change.key) if keys else ()), *change.payload, change.le, change.re, change.diff) for change in changes]
-    listed = [list(column) for column in zip(*rows)] if rows else [[] for _ in names]
-    key_fields = _key_fields(automaton, labels)
-    fields = [*key_fields, *schema.fields, *(Field(name, int, False) for name in TIMES)]
-    given = {name: like[name] for name in (keys.columns if keys else ())}
-    if _is_arrow(like):
-        import pyarrow as pa
-
-        types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-        arrays = [
-            pa.array(column, types[field.type]) if field.type else _arrow_keys(column, getattr(given.get(name), "type", None))
-            for name, column, field in zip(names, listed, fields)
-        ]
-        return pa.Table.from_arrays(arrays, names=names)
-    columns = {
-        name: _keys_array(column, given[name]) if name in given else _array(column, _dtype(field))
-        for name, column, field in zip(names, listed, fields)
-    }
-    if _kind(like) == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(columns)
-    return columns
-
-
-def _key_fields(automaton: Automaton, labels: list[str]) -> list[Field]:
-    known = {field.name: field for field in automaton.event_schema.fields} if automaton.event_schema else {}
-    return [known.get(label, Field(label, None, True)) for label in labels]
-
-
-def _dtype(field: Field) -> Any:
-    return object if field.optional else _DTYPES.get(field.type, object)
-
-
-def _arrow_keys(column: list[Any], given: Any) -> Any:
-    """Keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
-
-    Text where a function makes the keys, or where one does not fit. It never raises: the call is already carried out.
-    """
-    import pyarrow as pa
-
-    kinds = pa.types
-    value = given.value_type if given is not None and kinds.is_dictionary(given) else given
-    if value is not None and not kinds.is_null(value):
-        wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
-        try:
-            return pa.array(column, wide)
-        except (pa.ArrowException, OverflowError):
-            pass
-    return pa.array([str(key) for key in column], pa.string())
-
-
-def _keys_array(column: list[Any], given: Any) -> Any:
-    """Keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
-    dtype = getattr(given, "dtype", None)
-    if dtype is not None and not isinstance(dtype, np.dtype) and all(isinstance(key, str) for key in column):
-        import pandas as pd  # its type of strings
-
-        with contextlib.suppress(TypeError, ValueError):
-            return pd.array(column, dtype=dtype)
-    kinds = {"i": int, "u": int, "f": float, "b": bool}
-    kind = kinds.get(getattr(dtype, "kind", "O"))
-    fits = kind is not None and all(type(key) is kind for key in column)
-    return _array(column, _DTYPES[kind] if fits else object)
-
-
-def _array(column: list[Any], dtype: Any) -> Any:
-    array = np.empty(len(column), dtype=dtype)
-    for i, item in enumerate(column):
-        array[i] = item
-    return array

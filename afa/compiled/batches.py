@@ -1,0 +1,127 @@
+"""Batches of columns through the kernels: in order where they stand, from the first record that is not a chunk at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from afa.change import Change
+from afa.compiled.columns import Encoded
+from afa.compiled.kernel import names as k
+from afa.compiled.memory import Batch
+from afa.errors import blame
+
+if TYPE_CHECKING:
+    from afa.compiled.engine import CompiledEngine
+    from afa.core import Core
+
+CHUNK, KEYED_CHUNK = 8192, 65536
+"""Records carried out at once: enough to bring most disorder into order, few enough to stay in the cache."""
+
+
+class Batches:
+    """How an engine takes batches of columns.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+    """
+
+    def __init__(self, engine: CompiledEngine) -> None:
+        self._engine = engine
+        self._promised = k.BEGINNING  # by the records scanned
+        self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
+
+    def run(self, batch: Encoded, core: Core) -> None:
+        """Carry out a batch of records in order of arrival; `Core.run` for columns.
+
+        What is in order is read where it stands; from the first record that is not, a chunk is brought into the kernels' form.
+        """
+        n, low = len(batch.le), 0
+        size = KEYED_CHUNK if self._engine.keyed else CHUNK
+        self._engine.ready(min(n, size), n)
+        straight = None if self._engine.keyed else batch.straight(self._engine.program.codes)
+        while low < n:
+            high = min(low + size, n)
+            if straight is not None:
+                low = self._forward(straight, low, high, core)
+                stopped = low
+                while low < n and batch.kind is not None and batch.kind[low] != k.EVENT:
+                    core.take_record(batch.item(low))
+                    low += 1
+                    straight = batch.straight(self._engine.program.codes)
+                if low >= high or low > stopped:
+                    continue
+                high = min(low + size, n)
+            words = self._words(high - low)
+            batch.fill(words.words, low, high)
+            self._run_part(words, batch, low, core)
+            low = high
+
+    def _words(self, n: int) -> Batch:
+        """An array for ``n`` records; kept: memory that is new costs more than what is written to it."""
+        rows = k.I_WORDS + self._engine.payloads.layout.width
+        if self._buffer.n != n:
+            self._buffer = Batch(np.empty((rows, n), np.int64))
+        return self._buffer
+
+    def _forward(self, straight: Any, low: int, high: int, core: Core) -> int:
+        """Take rows in order as far as they are; where it stopped."""
+        m, progress = self._engine.memory.m, self._engine.progress
+        m[k.C_NOW] = progress.now
+        m[k.C_STALE] = m[k.C_CHANGES] = 0
+        m[k.C_ARCS] = 0
+        self._engine.call(k.FORWARD, low, high, straight)
+        self._engine.follow(core)
+        m = self._engine.memory.m
+        progress.now = int(m[k.C_NOW])
+        progress.stale += int(m[k.C_STALE])
+        core.changes += int(m[k.C_CHANGES])
+        promised, low = int(m[k.C_EVENTS]), int(m[k.C_STOPPED])
+        if promised > progress.events:
+            core.progress_to(promised)
+        return low
+
+    def _run_part(self, words: Batch, batch: Encoded, start: int, core: Core) -> None:
+        low, n = 0, words.n
+        while low < n:
+            stop = self._scan(words, low, n, core)
+            if stop > low:
+                self._run(words, low, stop)
+            if self._promised > self._engine.progress.events:
+                core.progress_to(self._promised)
+            low = stop
+            if low < n:
+                core.take_record(batch.item(start + low))
+                low += 1
+
+    def _run(self, words: Batch, low: int, high: int) -> None:
+        try:
+            self._engine.call(k.RUN, low, high, words)
+        except Exception as error:
+            if self._engine.keyed:
+                blame(error, f"of key {self._engine.names[int(self._engine.memory.w[k.W_KEY])]!r}")
+            raise
+
+    def _scan(self, words: Batch, low: int, high: int, core: Core) -> int:
+        """Look at records in order of arrival until one that needs the others carried out; where it stopped."""
+        m, progress = self._engine.memory.m, self._engine.progress
+        m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(core.late.policy == "raise")
+        m[k.C_LATE] = m[k.C_STALE] = m[k.C_CHANGES] = 0
+        stop = self._engine.call(k.SCAN, low, high, words)
+        if stop == k.LATE:
+            core.take_late(self._change(words, int(m[k.C_PLACE])), int(m[k.C_EVENTS]))
+        progress.now = int(m[k.C_NOW])
+        progress.stale += int(m[k.C_STALE])
+        core.changes += int(m[k.C_CHANGES])
+        self._promised = int(m[k.C_EVENTS])
+        if m[k.C_LATE]:
+            for place in (np.nonzero(words.words[k.I_KIND, low:stop] == k.DROPPED)[0] + low).tolist():
+                core.take_late(self._change(words, place), int(m[k.C_EVENTS]))
+        return stop
+
+    def _change(self, words: Batch, place: int) -> Change:
+        """The record at a place as a change."""
+        le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
+        return Change(self._engine.payloads.record(payload), le, re, diff, self._engine.names[key])

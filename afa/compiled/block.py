@@ -1,0 +1,70 @@
+"""A block read from Python: for snapshots, statistics and checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from afa.compiled.kernel import names as k
+
+if TYPE_CHECKING:
+    from afa.compiled.engine import CompiledEngine
+
+
+class Block:
+    """The state of one key, as it stands in memory.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+    code : int
+        The number of the key.
+    """
+
+    def __init__(self, engine: CompiledEngine, code: int) -> None:
+        self.engine = engine
+        self.m = engine.memory.m
+        self.at = int(engine.directory()[code, k.D_BLOCK])
+        self.steps: list[int] = []
+        if self.at:
+            first, last = self.head(k.H_FIRST), self.head(k.H_LAST)
+            order = self.at + k.HEAD
+            self.steps = self.m[order + first : order + last].tolist()
+
+    def head(self, name: int) -> int:
+        """A word of the header."""
+        return int(self.m[self.at + name])
+
+    def word(self, column: int, step: int) -> int:
+        """What a column says of a step."""
+        return int(self.m[self.at + k.HEAD + column * self.head(k.H_CAP) + step])
+
+    def rows(self, slice_: int, section: int, width: int) -> list[list[int]]:
+        """The rows of a slice."""
+        base = self.at + self.head(section) + (slice_ >> 24) * width
+        count = slice_ & k.COUNT
+        found: list[list[int]] = self.m[base : base + count * width].reshape(count, width).tolist()
+        return found
+
+    def events(self, step: int) -> list[list[int]]:
+        """``[re, copies, words..]`` of each event of a step."""
+        return self.rows(self.word(k.EV, step), k.H_EVENTS, 2 + self.engine.payloads.layout.width)
+
+    def nodes(self, step: int) -> list[list[int]]:
+        """``[start, m, state, end, register..]`` of each node of a step."""
+        return self.rows(self.word(k.ND, step), k.H_NODES, self.engine.memory.row)
+
+    def matches(self, step: int) -> list[list[int]]:
+        """``[T, m, register..]`` of each match of a step."""
+        return self.rows(self.word(k.MT, step), k.H_MATCHES, 2 + self.engine.registers.layout.width)
+
+    def pending(self) -> list[list[int]]:
+        """``[le, re, copies, words..]`` of each retraction that waits."""
+        return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.engine.payloads.layout.width)
+
+    def list_of(self, place: int) -> list[list[int]]:
+        """The partial matches that stand at a place: its own, and those of earlier steps that reach it."""
+        le = self.word(k.LE, self.steps[place])
+        found: list[list[Any]] = []
+        for at in range(place + 1):
+            found += [node for node in self.nodes(self.steps[at]) if at == place or node[k.N_END] > le]
+        return found

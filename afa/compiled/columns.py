@@ -1,0 +1,280 @@
+"""Batches as columns for the kernels: no Python object a row.
+
+What is not plainly of the schema's types (objects, nulls where there may be none, floats for ints) is left to the rows' own path,
+which says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from afa.arc import Arc
+from afa.change import Change
+from afa.compiled.kernel import names as k
+from afa.compiled.layout import Slot
+from afa.compiled.memory import Batch
+from afa.compiled.strings import Strings
+from afa.schema import NAN
+from punctuation.promise import Punctuation
+
+if TYPE_CHECKING:
+    from afa.compiled.engine import CompiledEngine
+
+_NAN_WORD = np.array([NAN]).view(np.int64)[0]
+
+
+class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
+    """A column that is not plainly of its type."""
+
+
+class Source(NamedTuple):
+    """A field's column: where its words stand, its values, and which of them are there (None: all)."""
+
+    slot: Slot
+    values: Any
+    present: Any
+
+
+class Encoded(NamedTuple):
+    """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form.
+
+    Parameters
+    ----------
+    le, re, diff, kind, arc, key : numpy array or None
+        None: ``le + window``, 1, an event, no arc, the one key.
+    fields : list of Source
+    keys : dict of int to key
+        The keys whose numbers stand in ``key``.
+    arcs : sequence of Arc
+    window : int or None
+    sequence : Slot or None
+    kept : list
+        What must not be freed before the batch is done.
+    """
+
+    le: Any
+    re: Any
+    diff: Any
+    kind: Any
+    arc: Any
+    key: Any
+    fields: list[Source]
+    keys: dict[int, Hashable]
+    arcs: Sequence[Arc]
+    window: int | None
+    sequence: Slot | None
+    kept: list[Any]
+
+    def fill(self, words: Any, low: int, high: int) -> None:
+        """Write records ``low`` to ``high`` as the columns of an array of shape (I_WORDS + payload words, high - low)."""
+        part = slice(low, high)
+        words[k.I_LE] = self.le[part]
+        if self.re is not None:
+            words[k.I_RE] = self.re[part]
+        elif self.window is None:
+            words[k.I_RE] = k.FOREVER
+        else:
+            np.add(words[k.I_LE], self.window, out=words[k.I_RE])
+        for row, column, value in ((k.I_DIFF, self.diff, 1), (k.I_KIND, self.kind, k.EVENT), (k.I_ARC, self.arc, k.NOWHERE)):
+            words[row] = value if column is None else column[part]
+        words[k.I_KEY] = 0 if self.key is None else self.key[part]
+        for slot, values, present in self.fields:
+            out = words[k.I_WORDS + slot.value]
+            if slot.field.type is float:
+                floats = out.view(np.float64)
+                np.add(values[part], 0.0, out=floats)  # -0.0 becomes 0.0
+                wrong = np.isnan(floats)
+                if wrong.any():
+                    out[wrong] = _NAN_WORD
+            else:
+                out[:] = values[part]
+            if slot.width == 2:
+                words[k.I_WORDS + slot.offset] = 1 if present is None else present[part]
+                if present is not None:
+                    out[~present[part]] = 0
+        words[k.I_SEQ] = 0 if self.sequence is None else _sequence(self.sequence, words)
+
+    def item(self, row: int) -> Change | Punctuation:
+        """A row that is no event, as what `Core.run` takes."""
+        le = int(self.le[row])
+        if self.kind[row] == k.PUNCTUATION:
+            return Punctuation(le)
+        arc, diff = self.arcs[self.arc[row]], 1 if self.diff is None else int(self.diff[row])
+        return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, int(self.re[row]), diff)
+
+    def straight(self, codes: Mapping[int, int]) -> Batch | None:
+        """Where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
+
+        ``codes``: the program's number of each arc, by its id.
+        """
+        kind = None if self.kind is None else self.kind.astype(np.int64)
+        found = [self.le, self.re, kind, *(values for _, values, _ in self.fields)]
+        plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
+        events: Any = slice(None) if self.kind is None else self.kind == k.EVENT
+        single = self.diff is None or (self.diff[events] == 1).all()
+        if not plain or not single or any(slot.width == 2 for slot, _, _ in self.fields):
+            return None
+        le, re, kind_at, *words = (0 if column is None else column.ctypes.data for column in found)
+        kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
+        arc = diff = None
+        if self.arc is not None:
+            numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
+            arc = numbers[np.where(events, 0, self.arc)]
+            diff = np.ones(len(self.le), np.int64) if self.diff is None else self.diff.astype(np.int64)
+        arc_at, diff_at = (0 if column is None else column.ctypes.data for column in (arc, diff))
+        row = [le, re, self.window or 0, kind_at, arc_at, diff_at, *(item for pair in zip(words, kinds) for item in pair)]
+        self.kept[:] = [kind, arc, diff]  # for as long as their addresses are in use
+        return Batch(np.array([row], np.int64))
+
+
+def encode(
+    engine: CompiledEngine,
+    columns: Mapping[str, Any],
+    times: Mapping[str, Any],
+    arcs: Sequence[Arc],
+    window: int | None,
+    key_columns: list[Any] | None,
+    single: bool,
+) -> Encoded:
+    """See that columns can go to the kernels as they are. O(1) a column of numbers, O(n) for strings and keys.
+
+    Parameters
+    ----------
+    columns : mapping of str to column
+        The event's fields; numpy, pandas or Arrow.
+    times : mapping of str to column
+        ``le``, optional ``re``, ``diff``, ``kind``, ``arc``.
+    arcs : sequence of Arc
+        That the column ``arc`` numbers.
+    window : int or None
+    key_columns : list of columns or None
+        What makes the key.
+    single : bool
+        Whether a key is the value of its one column, or a tuple.
+
+    Raises
+    ------
+    Unfit
+        It must go row by row.
+    """
+    le = _ints(times["le"])
+    n = len(le)
+    re, diff, kind, arc = (_ints(times[name], n) if name in times else None for name in ("re", "diff", "kind", "arc"))
+    events: Any = slice(None) if kind is None else kind == k.EVENT
+    if kind is not None and not _known(kind, arc, len(arcs)):
+        raise Unfit
+    if diff is not None and not (diff[events] != 0).all():
+        raise Unfit
+    if re is not None and not (re > le)[events].all():
+        raise Unfit
+    if re is None and window is not None and n and int(le.max()) > k.FOREVER - window:
+        raise Unfit
+    if arc is not None and re is None:  # an arc's lifetime does not end unless it is said
+        re = np.where(events, k.FOREVER if window is None else le + window, k.FOREVER)
+    fields = [_field(columns[slot.field.name], slot, engine.strings, n) for slot in engine.payloads.layout.slots]
+    for slot, values, _ in fields:
+        if slot is engine.sequence_slot and slot.field.type is float and np.isnan(values).any():
+            raise Unfit
+    key, keys = (None, {}) if key_columns is None else _keys(engine, key_columns, single, n)
+    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, [])
+
+
+def _known(kind: Any, arc: Any, arcs: int) -> bool:
+    """Whether all that is no event is a punctuation, or one of the arcs."""
+    known = (kind == k.EVENT) | (kind == k.PUNCTUATION)
+    if arc is not None:
+        known |= (kind == k.ARC) & (arc >= 0) & (arc < arcs)
+    return bool(known.all())
+
+
+def _plain(column: Any) -> Any:
+    """A column as a numpy array without nulls."""
+    if isinstance(column, np.ndarray):
+        return column
+    if type(column).__module__.startswith("pyarrow"):
+        if column.null_count:
+            raise Unfit
+        array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        return array.to_numpy(zero_copy_only=False)
+    if hasattr(column, "to_numpy") and isinstance(getattr(column, "dtype", None), np.dtype):
+        return column.to_numpy()
+    raise Unfit
+
+
+def _ints(column: Any, n: int | None = None) -> Any:
+    array = _plain(column)
+    if array.dtype.kind != "i" or array.ndim != 1 or (n is not None and len(array) != n):
+        raise Unfit
+    return array
+
+
+def _field(column: Any, slot: Slot, strings: Strings, n: int) -> Source:
+    kind, present = slot.field.type, None
+    if slot.width == 2:
+        column, present = _optional(column)
+    values = _numbers(column, strings) if kind is str else _plain(column)
+    if len(values) != n or values.ndim != 1 or values.dtype.kind != ("f" if kind is float else "b" if kind is bool else "i"):
+        raise Unfit
+    return Source(slot, values, present)
+
+
+def _optional(column: Any) -> tuple[Any, Any]:
+    """An Arrow column without nulls, and which values of it are there."""
+    if not type(column).__module__.startswith("pyarrow"):
+        raise Unfit
+    if not column.null_count:
+        return column, None
+    import pyarrow as pa
+
+    fill = "" if pa.types.is_string(column.type) else False if pa.types.is_boolean(column.type) else 0
+    try:
+        filled = column.fill_null(fill)
+    except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:
+        raise Unfit from error
+    return filled, column.is_valid().to_numpy(zero_copy_only=False)
+
+
+def _numbers(column: Any, strings: Strings) -> Any:
+    """Strings as their numbers."""
+    indices, texts = _distinct(column)
+    if not all(type(text) is str for text in texts):
+        raise Unfit
+    return np.fromiter((strings.number(text) for text in texts), np.int64, len(texts))[indices]
+
+
+def _distinct(column: Any) -> tuple[Any, list[Any]]:
+    """A column as places in the list of its different values."""
+    import pyarrow as pa
+
+    try:
+        array = column if type(column).__module__.startswith("pyarrow") else pa.array(column, from_pandas=False)
+        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+        if array.null_count or pa.types.is_floating(array.type):
+            raise Unfit
+        found = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        return found.indices.to_numpy(zero_copy_only=False), found.dictionary.to_pylist()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise Unfit from error
+
+
+def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, dict[int, Hashable]]:
+    """The number of each row's key, and the keys by number."""
+    indices, values = _distinct(columns[0])
+    found: list[Any] = values if single else [(value,) for value in values]
+    for column in columns[1:]:
+        more, values = _distinct(column)
+        indices, pairs = _distinct(indices.astype(np.int64) * len(values) + more)
+        found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
+    if len(indices) != n:
+        raise Unfit
+    numbers = [engine.key_code(key) for key in found]
+    return np.array(numbers, np.int64)[indices], dict(zip(numbers, found))
+
+
+def _sequence(slot: Slot, words: Any) -> Any:
+    """The words that order events of one LE; see `engine.sortable`."""
+    column = words[k.I_WORDS + slot.value]
+    return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

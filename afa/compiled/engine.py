@@ -1,0 +1,486 @@
+"""The compiled engine: what the protocol of `afa.engine` asks for, done by the kernels."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from afa.arc import CONSUME, Arc
+from afa.arctable import ArcTable
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.compiled import check, saved
+from afa.compiled.arcs import CompiledArc, compiled_arc
+from afa.compiled.batches import CHUNK, Batches
+from afa.compiled.callback import Callback
+from afa.compiled.choice import admitted
+from afa.compiled.columns import Encoded, Unfit, encode
+from afa.compiled.inuse import forget_strings
+from afa.compiled.kernel import names as k
+from afa.compiled.kernel.entry import load
+from afa.compiled.layout import Layout
+from afa.compiled.memory import EMPTY, Batch, Memory
+from afa.compiled.program import Program, Slots, class_of, slots
+from afa.compiled.records import Records, bits
+from afa.compiled.strings import Strings
+from afa.engine import Sizes
+from afa.errors import AutomatonError, ClosureError
+from afa.journal import Journal
+from punctuation.progress import Progress
+
+if TYPE_CHECKING:
+    from afa.core import Core
+
+WARM = 256
+"""Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
+
+
+@functools.cache
+def kernel() -> Any:
+    """The kernels of this process."""
+    return load()
+
+
+class CompiledEngine:
+    """See `afa.engine.Engine` for what each method promises.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With schemas of scalars.
+    table : ArcTable
+    progress : Progress
+    journal : Journal
+        Of the operator: it takes back which program is in force; all else is in the kernels' undo log.
+    sequence : str or None
+    keyed : bool
+        Whether there are keys: their states are then cleaned when they are touched.
+    strict : bool
+        Whether to refuse arcs that Python would run.
+    """
+
+    name = "compiled"
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        progress: Progress,
+        journal: Journal,
+        sequence: str | None,
+        keyed: bool,
+        strict: bool = False,
+    ) -> None:
+        assert automaton.event_schema is not None
+        self.strings = Strings()
+        self.payloads = Records(Layout.of(automaton.event_schema), self.strings)
+        self.registers = Records(Layout.of(automaton.register_schema), self.strings)
+        self.progress = progress
+        self.keyed = keyed
+        self._strict = strict
+        self.codes: dict[Hashable, int] = {} if keyed else {None: 0}
+        self.names: list[Hashable] = [] if keyed else [None]
+        self.automaton = automaton
+        self._journal = journal
+        self._free: list[int] = []  # numbers of keys that are gone
+        self._touched: set[int] = set()
+        self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
+        self._idle = 0  # records since all keys were cleaned
+        self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
+        self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
+        kind = None if self.sequence_slot is None else self.sequence_slot.field.type
+        self.ordered = 0 if kind is None else 2 if kind is str else 1
+        self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        self.numbers = {state: i for i, state in enumerate(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))}
+        self.states = list(self.numbers)
+        self._known: dict[int, CompiledArc] = {}
+        self._main = kernel()
+        self._callback = Callback(self)
+        self.batches = Batches(self)
+        self._slots: Slots | None = None
+        self._pool: Sequence[Arc] = ()  # arcs of the present batch
+        self._missing = False  # whether an arc in force has no place in the step function
+        self._carry = False  # whether any arc was ignorable so far
+        self._counted = bool(self.ordered)  # whether two steps could stand for one match so far
+        self._tables = 0  # how many strings the program's tables know
+        self._install(table)
+
+    # -- arcs --------------------------------------------------------------------------------------------------------------
+
+    def _install(self, table: ArcTable) -> None:
+        """Make and put in force the program of a table."""
+        self.table = table
+        known: dict[int, CompiledArc] = {}
+        for arc in {id(arc): arc for arc in [*(event.arc for event in table.events), *self._pool]}.values():
+            known[id(arc)] = self._known.get(id(arc)) or self._admitted(arc)
+            for state in (arc.src, arc.dst):
+                if state not in self.numbers:
+                    self.numbers[state] = len(self.numbers)
+                    self.states.append(state)
+        self._known = known
+        self._counted = self._counted or bool(table.timeouts)
+        self._carry = self._carry or (not self.ordered and any(arc.arc.ignorable for arc in known.values()))
+        self._make_program()
+
+    def constants(self) -> list[str]:
+        """The strings that the program holds."""
+        codes = [arc.code for arc in self._known.values() if arc.code is not None]
+        return [param.value for code in codes for param in code.params if param.kind == "str"]
+
+    def _admitted(self, arc: Arc) -> CompiledArc:
+        return admitted(compiled_arc(arc, self.payloads.layout, self.registers.layout), self._strict)
+
+    def state_number(self, state: str) -> int:
+        """The number of a state; that an arc led to it which is gone may be all that is known of it."""
+        if state not in self.numbers:
+            self.numbers[state] = len(self.numbers)
+            self.states.append(state)
+            self._make_program()
+        return self.numbers[state]
+
+    def _make_program(self) -> None:
+        places = self._slots.places if self._slots else {}
+        wanted = (class_of(arc, self.numbers[arc.arc.src], self._carry) for arc in self._known.values() if arc.arc.kind == CONSUME)
+        self._missing = any(key is not None and key not in places for key in wanted)
+        self.program = Program(
+            self.table.events,
+            self._known,
+            self.numbers,
+            self.automaton.final,
+            self.registers.words(self.automaton.register),
+            self._carry,
+            self._counted,
+            self._slots,
+            self._callback.address,
+            self.strings,
+            self._pool,
+            2 * CHUNK if self._pool else 0,
+            self.progress.now,
+        )
+        self._put_program(self.program)
+
+    def _put_program(self, program: Program) -> None:
+        self.program = program
+        self.memory.m[k.C_P] = program.at
+
+    def _compile_step(self) -> None:
+        """A step function for the arcs in force."""
+        quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
+        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, self.registers.layout.width)
+        self.memory.m[k.C_GENERAL] = 0
+        self._make_program()
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Put a table in force; keys are visited only if it differs before the present."""
+        self._journal.note(self._back, self.table)
+        waits = self.table.timeouts or table.timeouts
+        if le == k.FOREVER and not waits:  # arcs that ended are dropped
+            self.table = table
+            self._drop(self.progress.final)
+            return
+        self._install(table)
+        if waits:  # deadlines may be other than noted
+            entries = self.directory()
+            entries[:, k.D_ACT] = np.where(entries[:, k.D_BLOCK] != 0, k.BEGINNING, k.FOREVER)
+        if le < self.progress.now:
+            self._everyone(k.SWAP, le, re)
+
+    def _back(self, table: ArcTable) -> None:
+        """A call has failed: the program of the table that was in force."""
+        self._install(table)
+
+    def use(self, arcs: Sequence[Arc]) -> None:
+        """Be ready for arcs that come in the midst of a batch."""
+        before, self._pool = self._pool, arcs
+        if any(id(arc) not in self.program.codes for arc in arcs):
+            try:
+                self._install(self.table)
+            except AutomatonError:  # one of them is refused
+                self._pool = before
+                raise
+        if self._missing:
+            self._compile_step()
+        elif not self.program.room:
+            self._make_program()
+
+    def _drop(self, t: int) -> None:
+        """Drop the arcs that ended at or before ``t``."""
+        self._main(self.memory, self.program, EMPTY, k.DROP, t, 0)
+
+    def follow(self, core: Core) -> None:
+        """Let the operator's table of arcs be what the kernels have made of it."""
+        if self.memory.m[k.C_ARCS]:
+            self.memory.m[k.C_ARCS] = 0
+            self._journal.note(self._back, self.table)
+            self._journal.note(setattr, core.arcs, "table", core.arcs.table)
+            promised, progress = int(self.memory.m[k.C_EVENTS]), self.progress
+            self._drop(min(promised, progress.arcs) if progress.arc_punctuation else promised)
+            self.table = core.arcs.table = ArcTable(self.program.events())
+
+    # -- kernels -----------------------------------------------------------------------------------------------------------
+
+    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY) -> int:
+        """Call the kernels until they need nothing more.
+
+        Raises
+        ------
+        Exception
+            What a user's function raised.
+        ClosureError
+        """
+        m = self.memory.m
+        m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final
+        if self.strings.asked and self._tables != len(self.strings):
+            self._tables = len(self.strings)
+            self.program.address()
+        if self.ordered == 2:
+            m[k.C_RANKS] = self.strings.ranks().ctypes.data
+        while True:
+            status: int = self._main(self.memory, self.program, batch, what, low, high)
+            if status >= 0:
+                return status
+            if status == k.FAULT:
+                raise self._callback.fault()
+            if status == k.ENDLESS:
+                raise self._endless()
+            if status == k.LATE:
+                return status
+            assert self.memory.meet(status), f"status {status}"
+
+    def _everyone(self, what: int, low: int = 0, high: int = 0) -> None:
+        self.memory.m[k.C_NEXT] = 0
+        self.call(what, low, high)
+
+    def _endless(self) -> ClosureError:
+        m, w, s = self.memory.m, self.memory.w, self.memory.row
+        rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
+        states = dict.fromkeys(self.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.N_STATE])
+        return ClosureError(
+            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.C_PLACE]} through the "
+            f"states {', '.join(states)}; let the fence of an epsilon arc end the cycle"
+        )
+
+    # -- events ------------------------------------------------------------------------------------------------------------
+
+    def key_code(self, key: Hashable) -> int:
+        """The number of a key; its entry in the directory."""
+        code = self.codes.get(key)
+        if code is None:
+            code = self._free.pop() if self._free else self.memory.add_key()
+            self.codes[key] = code
+            if code == len(self.names):
+                self.names.append(key)
+            else:
+                self.names[code] = key
+        return code
+
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """Event changes of one key."""
+        code = self.key_code(key)
+        n = len(changes)
+        batch: Any = np.empty((k.I_WORDS + self.payloads.layout.width, n), np.int64)
+        for i, (payload, le, re, diff, _) in enumerate(changes):
+            batch[:, i] = [le, re, diff, code, self.sequence_word(payload), k.EVENT, -1, *self.payloads.words(payload)]
+        self.ready(n)
+        self._touched.add(code)
+        self.call(k.SERVE, code, n, Batch(batch))
+
+    def push(self, change: Change) -> list[Change]:
+        """One event change, checked and not late, as a call of its own: what `apply`, `collect` and `commit` would do."""
+        payload, le, re, diff, key = change
+        code = self.key_code(key) if self.keyed else 0
+        self._one.words[:, 0] = (le, re, diff, code, self.sequence_word(payload), k.EVENT, -1, *self.payloads.words(payload))
+        memory = self.memory
+        if self._missing or self._slots is None:
+            self.ready(1)
+        self._idle += 1
+        changes = self.collect() if self.call(k.PUSH, code, 1, self._one) else []
+        if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
+            self._touched.add(code)
+            self._end()
+        return changes
+
+    def ready(self, n: int, coming: int = 0) -> None:
+        """Room for ``n`` records at once, and a step function if there is much to do."""
+        if n > self.memory.sizes["batch"]:
+            self.memory.grow("batch", n)
+        if max(n, coming) + int(self.memory.m[k.C_GENERAL]) >= WARM and (self._slots is None or self._missing):
+            self._compile_step()
+        self._idle += max(n, coming)
+
+    def sequence_word(self, payload: Any) -> int:
+        """The word that orders events of one LE."""
+        if self._sequence is None:
+            return 0
+        value = payload[self._sequence]
+        if isinstance(value, str):
+            return self.strings.number(value)
+        return sortable(value) if isinstance(value, float) else int(value)
+
+    def encode(
+        self,
+        columns: Mapping[str, Any],
+        times: Mapping[str, Any],
+        arcs: Sequence[Arc],
+        window: int | None,
+        key_columns: list[Any] | None,
+        single: bool,
+    ) -> Encoded | None:
+        """Columns as `run_columns` takes them; None where they must go row by row. See `afa.compiled.columns.encode`."""
+        try:
+            return encode(self, columns, times, arcs, window, key_columns, single)
+        except Unfit:
+            return None
+
+    def run_columns(self, batch: Encoded, core: Core) -> None:
+        """Carry out a batch of records in order of arrival; `Core.run` for columns."""
+        self._touched.update(batch.keys)
+        if batch.arcs:
+            self.use(batch.arcs)
+        self.batches.run(batch, core)
+
+    def collect(self) -> list[Change]:
+        """The minimal difference since the last collect."""
+        if not self.memory.w[k.W_LOG_TOP]:
+            return []
+        rows, _ = self.log()
+        record, names = self.registers.record, self.names
+        return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
+
+    def log(self) -> tuple[Any, list[Hashable]]:
+        """The output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
+
+        Beside them the keys of the rows, if there are keys.
+        """
+        w, s = self.memory.w, self.memory.row
+        n = int(w[k.W_LOG_TOP])
+        rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s)
+        times = rows[:, k.L_T]
+        order = None if n < 2 or (times[1:] >= times[:-1]).all() else np.argsort(times, kind="stable")
+        if n > 1 and w[k.W_TAKEN]:
+            order = np.arange(n) if order is None else order
+            self.call(k.NET, n, self.registers.layout.width, Batch(order.reshape(1, n)))
+        rows = rows.copy() if order is None else rows[order]
+        if w[k.W_TAKEN]:
+            rows = np.concatenate([rows[rows[:, k.L_SIGN] < 0], rows[rows[:, k.L_SIGN] > 0]])
+        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        return rows, [self.names[code] for code in rows[:, k.L_KEY].tolist()] if self.keyed else []
+
+    # -- progress ------------------------------------------------------------------------------------------------------------
+
+    def directory(self) -> Any:
+        """The entries of the directory, as a view."""
+        m = self.memory.m
+        n = int(m[k.C_KEYS])
+        return m[m[k.C_DIR] : m[k.C_DIR] + n * k.DIRECTORY].reshape(n, k.DIRECTORY)
+
+    def overdue(self, t: int) -> list[Change]:
+        """Take out the retractions that waited in vain."""
+        entries, m = self.directory(), self.memory.m
+        changes: list[Change] = []
+        if not m[k.C_WAITING]:
+            return changes
+        blocks = entries[:, k.D_BLOCK]
+        m[k.C_WAITING] = int((m[blocks[blocks != 0] + k.H_PENDING_TOP] > 0).sum())
+        for code in np.nonzero((entries[:, k.D_BLOCK] != 0) & (entries[:, k.D_ACT] <= t))[0].tolist():
+            found = [change for change in saved.pending(self, code) if change.le is not None and change.le < t]
+            if found:
+                self._touched.add(code)
+                self.call(k.EXPIRE, code, t)
+                changes += [change._replace(diff=-1) for change in found for _ in range(-change.diff)]
+        return changes
+
+    def tick(self) -> None:
+        """Follow the clock."""
+        if self.table.timeouts:
+            self._everyone(k.TICK)
+
+    def clean(self) -> None:
+        """Drop what is final: at once without keys, with keys when they are touched, or all now and then."""
+        lazy = self.keyed and self._idle < len(self.codes)
+        self._everyone(k.CLEAN, int(not lazy))
+        if not lazy:
+            self._idle = 0
+            self._touched.update(self.codes.values())
+
+    def clean_all(self) -> None:
+        """Drop all that is final, so that what is held is what must be."""
+        if self.keyed and self.codes:
+            self._everyone(k.CLEAN, 1)
+            self._touched.update(self.codes.values())
+            self.commit()
+
+    # -- the call ------------------------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """The call has worked."""
+        self._main(self.memory, self.program, EMPTY, k.COMMIT, 0, 0)
+        self._end()
+        if self.strings.many:
+            forget_strings(self)
+
+    def rollback(self) -> None:
+        """Be as before the call."""
+        self._main(self.memory, self.program, EMPTY, k.ROLLBACK, 0, 0)
+        w = self.memory.w
+        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        self._end()
+
+    def _end(self) -> None:
+        m = self.memory.m
+        m[k.C_SERIAL] += 1
+        if self._touched:
+            codes = np.fromiter(self._touched, np.int64, len(self._touched))
+            for code in codes[m[m[k.C_DIR] + codes * k.DIRECTORY] == 0].tolist():
+                if self.names[code] is not None:
+                    del self.codes[self.names[code]]
+                    self.names[code] = None
+                    self._free.append(code)
+        self._touched.clear()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledEngine:
+        """Another engine with the same state, on the copied operator's progress and journal."""
+        progress, journal = copy.deepcopy(self.progress, memo), copy.deepcopy(self._journal, memo)
+        name = None if self.sequence_slot is None else self.sequence_slot.field.name
+        other = CompiledEngine(self.automaton, self.table, progress, journal, name, self.keyed, self._strict)
+        other.load(self.save())
+        other.commit()
+        return other
+
+    # -- what is held ------------------------------------------------------------------------------------------------------
+
+    def keys(self) -> list[Hashable]:
+        """The keys that hold anything."""
+        self.clean_all()
+        entries = self.directory()
+        return [key for key, code in self.codes.items() if entries[code, k.D_BLOCK]]
+
+    def sizes(self) -> Sizes:
+        """What is held. O(keys), and O(partial matches) where arcs are ignorable."""
+        self.clean_all()
+        return saved.sizes(self)
+
+    def save(self) -> list[Any]:
+        """The states as plain data."""
+        self.clean_all()
+        return saved.save(self)
+
+    def load(self, states: Iterable[Any]) -> None:
+        """The states again."""
+        for data in states:
+            saved.load(self, data)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self.clean_all()
+        check.check(self)
+
+
+def sortable(value: float) -> int:
+    """The bits of a float as an int64 in the same order."""
+    word = bits(value)
+    return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFF

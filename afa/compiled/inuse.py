@@ -1,0 +1,69 @@
+"""Which strings are in use: their numbers may not be given again (`afa.compiled.strings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from afa.compiled.kernel import names as k
+from afa.compiled.layout import Layout
+
+if TYPE_CHECKING:
+    from afa.compiled.engine import CompiledEngine
+
+SECTIONS = (
+    (k.H_EVENTS, k.H_EVENT_TOP, k.E_WORDS, True),
+    (k.H_NODES, k.H_NODE_TOP, k.N_REG, False),
+    (k.H_MATCHES, k.H_MATCH_TOP, k.M_REG, False),
+    (k.H_PENDING, k.H_PENDING_TOP, k.P_WORDS, True),
+)
+"""Where rows stand and how many; the words before the record; whether that is a payload, or a register."""
+
+
+def forget_strings(engine: CompiledEngine) -> None:
+    """Let the numbers of strings that nothing holds be given again. O(state), all keys at once.
+
+    Notes
+    -----
+    *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use; they go
+    when it is moved.
+    """
+    used = np.zeros(len(engine.strings), np.bool_)
+    for numbers in _numbers(engine):
+        used[numbers[(numbers >= 0) & (numbers < len(used))]] = True  # what is left behind may be anything
+    engine.strings.keep(used)
+
+
+def _numbers(engine: CompiledEngine) -> Iterator[Any]:
+    m = engine.memory.m
+    blocks = engine.directory()[:, k.D_BLOCK]
+    blocks = blocks[blocks != 0]
+    for section, top, head, payload in SECTIONS:
+        layout = engine.payloads.layout if payload else engine.registers.layout
+        words = _string_words(layout)
+        if words:
+            rows = _rows(blocks + m[blocks + section], m[blocks + top], head + layout.width)
+            yield from (m[rows + head + word] for word in words)
+    if engine.ordered == 2:
+        yield m[_rows(blocks + k.HEAD + k.SEQ * m[blocks + k.H_CAP], m[blocks + k.H_STEPS], 1)]
+    initial = engine.registers.words(engine.automaton.register)
+    yield np.array([initial[word] for word in _string_words(engine.registers.layout)], np.int64)
+    yield np.array([engine.strings.number(text) for text in engine.constants()], np.int64)
+
+
+def _string_words(layout: Layout) -> list[int]:
+    return [slot.value for slot in layout.slots if slot.field.type is str]
+
+
+def _rows(begins: Any, counts: Any, width: int) -> Any:
+    """Where each row begins, of ``counts`` rows of one width from each of ``begins`` on.
+
+    Examples
+    --------
+    >>> _rows(np.array([100, 200]), np.array([2, 1]), 5).tolist()
+    [100, 105, 200]
+    """
+    before = np.cumsum(counts) - counts
+    return np.repeat(begins - before * width, counts) + np.arange(int(counts.sum())) * width

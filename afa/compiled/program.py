@@ -1,0 +1,225 @@
+"""The program array of the kernels: arcs in force, constants, final states; see `afa.compiled.kernel.names`.
+
+Made anew when arcs change, O(arc events). What a step function serves is a list of *classes*, a source state and a shape of arc
+each; arcs of a class share code, and as many of them as the class has slots can be in force at once. Arcs without a slot are served
+one by one through their own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc
+from afa.arctable import ArcEvent
+from afa.compiled.arcs import CompiledArc
+from afa.compiled.code import ArcCode, words
+from afa.compiled.kernel import names as k
+from afa.compiled.native import native
+from afa.compiled.steps import SlotClass, quiet_ir, quiet_key, step_ir, step_key
+from afa.compiled.strings import Strings
+
+KINDS = {CONSUME: k.CONSUME, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
+
+
+class Slots(NamedTuple):
+    """A step function: where the slots of each class begin and how many there are; its address, and that of ``quiet``."""
+
+    places: Mapping[Any, tuple[int, int]]
+    step: int
+    quiet: int
+
+
+def class_of(arc: CompiledArc, state: int, carry: bool) -> Any:
+    """The class of a consuming arc; None if Python runs it."""
+    if arc.code is None or arc.arc.kind != CONSUME:
+        return None
+    return state, arc.code.shape, arc.arc.ignorable and carry
+
+
+def slots(arcs: Iterable[CompiledArc], numbers: Mapping[str, int], carry: bool, quiet: bool, width: int) -> Slots:
+    """A step function with a slot for each of these arcs. Compiles, unless one of these classes is at hand."""
+    found: dict[Any, list[ArcCode]] = {}
+    for arc in arcs:
+        key = class_of(arc, numbers[arc.arc.src], carry)
+        if key is not None and arc.code is not None:
+            found.setdefault(key, []).append(arc.code)
+    classes: list[SlotClass] = []
+    places: dict[Any, tuple[int, int]] = {}
+    for key in sorted(found):
+        places[key] = (len(classes), len(found[key]))
+        classes += [SlotClass(key[0], code, key[2]) for code in found[key]]
+    step = native.function(step_key(classes, width), lambda: step_ir(classes, width))
+    if not quiet or not any(c.ignorable for c in classes):
+        return Slots(places, step, 0)
+    return Slots(places, step, native.function(quiet_key(classes, 0), lambda: quiet_ir(classes, 0)))
+
+
+class Program:
+    """The words of a program.
+
+    Parameters
+    ----------
+    events : sequence of ArcEvent
+        The arcs in force.
+    known : mapping of int to CompiledArc
+        By the id of the arc.
+    numbers : mapping of str to int
+        Of the states; the start state has 0.
+    final : collection of str
+        The states that are always final.
+    initial : sequence of int
+        The words of the initial register.
+    carry, counted : bool
+        See A_CARRY and A_COUNTED.
+    slots : Slots or None
+        The step function, if there is one.
+    python : int
+        The address of the callback that runs an arc in Python.
+    strings : Strings
+    pool : sequence of Arc
+        Arcs that may come into force in the midst of a batch.
+    room : int
+        How many changes of them there is room for.
+    now : int
+        Where the default mode begins.
+    """
+
+    def __init__(
+        self,
+        events: Sequence[ArcEvent],
+        known: Mapping[int, CompiledArc],
+        numbers: Mapping[str, int],
+        final: Iterable[str],
+        initial: Sequence[int],
+        carry: bool,
+        counted: bool,
+        slots: Slots | None,
+        python: int,
+        strings: Strings,
+        pool: Sequence[Arc] = (),
+        room: int = 0,
+        now: int = k.BEGINNING,
+    ) -> None:
+        self.arcs: list[Arc] = list({id(arc): arc for arc in [*(event.arc for event in events), *pool]}.values())
+        self.room = room
+        self.codes = {id(arc): code for code, arc in enumerate(self.arcs)}
+        self._known = [known[id(arc)] for arc in self.arcs]
+        self._strings = strings
+        self._constants: list[int] = []  # where those of each arc stand
+        self._words: list[int] = [0] * k.PROGRAM
+        self._put(numbers, final, initial, carry, counted, slots, python)
+        self._put_arcs(numbers, carry, slots)
+        self._put_rows(list(dict.fromkeys(events)), numbers)
+        self._put_plain(events, now)
+        self.words: Any = np.array(self._words, np.int64)
+        self.at, self.size = int(self.words.ctypes.data), len(self._words)
+        self.address()
+
+    def address(self) -> None:
+        """Write the constants, and where they stand."""
+        base = self.at
+        codes = self.words[k.A_CODES]
+        for code, (arc, at) in enumerate(zip(self._known, self._constants)):
+            if arc.code is not None:
+                found = words(arc.code.params, self._strings)
+                self.words[at : at + len(found)] = found
+                self.words[codes + code * k.RECORD + k.K_CONSTANTS] = base + 8 * at
+
+    def _room(self, n: int, fill: int = 0) -> int:
+        at = len(self._words)
+        self._words += [fill] * n
+        return at
+
+    def _put(
+        self,
+        numbers: Mapping[str, int],
+        final: Iterable[str],
+        initial: Sequence[int],
+        carry: bool,
+        counted: bool,
+        slots: Slots | None,
+        python: int,
+    ) -> None:
+        w, n = self._words, len(numbers)
+        w[k.A_STATES], w[k.A_CARRY], w[k.A_COUNTED], w[k.A_PYTHON] = n, int(carry), int(counted), python
+        w[k.A_FINALS], w[k.A_NOW], w[k.A_MARKS] = self._room(n), self._room(n), self._room(n)
+        w[k.A_FIRST], w[k.A_WAITS] = self._room(n, -1), self._room(n, -1)
+        for state in final:
+            w[w[k.A_FINALS] + numbers[state]] = 1
+        w[k.A_BEGIN] = self._room(k.N_REG + len(initial))
+        begin = w[k.A_BEGIN]
+        w[begin + k.N_M], w[begin + k.N_STATE], w[begin + k.N_END] = k.FOREVER, 0, k.ALONE
+        w[begin + k.N_REG :] = initial
+        count = sum(many for _, many in slots.places.values()) if slots else 0
+        w[k.A_SLOTCOUNT] = count
+        w[k.A_SLOTS], w[k.A_HOLDER] = self._room(2 * count, -1), self._room(count, -1)
+        if slots:
+            w[k.A_STEP], w[k.A_QUIET] = slots.step, slots.quiet
+
+    def _put_arcs(self, numbers: Mapping[str, int], carry: bool, slots: Slots | None) -> None:
+        w = self._words
+        w[k.A_CODES] = self._room(len(self._known) * k.RECORD)
+        for code, known in enumerate(self._known):
+            arc, at = known.arc, w[k.A_CODES] + code * k.RECORD
+            w[at + k.K_KIND], w[at + k.K_SRC], w[at + k.K_DST] = KINDS[arc.kind], numbers[arc.src], numbers[arc.dst]
+            w[at + k.K_IGNORABLE], w[at + k.K_FINAL] = int(arc.ignorable), int(arc.final)
+            if slots:
+                w[at + k.K_SLOT], w[at + k.K_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], carry), (0, 0))
+            constants = 0
+            if known.code is not None:
+                w[at + k.K_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
+                constants = self._room(sum(param.width for param in known.code.params))
+            self._constants.append(constants)
+
+    def _put_rows(self, events: Sequence[ArcEvent], numbers: Mapping[str, int]) -> None:
+        w = self._words
+        w[k.A_COUNT] = len(events)
+        w[k.A_ROWCAP] = len(events) + self.room
+        w[k.A_ROWS] = self._room(w[k.A_ROWCAP] * k.ROW)
+        w[k.A_PLACES] = self._room(w[k.A_ROWCAP])
+        bounds: list[tuple[int, int, int]] = []
+        for row, (arc, le, re) in enumerate(events):
+            at = w[k.A_ROWS] + row * k.ROW
+            w[at + k.R_CODE], w[at + k.R_BEGIN], w[at + k.R_END], w[at + k.R_NEXT] = self.codes[id(arc)], le, re, -1
+            bounds.append((le, 1, row))
+            if re < k.FOREVER:
+                bounds.append((re, -1, row))
+            if arc.kind == TIMEOUT:
+                w[k.A_TIMEOUT] = 1
+                first = w[k.A_WAITS] + numbers[arc.src]
+                w[at + k.R_NEXT], w[first] = w[first], row
+            elif arc.kind == EPSILON:
+                w[k.A_EPSILON] = 1
+        bounds.sort()  # what ends before what begins, at one instant
+        w[k.A_BOUNDCOUNT] = len(bounds)
+        w[k.A_BOUNDS] = len(w)
+        for t, sign, row in bounds:
+            self._words += [t, row, sign]
+        w[k.A_BOUNDCAP] = len(bounds) + self.room
+        self._room(self.room * k.BOUND)
+        if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc
+            w[k.A_STEP] = w[k.A_QUIET] = 0
+        w[k.A_LOW] = w[k.A_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
+
+    def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:
+        """Whether arcs can change by `change_arc`, and for each the row of it that began last and still lasts."""
+        w, latest = self._words, dict.fromkeys(range(len(self.arcs)), k.NOWHERE)
+        ends = all(re == k.FOREVER or re <= now for _, _, re in events)
+        once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
+        w[k.A_PLAIN] = int(ends and once and not any(arc.kind == TIMEOUT for arc in self.arcs))
+        for row in sorted(range(w[k.A_COUNT]), key=lambda row: w[w[k.A_ROWS] + row * k.ROW + k.R_BEGIN]):
+            at = w[k.A_ROWS] + row * k.ROW
+            w[at + k.R_BEFORE] = k.NOWHERE
+            if w[at + k.R_END] == k.FOREVER:
+                w[at + k.R_BEFORE], latest[w[at + k.R_CODE]] = latest[w[at + k.R_CODE]], row
+        for code, row in latest.items():
+            w[w[k.A_CODES] + code * k.RECORD + k.K_LATEST] = row
+
+    def events(self) -> list[ArcEvent]:
+        """The arc events in force, as they are now."""
+        at, n = int(self.words[k.A_ROWS]), int(self.words[k.A_COUNT])
+        rows = self.words[at : at + n * k.ROW].reshape(n, k.ROW).tolist()
+        return [ArcEvent(self.arcs[code], begin, end) for code, begin, end, *_ in rows]

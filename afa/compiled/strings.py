@@ -1,0 +1,117 @@
+"""The strings of an operator as numbers, and what fences ask of them as tables.
+
+A number stays its string's for as long as the state holds it. Of strings that are no longer in use the numbers are given again, so
+that a stream of ever new ones takes bounded memory; nothing in the state is rewritten for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+_METHODS: dict[str, Callable[[str, tuple[str, ...]], bool]] = {
+    "startswith": lambda text, consts: text.startswith(consts),
+    "endswith": lambda text, consts: text.endswith(consts),
+    "contains": lambda text, consts: any(const in text for const in consts),
+}
+
+
+LEAST = 4096
+"""Strings below which it is not asked which are in use."""
+
+
+class Strings:
+    """Numbers for strings.
+
+    Examples
+    --------
+    >>> strings = Strings()
+    >>> strings.number("N1"), strings.number("N2"), strings.number("N1"), strings.text(2)
+    (1, 2, 1, 'N2')
+    >>> strings.keep(np.array([True, False, True]))
+    >>> strings.text(1), strings.number("N3"), strings.text(1), len(strings)
+    ('N1', 1, 'N3', 3)
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts = [""]
+        self._numbers = {"": 0}
+        self._free: list[int] = []
+        self._bound = LEAST
+        self._tables: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._ranks: Any = None
+        for text in texts:
+            self.number(text)
+
+    def __len__(self) -> int:
+        """How many numbers were given."""
+        return len(self._texts)
+
+    def number(self, text: str) -> int:
+        """The number of a string."""
+        found = self._numbers.get(text)
+        if found is None:
+            found = self._numbers[text] = self._place(text)
+            self._ranks = None
+        return found
+
+    def _place(self, text: str) -> int:
+        if not self._free:
+            self._texts.append(text)
+            return len(self._texts) - 1
+        number = self._free.pop()
+        self._texts[number] = text
+        for (method, consts), table in self._tables.items():
+            if number < len(table):
+                table[number] = _METHODS[method](text, consts)
+        return number
+
+    @property
+    def many(self) -> bool:
+        """Whether it is time to ask which are in use: there are twice as many as there were then."""
+        return len(self._numbers) > self._bound
+
+    def keep(self, used: Any) -> None:
+        """Give the numbers of all other strings again; ``used``: an array of bools, one a number.
+
+        Until that happens a number still reads as its old string: output that was not decoded yet may hold it.
+        """
+        gone = [(text, number) for text, number in self._numbers.items() if number and not used[number]]
+        for text, number in gone:
+            del self._numbers[text]
+            self._free.append(number)
+        self._bound = max(LEAST, 2 * len(self._numbers))
+
+    def text(self, number: int) -> str:
+        """The string of a number."""
+        return self._texts[number]
+
+    def texts(self, numbers: Iterable[int]) -> list[str]:
+        """The strings of numbers."""
+        return [self._texts[number] for number in numbers]
+
+    def table(self, method: str, consts: tuple[str, ...]) -> tuple[int, int]:
+        """Address and length of a table of bytes: 1 where the method is true of the string of that number."""
+        known = self._tables.get((method, consts))
+        done = 0 if known is None else len(known)
+        if known is None or done < len(self._texts):
+            ask = _METHODS[method]
+            more = np.fromiter((ask(text, consts) for text in self._texts[done:]), np.uint8, len(self._texts) - done)
+            known = more if known is None else np.concatenate([known, more])
+            self._tables[method, consts] = known
+        return known.ctypes.data, len(known)
+
+    @property
+    def asked(self) -> bool:
+        """Whether any table was made: their addresses change when strings come."""
+        return bool(self._tables)
+
+    def ranks(self) -> Any:
+        """The place of each string in the order of all, by number."""
+        if self._ranks is None:
+            order = sorted(range(len(self._texts)), key=self._texts.__getitem__)
+            self._ranks = np.empty(len(order), np.int64)
+            self._ranks[order] = np.arange(len(order))
+        return self._ranks
