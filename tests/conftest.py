@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-ENGINES = ("interpreted",)
+from tests import nojit
+
+if nojit.DISABLED:
+    nojit.install()
+
+ENGINES = ("interpreted", "compiled")
 """Each meaning is tested on each of them."""
 
 

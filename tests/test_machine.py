@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.here.automaton.event)
     @rule()
     def save_and_restore(self) -> None:
-        self.operator = restored(self.here, self.operator, self.handed)
+        self.operator = restored(self.here, self.operator, self.handed, self.engine)
 
     # -- always
 

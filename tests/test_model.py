@@ -125,8 +125,8 @@ def test_arcs_are_equal_by_name_or_identity() -> None:
         (lambda: Operator("two_vees"), r"expected an Automaton but got 'two_vees'"),  # type: ignore[arg-type]
         (lambda: Operator(build(), window=0), r"window of at least one tick but got window=0"),
         (lambda: Operator(build(), window=1.5), r"expected an int \(ticks\) but got window=1.5"),  # type: ignore[arg-type]
-        (lambda: Operator(build(), engine="fast"), r"engine=\"auto\" or \"interpreted\" but got engine='fast'"),  # type: ignore[arg-type]
-        (lambda: Operator(build(), engine="compiled"), r"no compiled engine yet"),
+        (lambda: Operator(build(), engine="fast"), r"engine=\"auto\", \"compiled\" or \"interpreted\" but got engine='fast'"),  # type: ignore[arg-type]
+        (lambda: Operator(build(event=None), engine="compiled"), r"schemas of scalars for engine=\"compiled\" .* any payload"),
         (lambda: Operator(build(), sequence="seq"), r"field of Tick\(price: float, change: float\) but got sequence='seq'"),
         (lambda: Operator(build(), late="ignore"), r"late=\"raise\", \"drop\" or a callable but got late='ignore'"),
         (lambda: Keyed(build(), key=()), r"a field name, several, or a callable but got key=\(\)"),

@@ -25,6 +25,13 @@ class E(NamedTuple):
     seq: int = 0
 
 
+class T(NamedTuple):
+    """The same in a table that says of each row in a column ``kind`` what it is."""
+
+    sort: int
+    seq: int = 0
+
+
 class R1(NamedTuple):
     """A register of one field."""
 
@@ -51,7 +58,7 @@ class RF(NamedTuple):
     value: float = 0.0
 
 
-NAMES: dict[str, Any] = {"E": E, "R1": R1, "R2": R2, "F": F, "RF": RF, "nan": math.nan}
+NAMES: dict[str, Any] = {"E": E, "T": T, "R1": R1, "R2": R2, "F": F, "RF": RF, "nan": math.nan}
 
 
 @cache

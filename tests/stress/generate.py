@@ -7,7 +7,8 @@ Operations::
     ("arc+" | "arc-", index into the pool, le or None, re)   an arc; le None: the default mode
     ("arc-copy", index, le or None, re)                      retraction by an equal arc that is another object
     ("punctuate", t), ("punctuate_arcs", t)
-    ("batch", [operations without batch, save and punctuate_arcs], net)      one push_many
+    ("batch", [operations without batch, save and punctuate_arcs], net)      one push_many of a list
+    ("table", [the same], net)                               one push_many of columns, with a column ``kind`` where it is needed
     ("save",)                                                snapshot, and go on with the restored operator
 """
 
@@ -20,7 +21,7 @@ from punctuation.time import BEGINNING, FOREVER
 from tests import strategies
 from tests.model import OK, Model
 from tests.strategies import Choices
-from tests.text import E, arc_of, automaton_of
+from tests.text import E, T, arc_of, automaton_of
 
 Op = tuple[Any, ...]
 
@@ -33,6 +34,7 @@ class World:
         self.automaton = automaton_of(spec["automaton"])
         self.pool = [*self.automaton.arcs, *(arc_of(arc) for arc in spec["extra"])]
         self.specs = [*spec["automaton"]["arcs"], *spec["extra"]]
+        self.event = T if spec["automaton"]["event"] == "T" else E
         names = ("window", "sequence", "arc_punctuation", "late", "key")
         self.model = Model(self.automaton, **{name: self.options[name] for name in names})
 
@@ -42,9 +44,9 @@ class World:
         if kind in ("punctuate", "punctuate_arcs"):
             return Punctuation(what)
         if kind in ("insert", "retract"):
-            return (insert if kind == "insert" else retract)(E(*what), *rest)
+            return (insert if kind == "insert" else retract)(self.event(*what), *rest)
         if kind == "copies":
-            return Change(E(*what), *rest)
+            return Change(self.event(*what), *rest)
         arc = arc_of(self.specs[what]) if kind == "arc-copy" else self.pool[what]
         return (insert if kind == "arc+" else retract)(arc, *rest)
 
@@ -58,6 +60,9 @@ def push(model: Model, op: Op, item: Any) -> str:
     """Apply an operation to a model."""
     return model.push_arc(item) if on_arcs(op) else model.push(item)
 
+
+BATCHES = ("batch", "table")
+ON_EVENTS = ("insert", "retract", "copies")
 
 BALANCED = {
     "insert": 42,
@@ -95,10 +100,12 @@ def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
         strategies.arc(choose, width, states, f"x{i}", final=choose.chance(30), waits=waits) for i in range(choose.number(0, 3))
     ]
     spec: dict[str, Any] = {"automaton": automaton, "extra": extra, "options": {**options(choose), "about": about}, "ops": []}
+    if automaton["event"] and choose.chance(40):
+        in_tables(spec)
     here = World(spec)
     for _ in range(choose.number(8, 20) if steps is None else steps):
         op = operation(choose, here)
-        inner = op[1] if op[0] == "batch" else [] if op[0] == "save" else [op]
+        inner = op[1] if op[0] in BATCHES else [] if op[0] == "save" else [op]
         trial = here.model.fork()
         if all(push(trial, each, here.item(each)) == OK for each in inner):
             here.model = trial
@@ -106,6 +113,13 @@ def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
     if steps != 0 and choose.chance(25):
         spec["ops"].append(("punctuate", FOREVER))
     return spec
+
+
+def in_tables(spec: dict[str, Any]) -> None:
+    """Let a world's events have no field ``kind``, so that a table's column of that name can say what each row is."""
+    spec["automaton"]["event"] = "T"
+    for arc in [*spec["automaton"]["arcs"], *spec["extra"]]:
+        arc.update({name: arc[name].replace("e.kind", "e.sort") for name in ("fence", "transfer") if name in arc})
 
 
 def options(choose: Choices) -> dict[str, Any]:
@@ -129,10 +143,18 @@ def operation(choose: Choices, here: World) -> Op:
         if choose.chance(10):  # late, or not there: the whole batch is refused
             low = max(here.model.event_promise, 0)
             inner.append(("insert", strategies.payload(choose), low - 1, None) if choose.chance(50) else ("arc-", 0, None, None))
-        return ("batch", inner, choose.chance(50))  # a batch can't say of a punctuation that it is the arcs'
+        net = choose.chance(50)
+        if here.automaton.event and choose.chance(60) and fits_table(inner, here):
+            return ("table", inner, net)
+        return ("batch", inner, net)  # a batch can't say of a punctuation that it is the arcs'
     if kind < 12 and here.automaton.event:  # without a schema a NamedTuple can't be saved
         return ("save",)
     return pieces(choose, here)[0]
+
+
+def fits_table(ops: list[Op], here: World) -> bool:
+    """Whether a table can say these operations: with E it holds events only; in an arc's row BEGINNING means the default mode."""
+    return all(op[0] in ON_EVENTS or (here.event is T and not (on_arcs(op) and op[2] == BEGINNING)) for op in ops)
 
 
 def pieces(choose: Choices, here: World) -> list[Op]:

@@ -12,9 +12,12 @@ from afa import AfaError, Keyed, LateEventError, Operator, Punctuation
 from punctuation.time import FOREVER
 from tests import oracle
 from tests.model import ERROR, LATE, OK
-from tests.stress.generate import Op, World, on_arcs, push
+from tests.stress import tables
+from tests.stress.generate import BATCHES, Op, World, on_arcs, push
 
 Make = Callable[[World, str, Any], Any]
+BOTH = "both"
+"""The engine's name for a run that goes on, after each save, with the other one."""
 
 
 class Seen(NamedTuple):
@@ -32,6 +35,8 @@ class Seen(NamedTuple):
 def make(here: World, engine: str, late: Any) -> Any:
     """The operator of a world."""
     options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
+    engine = "compiled" if engine == BOTH else engine
     if here.options["key"]:
         return Keyed(here.automaton, key=here.options["key"], engine=engine, late=late, **options)
     return Operator(here.automaton, engine=engine, late=late, **options)
@@ -53,7 +58,8 @@ def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) ->
     for number, op in enumerate(spec["ops"]):
         try:
             if op[0] == "save":
-                operator = restored(here, operator, handed)
+                operator = restored(here, operator, handed, engine)
+                operator._check()
                 continue
             after, out = step(here, operator, op, held)
             check_late(here, operator, handed)
@@ -92,35 +98,42 @@ def check_statistics(here: World, operator: Any, held: set[Any]) -> None:
 
 def step(here: World, operator: Any, op: Op, held: set[Any]) -> tuple[set[Any], list[Any]]:
     """One operation on operator and model alike; what is in force after it, and what was emitted."""
-    ops = op[1] if op[0] == "batch" else [op]
+    ops = op[1] if op[0] in BATCHES else [op]
     items = [(here.item(each), on_arcs(each)) for each in ops]
     trial, outcome, trail = here.model.fork(), OK, [(held, here.model.effective)]
     for each, (item, _) in zip(ops, items):
         outcome = push(trial, each, item)
         if outcome != OK:
             break
-        if op[0] == "batch" and not op[2]:
+        if op[0] in BATCHES and not op[2]:
             trail.append((trial.matches(), trial.effective))
-    before = counters(operator)
-    out, raised = call(operator, op, items)
+    before = (counters(operator), saved(here, operator)) if outcome != OK else None
+    out, raised = call(here, operator, op, items)
     assert raised == outcome, f"expected {outcome} but it ended {raised}"
     if outcome != OK:
-        assert counters(operator) == before, "a rejected change left a trace in the statistics"
+        assert (counters(operator), saved(here, operator)) == before, "a rejected change left a trace"
         return held, REJECTED
     if len(trail) == 1:
         trail.append((trial.matches(), trial.effective))
     here.model = trial
-    check_output(out, trail)
+    check_output(out, trail, table=op[0] == "table")
     if trial.effective == FOREVER:
         assert operator.statistics.state_size == 0, f"the stream has ended, but {operator.statistics} is held"
     return trail[-1][0], out
 
 
-def call(operator: Any, op: Op, items: list[tuple[Any, bool]]) -> tuple[list[Any], str]:
+def saved(here: World, operator: Any) -> bytes:
+    """The state as bytes; none where it can't be saved."""
+    return operator.snapshot() if here.automaton.event else b""
+
+
+def call(here: World, operator: Any, op: Op, items: list[tuple[Any, bool]]) -> tuple[list[Any], str]:
     """Push an operation; what was emitted, and how it ended."""
     try:
         if op[0] == "batch":
             return operator.push_many([item for item, _ in items], net=op[2]), OK
+        if op[0] == "table":
+            return tables.push(here, operator, [item for item, _ in items], net=op[2]), OK
         ((item, arcs),) = items
         return (operator.push_arc(item) if arcs else operator.push(item)), OK
     except LateEventError:
@@ -129,8 +142,10 @@ def call(operator: Any, op: Op, items: list[tuple[Any, bool]]) -> tuple[list[Any
         return [], ERROR
 
 
-def check_output(out: list[Any], trail: list[tuple[set[Any], int]]) -> None:
+def check_output(out: list[Any], trail: list[tuple[set[Any], int]], table: bool = False) -> None:
     """The minimal difference between each two neighbours of the trail, in the promised order, then the punctuation.
+
+    A table has one row for punctuations, the last one: it says the last of them, and is there only if the batch had rows of kinds.
 
     Raises
     ------
@@ -147,6 +162,7 @@ def check_output(out: list[Any], trail: list[tuple[set[Any], int]]) -> None:
     got = Counter((change.diff, *match_of(change)) for change in changes)
     assert got == expected, f"missing {dict(expected - got)}, too much {dict(got - expected)}"
     advanced = sorted({final for _, final in trail} - {trail[0][1]})
+    advanced = advanced[-1:] if table else advanced
     assert [item.t for item in out if isinstance(item, Punctuation)] == advanced, f"punctuations: {out}, expected {advanced}"
     if len(trail) == 2:
         order = [(change.diff, change.le) for change in changes]
@@ -166,10 +182,12 @@ def counters(operator: Any) -> Any:
     return dict(statistics._asdict()) if hasattr(statistics, "_asdict") else dict(vars(statistics))
 
 
-def restored(here: World, operator: Any, handed: list[Any]) -> Any:
-    """The operator after a snapshot and a restore."""
+def restored(here: World, operator: Any, handed: list[Any], engine: str) -> Any:
+    """The operator after a snapshot and a restore; with BOTH on the other engine."""
+    if engine == BOTH:
+        engine = "compiled" if operator._core.engine.name == "interpreted" else "interpreted"
     late = handed.append if here.options["late"] == "callback" else here.options["late"]
-    options = {"arcs": here.pool[len(here.automaton.arcs) :], "late": late}
+    options = {"arcs": here.pool[len(here.automaton.arcs) :], "late": late, "engine": engine}
     if here.options["key"]:
         options["key"] = here.options["key"]
     return type(operator).restore(here.automaton, operator.snapshot(), **options)
@@ -192,11 +210,12 @@ def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     ops, automaton, extra = spec["ops"], spec["automaton"], spec["extra"]
     for i in reversed(range(len(ops))):
         yield {**spec, "ops": ops[:i] + ops[i + 1 :]}
-        if ops[i][0] == "batch":
+        if ops[i][0] in BATCHES:
             for k in range(len(ops[i][1])):
-                yield {**spec, "ops": [*ops[:i], ("batch", ops[i][1][:k] + ops[i][1][k + 1 :], ops[i][2]), *ops[i + 1 :]]}
+                fewer = (ops[i][0], ops[i][1][:k] + ops[i][1][k + 1 :], ops[i][2])
+                yield {**spec, "ops": [*ops[:i], fewer, *ops[i + 1 :]]}
             yield {**spec, "ops": ops[:i] + ops[i][1] + ops[i + 1 :]}
-    used = {int(op[1]) for batch in ops for op in (batch[1] if batch[0] == "batch" else [batch]) if op[0] in ARC_OPS}
+    used = {int(op[1]) for batch in ops for op in (batch[1] if batch[0] in BATCHES else [batch]) if op[0] in ARC_OPS}
     if extra and not any(i >= len(automaton["arcs"]) for i in used):
         yield {**spec, "extra": []}
     for i in range(len(automaton["arcs"])):

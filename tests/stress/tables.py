@@ -1,0 +1,74 @@
+"""A batch of a random world as columns, and its output as changes again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afa import Arc, Change, Punctuation
+from punctuation.time import BEGINNING, FOREVER
+from tests.stress.generate import World
+
+EVENT, ARC, PROMISE = 0, 1, 2
+
+
+def columns(items: list[Any], event: type, window: int | None) -> tuple[dict[str, Any], list[Arc]]:
+    """Items as the columns that `Operator.push_many` describes, and the arcs among them; ``kind`` only where one is no event.
+
+    Parameters
+    ----------
+    items : list of Change and Punctuation
+        Changes of events and of arcs in order of arrival.
+    event : type
+        The event schema.
+    window : int or None
+        Of the operator: a column ``re`` has no gaps, unless all of it is left out.
+    """
+    arcs = [item.payload for item in items if is_arc(item)]
+    fields: dict[str, list[Any]] = {name: [] for name in event._fields}  # type: ignore[attr-defined]
+    rows = []
+    for item in items:
+        if isinstance(item, Punctuation):
+            kind, arc, le, re, diff = PROMISE, 0, item.t, FOREVER, 1
+        elif is_arc(item):
+            kind, arc, le = ARC, sum(row[0] == ARC for row in rows), BEGINNING if item.le is None else item.le
+            re, diff = FOREVER if item.re is None else item.re, item.diff
+        else:
+            kind, arc, le, diff = EVENT, 0, item.le, item.diff
+            re = item.re if item.re is not None else FOREVER if window is None else le + window
+        rows.append((kind, arc, le, re, diff))
+        for name, value in zip(fields, item.payload if kind == EVENT else [0] * len(fields)):
+            fields[name].append(value)
+    batch = dict(zip(("kind", "arc", "le", "re", "diff"), np.array(rows, np.int64).reshape(-1, 5).T.copy()))
+    if not batch["kind"].any():
+        del batch["kind"], batch["arc"]
+        if all(item.re is None for item in items):
+            del batch["re"]
+    assert not batch.keys() & fields.keys(), "a field of the event has the name of a column"
+    batch |= {name: np.array(values, np.int64) for name, values in fields.items()}
+    return batch, arcs
+
+
+def is_arc(item: Any) -> bool:
+    """Whether an item is a change of an arc."""
+    return isinstance(item, Change) and isinstance(item.payload, Arc)
+
+
+def changes(out: dict[str, Any], register: type, key: str | None) -> list[Any]:
+    """The changes and the punctuation that an output table says."""
+    kinds = out["kind"].tolist() if "kind" in out else [EVENT] * len(out["le"])
+    fields = [out[name].tolist() for name in register._fields]  # type: ignore[attr-defined]
+    keys = out[key].tolist() if key else [None] * len(kinds)
+    found: list[Any] = []
+    for i, (kind, le, re, diff) in enumerate(zip(kinds, out["le"].tolist(), out["re"].tolist(), out["diff"].tolist())):
+        match = register(*(field[i] for field in fields))
+        found.append(Punctuation(le) if kind == PROMISE else Change(match, le, re, diff, keys[i]))
+    return found
+
+
+def push(here: World, operator: Any, items: list[Any], net: bool) -> list[Any]:
+    """Push the items of a world as one table."""
+    batch, arcs = columns(items, here.event, here.options["window"])
+    out = operator.push_many(batch, net=net, arcs=arcs)
+    return changes(out, here.automaton.register_schema.cls, here.options["key"])

@@ -1,0 +1,262 @@
+"""Engine against engine, and each against a fresh operator that is given what is in force in order; in every shape of input.
+
+Streams long enough that blocks grow and move, batches are brought into order, and parts of a batch (`CHUNK`) have borders in all
+places. What the contract says of each is tested where brute force can follow: `tests.stress`, `test_small_worlds.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from afa import AfaError, Arc, Automaton, Int64Error, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from afa.compiled import batches
+from afa.compiled import engine as compiled
+from tests import oracle
+from tests.conftest import ENGINES
+from tests.strategies import Seeded
+from tests.streams import PROGRAMS, Mix, Quote, Setting, Side, Tally, Tick, grouped, recomputed, setting, stream, table
+
+SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale")
+"""What does not depend on how the items come in batches."""
+SHAPES = ("list", "dict", "arrow", "pandas", "parts")
+MIXES = {
+    "in order": Mix(retract=0, duplicate=0, early=0, arcs=1, disorder=0, late=0, long=0),
+    "late": Mix(disorder=25, shift=60),
+    "revised": Mix(retract=25, duplicate=8, early=6, disorder=40, shift=15),
+    "swapped": Mix(arcs=12, promise=6, disorder=10),
+}
+
+
+def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let a run have borders and step functions in unusual places; what was chosen."""
+    parts, keyed_parts, warm = choose.one([7, 64, 8192]), choose.one([7, 64, 65536]), choose.one([0, compiled.WARM, 10**9])
+    monkeypatch.setattr(batches, "CHUNK", parts)
+    monkeypatch.setattr(batches, "KEYED_CHUNK", keyed_parts)
+    monkeypatch.setattr(compiled, "WARM", warm)
+    return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}"
+
+
+def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: list[Side], largest: int, say: str) -> int:
+    """Push a stream in batches to all sides, the first of which leads; how many changes it has emitted."""
+    lead, at, emitted = sides[0], 0, 0
+    while at < len(items):
+        batch = items[at : at + choose.number(1, largest)]
+        outs = {side: side.push(batch) for side in sides}
+        expected = sorted(map(repr, outs[lead]))
+        statistics = lead.operator.statistics
+        for side in sides[1:]:
+            where = f"{side}, items {at} to {at + len(batch)}, {say}"
+            assert side.held == lead.held, f"{where}: missing {lead.held - side.held}, too much {side.held - lead.held}"
+            assert side.operator.statistics._asdict().items() >= {(n, getattr(statistics, n)) for n in SAME}, where
+            if side.shape in ("single", "parts"):
+                continue
+            assert sorted(map(repr, outs[side])) == expected, where
+            order = [(change.diff, change.le) for change in outs[side]]
+            assert order == sorted(order), f"{where}: retractions first, then insertions, each by LE"
+            numbers = side.operator.statistics
+            assert (numbers.outputs, numbers.retractions) == (statistics.outputs, statistics.retractions), where
+        at += len(batch)
+        emitted += len(outs[lead])
+        if choose.chance(15):
+            for side in sides:
+                side.operator._check()
+        if choose.chance(15):
+            side = choose.one(sides[1:])
+            side.switch()
+            assert side.operator.statistics._asdict().items() >= {(n, getattr(statistics, n)) for n in SAME}, f"{side} now, {say}"
+    for side in sides:
+        side.operator._check()
+    for engine in ENGINES:
+        assert lead.held == recomputed(here, model, engine), f"recomputed by {engine}, {say}"
+    return emitted
+
+
+def one_key(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A random stream without keys on some random sides."""
+    choose = Seeded(f"one key/{number}")
+    program = list(PROGRAMS)[number % len(PROGRAMS)]
+    mix = list(MIXES)[number // len(PROGRAMS) % len(MIXES)]
+    event = Quote if program == "words" else choose.one([Tick, Quote])
+    options: dict[str, Any] = {"window": 9 if program == "branches" else choose.one([9, 25, 60])}
+    if choose.chance(25):
+        options["sequence"] = choose.one(["who", "name"] if event is Quote else ["who"])
+    here = setting(program, event, **options)
+    say = f"stream one key/{number}: {program}, {mix}, {event.__name__}, {options}, {small_parts(choose, monkeypatch)}"
+    items, model = stream(choose, here, n, MIXES[mix]._replace(long=2 if program == "branches" else 10), choose.one([1, 3]))
+    sides = [Side(here, "interpreted", "list"), Side(here, "compiled", "single"), Side(here, "compiled", choose.one(SHAPES[:1]))]
+    sides += [Side(here, "compiled", shape) for shape in (choose.one(SHAPES[1:4]), choose.one(SHAPES[1:]))]
+    return agree(choose, here, items, model, sides, choose.one([20, 90, 400]), say)
+
+
+def many_keys(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The same with hundreds of keys, most of which become empty now and then."""
+    choose = Seeded(f"keys/{number}")
+    keys = [("who",), ("flag", "who"), ("name",), ("name", "who")][number % 4]
+    event = Quote if len(keys) > 1 or "name" in keys else choose.one([Tick, Quote])
+    program = choose.one(["runs", "branches", "waits"] + ["words"] * (event is Quote))
+    here = setting(program, event, keys, window=choose.one([25, 60]))
+    say = f"stream keys/{number}: {program}, {event.__name__}, by {keys}, {small_parts(choose, monkeypatch)}"
+    mix = Mix(promise=choose.one([1, 4]), shift=5, arcs=1, retract=choose.one([5, 25]))
+    items, model = stream(choose, here, n, mix, choose.one([20, 60]))
+    if choose.chance(40):
+        items = grouped(items, keys)
+    sides = [Side(here, "interpreted", "list"), Side(here, "compiled", "single")]
+    sides += [Side(here, "compiled", shape) for shape in (choose.one(SHAPES[1:4]), choose.one(SHAPES))]
+    emitted = agree(choose, here, items, model, sides, choose.one([50, 500]), say)
+    assert emitted > 0, say
+    return emitted
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_one_key(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert one_key(number, 260, monkeypatch) > 0
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_many_keys(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert many_keys(number, 900, monkeypatch) > 0
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("number", range(16, 216))
+def test_one_key_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert one_key(number, 1500, monkeypatch) > 0
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("number", range(8, 108))
+def test_many_keys_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert many_keys(number, 3000, monkeypatch) > 0
+
+
+# -- what is refused leaves no trace, wherever it stands in a batch --------------------------------------------------------------
+
+
+def dividing() -> Automaton:
+    """Its fence divides by zero, its transfer passes int64, for some events."""
+    return Automaton(
+        start="a",
+        final={"c"},
+        register=Tally(),
+        event=Tick,
+        arcs=[
+            Arc("a", "b", lambda e, r: 12 // e.sort > 2, lambda e, r: Tally(e.due, e.size), name="ab"),
+            Arc("b", "b", lambda e, r: e.sort == 5, name="bb"),
+            Arc("b", "c", lambda e, r: e.sort != 2, lambda e, r: Tally(r.n + e.due), name="bc"),
+        ],
+    )
+
+
+def plain(n: int, keys: int) -> list[Any]:
+    """A stream that no function of `dividing` fails on."""
+    choose = Seeded(f"faults/{n}/{keys}")
+    return [insert(Tick(choose.number(1, 5), choose.number(0, 3) / 2, i % keys, i % 7), i // 4) for i in range(n)]
+
+
+BAD = {
+    "division": (insert(Tick(0, 1.0, 0, 0), 110), ZeroDivisionError),
+    "overflow": (insert(Tick(1, 1.0, 0, 2**63 - 1), 110), Int64Error),
+    "late": (insert(Tick(1, 1.0, 0, 0), -5), LateEventError),
+    "unknown arc": (retract(Arc("a", "c", lambda e, r: True, name="unknown")), AfaError),
+    "waiting": (retract(Tick(9, 1.0, 0, 0), 90), LateEventError),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("keyed", [False, True], ids=["one key", "keyed"])
+@pytest.mark.parametrize("chunk", [7, 8192])
+def test_a_fault_in_a_large_batch_leaves_no_trace(
+    engine: str, what: str, keyed: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "CHUNK", chunk)
+    monkeypatch.setattr(batches, "KEYED_CHUNK", chunk)
+    keys = ("who",) if keyed else ()
+    here = Setting(dividing(), list(dividing().arcs), {"window": 20, "late": "raise"}, keys)
+    one, other = here.make(engine), here.make(engine)
+    items, (bad, error) = plain(600, 8 if keyed else 1), BAD[what]
+    for operator in (one, other):
+        operator.push_many(table([*items[:200], Punctuation(40)], Tick, 20, "dict")[0])
+    before, statistics = one.snapshot(), one.statistics
+    tail = [*items[200:450], bad, *items[450:], Punctuation(100)]
+    for shape in ("dict", "arrow", "pandas"):
+        batch, arcs = table(tail, Tick, 20, shape)
+        with pytest.raises(error) as caught:
+            one.push_many(batch, arcs=arcs)
+        assert what not in ("division", "overflow") or "arc " in str(caught.value) + str(getattr(caught.value, "__notes__", ""))
+        assert (one.snapshot(), one.statistics) == (before, statistics), shape
+        one._check()
+    again = table([*items[200:], Punctuation(100)], Tick, 20, "dict")[0]
+    outs = [{name: column.tolist() for name, column in operator.push_many(again).items()} for operator in (one, other)]
+    assert outs[0] == outs[1]
+    assert len(outs[0]["le"]) > 50
+    assert one.snapshot() == other.snapshot()
+
+
+@pytest.mark.parametrize("shape", ["dict", "arrow", "pandas", "list"])
+def test_late_rows_among_others(engine: str, shape: str) -> None:
+    """Dropped and counted, or handed over one by one, in order of arrival."""
+    items = plain(300, 5)
+    late = [insert(Tick(1, 0.5, i, 7), i) for i in range(5)]
+    batch = [*items[:100], Punctuation(20), *late[:3], *items[100:200], *late[3:], retract(late[0].payload, 3)]
+    handed: list[Any] = []
+    for keys in ((), ("who",)):
+        here = Setting(dividing(), list(dividing().arcs), {"window": 20}, keys)
+        held = []
+        for policy in ("drop", handed.append):
+            operator = here.make(engine, late=policy)
+            whole = batch if shape == "list" else table(batch, Tick, 20, shape)[0]
+            operator.push_many(whole)
+            assert operator.statistics.late == 6
+            held.append(operator.statistics)
+        assert held[0] == held[1]
+        expected = [(*change[:2], change.diff) for change in [*late, retract(late[0].payload, 3)]]
+        assert [(*change[:2], change.diff) for change in handed] == expected
+        assert [change.key for change in handed] == ([0, 1, 2, 3, 4, 0] if keys else [None] * 6)
+        handed.clear()
+
+
+def test_a_callback_that_raises_leaves_no_trace(engine: str) -> None:
+    def refuse(change: Any) -> None:
+        raise KeyError(change.le)
+
+    operator = Operator(dividing(), window=20, engine=engine, late=refuse)
+    items = plain(100, 1)
+    operator.push_many([*items[:50], Punctuation(40)])
+    before = operator.snapshot()
+    with pytest.raises(KeyError):
+        operator.push_many(table([*items[50:80], items[0], *items[80:]], Tick, 20, "dict")[0])
+    assert operator.snapshot() == before
+    operator._check()
+
+
+def test_both_engines_save_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved is the state, not how an engine holds it."""
+    for number, program in enumerate(PROGRAMS):
+        choose = Seeded(f"bytes/{number}")
+        here = setting(program, Quote, ("who",) if number % 2 else ())
+        items, _ = stream(choose, here, 200, MIXES["revised"], 4)
+        sides = [Side(here, engine, "list") for engine in ENGINES]
+        for at in range(0, len(items), 50):
+            for side in sides:
+                side.push(items[at : at + 50])
+            blobs = [side.operator.snapshot() for side in sides]
+            assert blobs[0] == blobs[1], f"{program}, after {at + 50} items"
+            sides[number % 2].switch()
+
+
+def test_keys_that_come_and_go(engine: str) -> None:
+    """Numbers of keys that are gone are given to others; no state goes with them."""
+    keyed = Keyed(dividing(), key=("sort", "who"), window=3, engine=engine)
+    held: set[Any] = set()
+    for turn in range(60):
+        le = 10 * turn
+        events = [insert(Tick(1 + (turn + i) % 4, 1.0, (turn * 7 + i * 3) % 50, 0), le + i % 3) for i in range(40)]
+        out = keyed.push_many([*events, Punctuation(le + (10 if turn % 3 else 2))])
+        held = oracle.net([c._replace(payload=(c.key, c.payload)) for c in out if not isinstance(c, Punctuation)], held)
+        alone = Keyed(dividing(), key=("sort", "who"), window=3, engine="interpreted")
+        fresh = alone.push_many(events)
+        assert {match for match in held if match[1] >= le} == oracle.net([c._replace(payload=(c.key, c.payload)) for c in fresh])
+        assert len(keyed.keys) == len(set(keyed.keys)) == keyed.statistics.keys <= 40
+        keyed._check()
