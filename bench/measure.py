@@ -1,72 +1,139 @@
-"""How a stream is run and timed, and how a result is kept."""
+"""How variants are compared, and how a result is kept."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import platform
 import statistics
 import subprocess
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from afa import Automaton, Operator, Punctuation, insert
-from bench.workloads import Stream
+from bench.drive import Batches, Outcome
 
 WINDOW = 500
 RESULTS = Path(__file__).parent / "results"
+Row = dict[str, Any]
+Spread = dict[str, float]
+SCALES = {"tiny": 0.001, "small": 0.1, "full": 1.0}
+SLOWER = 0.02  # how much of it the interpreted engine gets
 
 
-class Outcome(NamedTuple):
-    """What a run gave: its answer, what it cost, what it held at most."""
+class Options(NamedTuple):
+    """What is measured, and how much of it.
 
-    final: int
-    records: int
-    seconds: float
-    partial_matches: int
-    state: int
+    Parameters
+    ----------
+    engine : "compiled" or "interpreted"
+    scale : "tiny", "small" or "full"
+    events : int, optional
+        How many events the memory benchmark feeds at full scale.
+    """
 
+    engine: str = "compiled"
+    scale: str = "full"
+    events: int = 100_000_000
 
-def run(automaton: Automaton, stream: Stream, batch: int = WINDOW) -> Outcome:
-    """Push a stream in batches, each followed by the largest punctuation that is true. Thread CPU time."""
-    promises, low = [], len(stream)
-    for start in reversed(range(0, len(stream), batch)):
-        promises.append(low)
-        low = min([low, *(le for _, le in stream[start : start + batch])])
-    op = Operator(automaton, window=WINDOW, engine="interpreted")
-    seconds, nodes, state = 0.0, 0, 0
-    for start, promise in zip(range(0, len(stream), batch), reversed(promises)):
-        items = [insert(tick, le) for tick, le in stream[start : start + batch]]
-        begin = time.thread_time()
-        op.push_many(items)
-        seconds += time.thread_time() - begin
-        held = op.statistics
-        begin = time.thread_time()
-        op.push(Punctuation(promise))
-        seconds += time.thread_time() - begin
-        nodes, state = max(nodes, held.partial_matches), max(state, held.state_size)
-    done = op.statistics
-    return Outcome(done.outputs - done.retractions, done.outputs + done.retractions, seconds, nodes, state)
+    def size(self, full: int, least: int = 1000) -> int:
+        """How many events there are here, where the full scale has ``full`` of them."""
+        share = SCALES[self.scale] * (SLOWER if self.engine == "interpreted" and self.scale != "tiny" else 1.0)
+        return min(full, max(least, int(full * share)))
+
+    def some(self, cases: Sequence[Any]) -> list[Any]:
+        """All cases; at tiny scale the first and the last."""
+        return list(cases) if self.scale != "tiny" or len(cases) < 3 else [cases[0], cases[-1]]
+
+    @property
+    def rounds(self) -> int:
+        """How often each variant runs."""
+        return {"tiny": 1, "small": 3, "full": 5}[self.scale]
 
 
-def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int = 5) -> dict[str, list[Outcome]]:
-    """Every variant once a round, so that a slow minute of the machine hits all alike."""
-    return {name: list(column) for name, column in zip(runs, zip(*([go() for go in runs.values()] for _ in range(rounds))))}
+def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int, agree: bool = True) -> dict[str, list[Outcome]]:
+    """Every variant once a round, so that a slow minute of the machine hits all alike; one more round before, for caches.
+
+    Raises
+    ------
+    AssertionError
+        There is no output, or (with ``agree``) two answers differ: then no figure means anything.
+    """
+    if rounds > 1:
+        for go in runs.values():
+            go()
+    columns = {name: list(column) for name, column in zip(runs, zip(*([go() for go in runs.values()] for _ in range(rounds))))}
+    for name, column in columns.items():
+        assert column[0].final > 0, f"expected output but got none from {name}: a benchmark without output measures nothing"
+        assert len({outcome.answer for outcome in column}) == 1, f"expected one answer but got several from {name}"
+    if agree:
+        answers = {name: (column[0].final, column[0].answer) for name, column in columns.items()}
+        assert len(set(answers.values())) == 1, f"expected one answer but got {answers}"
+    return columns
 
 
-def spread(values: list[float]) -> dict[str, float]:
+def spread(values: Sequence[float]) -> Spread:
     """Median and range."""
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}
 
 
-def keep(name: str, table: list[dict[str, Any]]) -> None:
-    """Print the rows and keep them with commit, CPU and versions in ``bench/results``."""
-    for row in table:
-        print("  ".join(f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()))
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    about = {"commit": commit, "cpu": platform.processor() or platform.machine(), "cores": os.cpu_count()}
-    RESULTS.mkdir(exist_ok=True)
-    record = {**about, "python": platform.python_version(), "rows": table}
-    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+def rates(column: Sequence[Outcome]) -> Spread:
+    """M events/s."""
+    return spread([outcome.rate for outcome in column])
+
+
+def ratio(ours: Sequence[Outcome], base: Sequence[Outcome]) -> Spread:
+    """Our rate over the base's, round by round."""
+    return spread([a.rate / b.rate for a, b in zip(ours, base)])
+
+
+def words(op: Any) -> int:
+    """Memory as the paper counts it (Sec. 6.1: registers and partial matches), in words of 8 bytes.
+
+    A partial match is start LE, RE, state and register; an ignorable run is two ends and its partial match.
+    """
+    held = op.statistics
+    return int(held.partial_matches * (3 + len(op.automaton.register)) + held.intervals * 3)
+
+
+def sampled(make: Callable[[], Any], fed: Batches, look: Callable[[Any], int] = words) -> tuple[int, float]:
+    """The most and the mean that an operator holds, looked at after every batch; not timed."""
+    op = make()
+    seen = []
+    for batch in fed.batches:
+        op.push_many(batch, **fed.arguments)
+        seen.append(look(op))
+    return max(seen), statistics.fmean(seen)
+
+
+def about() -> dict[str, Any]:
+    """What a figure depends on."""
+    git = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    versions = {}
+    for name in ("numpy", "numba", "llvmlite", "pyarrow"):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = None
+    python = platform.python_version()
+    return {"commit": git.stdout.strip(), "cpu": cpu(), "cores": os.cpu_count(), "python": python, **versions}
+
+
+def cpu() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def keep(name: str, question: str, options: Options, rows: list[Row], folder: Path) -> Path:
+    """Keep the rows as JSON, with the question, the commit, the CPU and the versions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    record = {"question": question, "engine": options.engine, "scale": options.scale, **about(), "rows": rows}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,49 @@
+"""How does the rate depend on the number of keys? Q1, k = 1; a punctuation after every batch of 100,000 events.
+
+Events of the keys in turn; with those of a key side by side in each batch; and keys drawn by Zipf's law (exponent 1.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from afa import Keyed
+from bench.drive import batched, run
+from bench.measure import WINDOW, Options, Row, interleaved, rates, ratio
+from bench.queries import q1
+from bench.workloads import grouped, keyed, punctuated
+
+KEYS = (1, 10, 100, 1_000, 10_000, 100_000)
+BATCH = 100_000
+
+
+def measure(o: Options) -> list[Row]:
+    return [number(o, keys) for keys in (o.some(KEYS) if o.scale != "tiny" else (1, 20))]
+
+
+def number(o: Options, keys: int) -> Row:
+    """One number of keys. A window is `WINDOW` events of a key; LEs run over all keys."""
+    n, batch = o.size(2_000_000), o.size(BATCH)
+    turns = keyed(n, keys)
+
+    def make() -> Any:
+        return Keyed(q1(), key="key", window=WINDOW * keys, engine=o.engine)  # type: ignore[arg-type]
+
+    orders = {"in turn": turns, "grouped": grouped(turns, batch), "zipf": keyed(n, keys, zipf=1.1)}
+    runs = {}
+    for name, stream in orders.items():
+        # A promise that splits no batch: rows of a batch and its punctuation go together.
+        fed = batched(punctuated(stream, batch), batch + 1)
+        runs[name] = partial(run, make, fed)
+    columns = interleaved(runs, o.rounds, agree=False)
+    assert columns["in turn"][0].answer == columns["grouped"][0].answer, "the order of keys changed the answer"
+    return {
+        "keys": keys,
+        "events per key and batch": batch / keys,
+        "in turn, M events/s": rates(columns["in turn"]),
+        "grouped, M events/s": rates(columns["grouped"]),
+        "Zipf, M events/s": rates(columns["zipf"]),
+        "grouped, relative to in turn": ratio(columns["grouped"], columns["in turn"]),
+        "matches": columns["grouped"][0].final,
+    }

@@ -1,0 +1,57 @@
+"""What does a snapshot cost? Q1, k = 1; 10,000 keys with 1, 5 and 100 events each, none of them final yet; and one key alone."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from afa import Keyed
+from bench.measure import Options, Row, spread
+from bench.queries import q1
+from bench.workloads import keyed
+
+KEYS = 10_000
+EVENTS = (1, 5, 100)
+
+
+def measure(o: Options) -> list[Row]:
+    most = o.size(KEYS, least=20)
+    return [row(o, keys, events) for keys in (1, most) for events in EVENTS]
+
+
+def row(o: Options, keys: int, events: int) -> Row:
+    """So many keys with so many events each."""
+    stream = keyed(keys * events, keys)
+    saved, restored = [], []
+    op = Keyed(q1(), key="key", window=500 * keys, engine=o.engine)  # type: ignore[arg-type]
+    op.push_many(stream)
+    assert len(op.keys) == keys
+    for _ in range(o.rounds + 1):
+        begin = time.thread_time()
+        blob = op.snapshot()
+        middle = time.thread_time()
+        again = Keyed.restore(q1(), blob, key="key", engine=o.engine)  # type: ignore[arg-type]
+        end = time.thread_time()
+        saved.append(1e6 * (middle - begin) / keys)
+        restored.append(1e6 * (end - middle) / keys)
+    partial_matches = op.statistics.partial_matches
+    _same(op, again, keys, events)
+    return {
+        "keys": keys,
+        "events per key": events,
+        "bytes per key": len(blob) / keys,
+        "partial matches per key": partial_matches / keys,
+        "snapshot, microseconds per key": spread(saved[1:]),
+        "restore, microseconds per key": spread(restored[1:]),
+    }
+
+
+def _same(op: Any, again: Any, keys: int, events: int) -> None:
+    """The restored operator goes on as the one that was saved."""
+    more = keyed(keys * (events + 20), keys)
+    rest = {name: column[keys * events :] for name, column in more.items()}
+    a, b = op.push_many(rest), again.push_many(rest)
+    assert all(np.array_equal(a[name], b[name]) for name in a), "the restored operator gave another answer"
+    assert len(a["le"]) > 0, "a benchmark without output measures nothing"

@@ -1,0 +1,134 @@
+"""What can only be measured in a new process: ``python -m bench.fresh start ENGINE`` and ``arcs ENGINE FOLDER`` print JSON.
+
+`start` starts such a process with its caches in a folder that the caller names.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROUNDS, EVENTS, WINDOW = 9, 100, 50
+
+
+def start(arguments: Sequence[str], cache: Path | None) -> dict[str, Any]:
+    """Run this module in a new process, whose every cache lies in that folder; None: where they always lie."""
+    places = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "AFA_CACHE_DIR")
+    environment = {**os.environ, **({name: str(cache) for name in places} if cache else {})}
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.fresh", *arguments],
+        cwd=Path(__file__).parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    whole = 1e3 * (time.perf_counter() - begin)
+    measured = json.loads(done.stdout)
+    return {**measured, "whole process, ms": whole} if arguments[0] == "start" else measured
+
+
+def first_match(engine: str) -> dict[str, float]:
+    """From nothing to the first match of Q1, in ms; wall time, as the user feels it, and CPU time."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    import afa
+
+    imported, imported_cpu = time.perf_counter(), time.process_time()
+    from bench.queries import q1
+    from bench.workloads import ticks
+
+    stream = ticks(200)
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    op = afa.Operator(q1(), window=500, engine=engine)  # type: ignore[arg-type]
+    assert len(op.push_many(stream)["le"]), "a benchmark without output measures nothing"
+    end, end_cpu = time.perf_counter(), time.process_time()
+    return {
+        "import afa, ms": 1e3 * (imported - wall),
+        "import afa, CPU ms": 1e3 * (imported_cpu - cpu),
+        "operator and first match, ms": 1e3 * (end - begin),
+        "operator and first match, CPU ms": 1e3 * (end_cpu - begin_cpu),
+        "import and first match, ms": 1e3 * (imported - wall + end - begin),
+    }
+
+
+def new_arcs(engine: str, folder: Path) -> dict[str, list[float]]:
+    """CPU ms of one `push_arc` and the batch after it, over what such a batch costs alone; all threads of the process."""
+    from afa import Arc
+    from bench.queries import drop_arc
+
+    shapes = _module("\n".join(_shape(number) for number in range(ROUNDS)), folder / "shapes.py").SHAPES
+    arcs = [
+        *(("changed constant", drop_arc(0.3 + number / 10)) for number in range(ROUNDS)),
+        *(("known shape", _short(0.5 + number / 10)) for number in range(ROUNDS)),
+        *(("new shape", Arc("start", "fall", fence, name=f"shape {number}")) for number, fence in enumerate(shapes)),
+    ]
+    measured, found = _served(engine, arcs)
+    assert found == _served("interpreted", arcs)[1] > 0, "the engines differ"
+    return measured
+
+
+def _served(engine: str, arcs: list[tuple[str, Any]]) -> tuple[dict[str, list[float]], int]:
+    """Batches with and without a new arc before them, in turn: what each kind of arc has cost, and how many matches there were."""
+    from afa import Operator, Punctuation, insert
+    from bench.queries import q1
+    from bench.workloads import take, ticks
+
+    steps: list[Any] = [*[None] * ROUNDS, *[step for arc in arcs for step in (None, arc)]]
+    stream = ticks(EVENTS * len(steps))
+    op = Operator(q1(), window=WINDOW, engine=engine)  # type: ignore[arg-type]
+    spent: list[float] = []
+    for number, step in enumerate(steps):
+        batch = take(stream, slice(number * EVENTS, (number + 1) * EVENTS))
+        begin = time.process_time()
+        if step is not None:
+            op.push_arc(insert(step[1]))
+        op.push_many(batch)
+        spent.append(1e3 * (time.process_time() - begin))
+        op.push(Punctuation((number + 1) * EVENTS))
+    alone = statistics.median(ms for ms, step in zip(spent, steps) if step is None)
+    costs: dict[str, list[float]] = {}
+    for ms, step in zip(spent, steps):
+        if step is not None:
+            costs.setdefault(step[0], []).append(ms - alone)
+    return costs, op.statistics.outputs
+
+
+def _short(level: float) -> Any:
+    """An arc whose fence has the shape of `bench.queries.drop_arc`, written anew."""
+    from afa import Arc
+
+    return Arc("start", "rise", lambda event, register: event.change < -level, name=f"short {level}")
+
+
+def _shape(number: int) -> str:
+    """A line of source with a fence like no other: its operators spell a number."""
+    signs = ["+", "-", "*"]
+    digits = [(number // 3**place) % 3 for place in range(4)]
+    terms = " ".join(f"{signs[digit]} {place + 2}.5" for place, digit in enumerate(digits))
+    return f"SHAPES.append(lambda e, r: e.change {terms} < e.price and e.change < -0.25)"
+
+
+def _module(source: str, path: Path) -> Any:
+    """Import source from a file, so that functions can be read back."""
+    path.write_text(f"SHAPES = []\n{source}\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    what, engine, *rest = sys.argv[1:]
+    print(json.dumps(first_match(engine) if what == "start" else new_arcs(engine, Path(rest[0]))))

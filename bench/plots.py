@@ -1,0 +1,126 @@
+"""One picture per benchmark, drawn from its rows alone."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bench.measure import Row
+from bench.targets import middle
+
+
+class Lines(NamedTuple):
+    """Columns ``y`` over column ``x``, one line per column and value of ``by``."""
+
+    x: str
+    y: Sequence[str]
+    by: str | None = None
+    where: Mapping[str, Any] = {}
+    log_x: bool = False
+    log_y: bool = False
+    label: str = ""
+
+
+class Bars(NamedTuple):
+    """Columns ``y`` side by side, one group per row, named by the columns ``x``."""
+
+    x: Sequence[str]
+    y: Sequence[str]
+    log_y: bool = False
+    label: str = ""
+
+
+PLOTS: Mapping[str, Lines | Bars] = {
+    "queries": Bars(["query"], ["M events/s", "interpreted, M events/s"], log_y=True, label="M events/s"),
+    "disorder": Lines("disorder", ["relative to in order"], by="query", label="rate, relative to in order"),
+    "heavy": Lines("disorder", ["M events/s", "buffered and sorted, M events/s"], by="batch", log_y=True, label="M events/s"),
+    "swap": Lines(
+        "d",
+        ["relative to static", "one call per arc, relative", "restart, relative"],
+        log_x=True,
+        label="rate, relative to static",
+    ),
+    "ignorable": Lines(
+        "ignorable",
+        ["rate, relative to plain", "memory, relative to plain"],
+        by="disorder",
+        log_y=True,
+        label="relative to plain",
+    ),
+    "keys": Lines(
+        "keys",
+        ["in turn, M events/s", "grouped, M events/s", "Zipf, M events/s"],
+        log_x=True,
+        log_y=True,
+        label="M events/s",
+    ),
+    "batch": Lines("batch", ["columns, M events/s", "Arrow, M events/s"], log_x=True, log_y=True, label="M events/s"),
+    "push": Bars(["query", "disorder"], ["p50, microseconds", "p99, microseconds"], log_y=True, label="microseconds"),
+    "start": Bars(["cache"], ["import afa, ms", "operator and first match, ms", "whole process, ms"], log_y=True, label="ms"),
+    "snapshot": Lines("events per key", ["bytes per key"], by="keys", log_x=True, log_y=True, label="bytes per key"),
+    "memory": Lines("events", ["RSS, MiB"], label="MiB"),
+    "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
+}
+
+
+def svg(name: str, rows: Sequence[Row]) -> str:
+    """The picture of a benchmark as SVG; empty if it has no rows to draw."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    plot = PLOTS[name]
+    wanted = [plot.x] if isinstance(plot, Lines) else list(plot.x)
+    rows = [row for row in rows if all(column in row for column in wanted)]
+    rows = [row for row in rows if any(column in row for column in plot.y)]
+    if not rows:
+        return ""
+    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}):
+        figure, axes = pyplot.subplots(figsize=(7.5, 3.6), layout="constrained")
+        if isinstance(plot, Lines):
+            _lines(axes, plot, rows)
+        else:
+            _bars(axes, plot, rows)
+        axes.set_ylabel(plot.label)
+        if plot.log_y:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(fontsize=8)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+        pyplot.close(figure)
+    return out.getvalue()[out.getvalue().index("<svg") :]
+
+
+def _lines(axes: Any, plot: Lines, rows: Sequence[Row]) -> None:
+    groups = list(dict.fromkeys(row[plot.by] for row in rows)) if plot.by else [None]
+    for number, group in enumerate(groups):
+        of = [row for row in rows if plot.by is None or row[plot.by] == group]
+        for style, column in zip(("o-", "s--", "^:"), plot.y):
+            there = [row for row in of if column in row]
+            if not there:
+                continue
+            name = column if group is None else f"{plot.by} {group}" if len(plot.y) == 1 else f"{column}, {plot.by} {group}"
+            xs = [row[plot.x] for row in there]
+            color = f"C{number}" if plot.by else None
+            axes.plot(xs, [middle(row[column]) for row in there], style, color=color, label=name, markersize=4)
+            if isinstance(there[0][column], dict):
+                low, high = ([row[column][end] for row in there] for end in ("low", "high"))
+                axes.fill_between(xs, low, high, alpha=0.15, color=color or axes.lines[-1].get_color())
+    axes.set_xlabel(plot.x)
+    if plot.log_x:
+        axes.set_xscale("log")
+
+
+def _bars(axes: Any, plot: Bars, rows: Sequence[Row]) -> None:
+    names = ["\n".join(str(row[column]) for column in plot.x) for row in rows]
+    width = 0.8 / len(plot.y)
+    for number, column in enumerate(plot.y):
+        values = [middle(row[column]) for row in rows]
+        places = [place + (number - (len(plot.y) - 1) / 2) * width for place in range(len(rows))]
+        axes.bar(places, values, width, label=column)
+    axes.set_xticks(range(len(names)), names, fontsize=7)

@@ -1,0 +1,135 @@
+"""What the compiled engine must show, and what the results say to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bench.measure import Row
+
+LIGHT = ("Q1 k=1", "Q1 k=2", "Q2 p=.7", "Q3")
+
+
+class Target(NamedTuple):
+    """A bound on one column of one benchmark, over the rows that it speaks of: the worst of them counts.
+
+    Parameters
+    ----------
+    question : str
+    bench : str
+    column : str
+    least, most : float, optional
+        The bound; one of them.
+    where : mapping
+        Which rows: the values that their columns must have, or one of several.
+    unit : str
+        What the figures are, in words.
+    """
+
+    question: str
+    bench: str
+    column: str
+    least: float | None = None
+    most: float | None = None
+    where: Mapping[str, Any] = {}
+    unit: str = ""
+
+    def measured(self, rows: Sequence[Row]) -> float | None:
+        """The worst median among the rows; None if there is none."""
+        values = [middle(row[self.column]) for row in rows if self.column in row and self._speaks_of(row)]
+        if not values:
+            return None
+        return min(values) if self.least is not None else max(values)
+
+    def _speaks_of(self, row: Row) -> bool:
+        return all(row.get(name) in (value if isinstance(value, tuple) else (value,)) for name, value in self.where.items())
+
+    def met(self, value: float) -> bool:
+        """Whether a figure keeps the bound."""
+        return value >= self.least if self.least is not None else value <= (self.most or 0.0)
+
+    @property
+    def wanted(self) -> str:
+        """The bound in words."""
+        bound = f"at least {self.least:g}" if self.least is not None else f"at most {self.most:g}"
+        return f"{bound} {self.unit}".strip()
+
+
+def middle(value: Any) -> float:
+    """The median of a spread, or the figure itself."""
+    return float(value["median"] if isinstance(value, dict) else value)
+
+
+TARGETS = (
+    Target("Q1 k=1,2, Q2 p=.7, Q3, in order", "queries", "times interpreted", least=100, where={"query": LIGHT}, unit="times"),
+    Target("the same", "queries", "M events/s", least=25, where={"query": LIGHT}, unit="M events/s"),
+    *(
+        Target(
+            f"the same, {share} shifted by 1..1000",
+            "disorder",
+            "relative to in order",
+            least=least,
+            where={"query": LIGHT, "disorder": share},
+            unit="of the rate in order",
+        )
+        for share, least in (("10%", 0.45), ("20%", 0.30))
+    ),
+    Target(
+        "Q2 p=.5, 20 %, batches of 10,000",
+        "heavy",
+        "M events/s",
+        least=3,
+        where={"batch": 10_000, "disorder": "20%"},
+        unit="M events/s",
+    ),
+    *(
+        Target(
+            f"Q3, an arc swapped every {d:,} events", "swap", "relative to static", least=least, where={"d": d}, unit="of static"
+        )
+        for d, least in ((10, 0.90), (100, 0.95), (1_000, 0.98))
+    ),
+    Target("restart at d = 10", "swap", "times restart", least=100, where={"d": 10}, unit="times slower"),
+    *(
+        Target(f"{kind}, {cache} cache on disk", "swap", "CPU ms", most=most, where={"new arc": kind, "cache": cache}, unit=unit)
+        for kind, cache, most, unit in (
+            ("changed constant", "cold", 1.0, "ms CPU (no compile)"),
+            ("known shape", "cold", 1.0, "ms CPU (no compile)"),
+            ("new shape", "cold", 10.0, "ms CPU"),
+            ("new shape", "warm", 1.0, "ms CPU"),
+        )
+    ),
+    Target(
+        "ignorable 90 %: memory", "ignorable", "memory, relative to plain", most=0.35, where={"ignorable": "90%"}, unit="of plain"
+    ),
+    Target(
+        "ignorable 90 %: rate",
+        "ignorable",
+        "rate, relative to plain",
+        least=2,
+        where={"ignorable": "90%"},
+        unit="times plain",
+    ),
+    Target(
+        "ignorable 90 %, 5 % disorder: output",
+        "ignorable",
+        "records per final match",
+        most=1.3,
+        where={"ignorable": "90%", "disorder": "5%"},
+        unit="records per final match",
+    ),
+    Target("10,000 keys, grouped batches", "keys", "grouped, M events/s", least=5, where={"keys": 10_000}, unit="M events/s"),
+    Target("snapshot of a key with 5 events", "snapshot", "bytes per key", most=499, where={"events per key": 5}, unit="bytes"),
+    Target("push of a single event, median", "push", "p50, microseconds", most=10, unit="microseconds"),
+    Target("import afa", "start", "import afa, ms", most=500, unit="ms"),
+    Target(
+        "first match of a known automaton in a new process",
+        "start",
+        "import and first match, ms",
+        most=1000,
+        where={"cache": "warm"},
+        unit="ms",
+    ),
+    Target(
+        "memory flat over 100 M events", "memory", "RSS, relative to a tenth of the way", most=1.05, unit="times a tenth of the way"
+    ),
+)
