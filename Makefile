@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: flights test lint stress clean
+.PHONY: flights test test-nojit lint stress bench clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
 
 test: .venv/ready
 	$(BIN)/python -m pytest
+
+# The kernels as the Python that they are, with every index checked; a closure of 10,000 steps would take minutes.
+test-nojit: .venv/ready
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_cases.py tests/test_worked_example.py tests/test_stress_sample.py tests/test_engines_agree.py tests/test_faults.py \
+		tests/compiled/test_rungs.py --deselect tests/test_faults.py::test_an_endless_closure_names_its_states
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .
@@ -17,6 +22,11 @@ lint: .venv/ready-dev
 
 stress: .venv/ready
 	$(BIN)/python -m tests.stress.worlds --worlds 20000
+	$(BIN)/python -m tests.stress.worlds --worlds 20000 --engine both
+
+bench: .venv/ready-bench
+	$(BIN)/python -m bench
+	$(BIN)/python -m bench.page
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -25,6 +35,10 @@ stress: .venv/ready
 
 .venv/ready-dev: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[flights,dev]"
+	touch $@
+
+.venv/ready-bench: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
 clean:
