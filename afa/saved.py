@@ -46,7 +46,8 @@ def key_state(
     rows = None
     if cover is not None:
         le, since, held = cover
-        rows = [le, since, sorted(([start, m, state, list(z)] for start, m, state, z in held), key=lambda row: (row[0], repr(row)))]
+        once = dict.fromkeys(held)  # with a sequence, two may have begun at steps of one LE
+        rows = [le, since, sorted(([start, m, state, list(z)] for start, m, state, z in once), key=lambda row: (row[0], repr(row)))]
     return [key, rows, plain(events), plain(pending)]
 
 
@@ -68,7 +69,7 @@ def as_key_state(automaton: Automaton, data: Any) -> KeyState:
     if cover is not None:
         le, since, rows = cover
         found = [(as_time(start, "start"), as_time(m, "m"), _state(state), register.take(tuple(z))) for start, m, state, z in rows]
-        held = (as_time(le, "le"), as_time(since, "since"), found)
+        held = (as_time(le, "le"), as_time(since, "since"), list(dict.fromkeys(found)))
     return KeyState(key, held, typed(events), typed(pending))
 
 

@@ -191,13 +191,12 @@ class Program:
                 w[k.A_TIMEOUT] = 1
                 first = w[k.A_WAITS] + numbers[arc.src]
                 w[at + k.R_NEXT], w[first] = w[first], row
-            elif arc.kind == EPSILON:
-                w[k.A_EPSILON] = 1
         bounds.sort()  # what ends before what begins, at one instant
         w[k.A_BOUNDCOUNT] = len(bounds)
         w[k.A_BOUNDS] = len(w)
         for t, sign, row in bounds:
             self._words += [t, row, sign]
+        w[k.A_EPSILON] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
         w[k.A_BOUNDCAP] = len(bounds) + self.room
         self._room(self.room * k.BOUND)
         if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc

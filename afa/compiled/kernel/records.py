@@ -290,11 +290,12 @@ def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
                 break
         row += 1
     at = base + row * size
-    if not room(w, 2 * size + 8):
+    if not room(w, 2 * size + 16):
         return NEED_UNDO
     if row < top:
         count -= m[at + P_COPIES]
         save(m, w, at, size)
+        save(m, w, base + (top - 1) * size, size)  # it may take this one's place, and another one its own
         if count >= 0:
             copy(m, base + (top - 1) * size, m, at, size)
             m[b + H_PENDING_TOP] = top - 1
