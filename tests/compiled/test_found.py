@@ -1,0 +1,53 @@
+"""What random worlds found in the compiled engine, each as the smallest thing that showed it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from afa import BEGINNING, LateEventError, Operator, Punctuation, insert, retract
+from tests.automata import arc, small
+from tests.text import E, T, arc_of
+
+
+def test_retractions_that_wait_come_back_with_a_rejected_call() -> None:
+    op = Operator(small("a", "b", arc("a", "b")), window=9, engine="compiled")
+    op.push(Punctuation(1))
+    op.push(retract(E(0), 5))
+    op.push(retract(E(1), 6))
+    before = op.snapshot()
+    with pytest.raises(LateEventError):
+        op.push_many([insert(E(0), 5), retract(E(2), 7), Punctuation(9), insert(E(0), 8)])
+    assert op.snapshot() == before
+
+
+def test_an_epsilon_arc_that_begins_inside_a_table_acts() -> None:
+    op = Operator(small("a", "a", arc("a", "a", "e.sort < 9"), event="T"), engine="compiled")
+    jump = arc_of(arc("a", "z", kind="epsilon", final=True, name="x"))
+    row = {"sort": 0, "seq": 0, "le": BEGINNING, "kind": 1, "arc": 0}
+    op.push_many({name: np.array([value]) for name, value in row.items()}, arcs=[jump])
+    op.push(insert(T(2, 1), 2))
+    assert op.statistics.partial_matches == 2
+
+
+def test_equal_partial_matches_of_a_cover_are_saved_once() -> None:
+    automaton = small("a", "a", arc("a", "a"))
+    op = Operator(automaton, sequence="seq", engine="interpreted")
+    for change in (insert(E(0, 2), 5), insert(E(1, 1), 5), Punctuation(8)):
+        op.push(change)
+    for engine in ("interpreted", "compiled"):
+        again = Operator.restore(automaton, op.snapshot(), engine=engine)
+        again._check()
+        assert again.snapshot() == op.snapshot()
+
+
+def test_an_arc_that_ended_is_dropped_beside_time_outs() -> None:
+    closes, opens = arc("b", "c", "e.kind == 1"), arc("a", "b", "e.kind == 0")
+    automaton = small("a", "c", closes, opens, arc("b", "c", kind="timeout", at="50", name="w"))
+    op = Operator(automaton, window=90, engine="compiled")
+    op.push(insert(E(0), 10))
+    op.push_arc(retract(automaton.arcs[0]))  # it ends at 11
+    op.push(insert(E(0), 20))
+    op.push(Punctuation(15))
+    op._check()
+    assert [change.le for change in op.push(insert(E(0), 60))] == [50, 60]
