@@ -78,7 +78,7 @@ def lookup(function: types.FunctionType, node: ast.Name) -> Any:
             raise Unreadable(f"{name} has no value yet", "bind it before the arc is used", node) from None
     if name in function.__globals__:
         return function.__globals__[name]
-    builtins: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    builtins: dict[str, Any] = function.__builtins__
     if name not in builtins:
         raise Unreadable(f"{name} is not defined", "bind it before the arc is used", node)
     return builtins[name]
