@@ -46,7 +46,6 @@ C_KEYED = 17  # keys are cleaned when they are touched, not at once
 C_LATE, C_REFUSE = 18, 22  # late records of this call; whether one ends it
 C_STALE, C_CHANGES = 23, 24  # punctuations that promised nothing new; event changes taken
 C_ARCS = 25  # arc changes among the records taken
-C_UNCLEAN = 26  # a bound of what idle keys hold in vain
 C_GENERAL = 29  # how many steps were derived arc by arc
 C_NEXT = 28  # the key at which `everyone` goes on
 C_WAITING = 27  # how many blocks may hold retractions that wait
@@ -82,11 +81,11 @@ N_START, N_M, N_STATE, N_END, N_REG = 0, 1, 2, 3, 4
 E_RE, E_COPIES, E_WORDS = 0, 1, 2
 M_T, M_RE, M_REG = 0, 1, 2
 P_LE, P_RE, P_COPIES, P_WORDS = 0, 1, 2, 3
-L_KEY, L_SIGN, L_T, L_RE, L_REG = 0, 1, 2, 3, 4
+L_KEY, L_SIGN, L_T, L_RE = 0, 1, 2, 3  # the register follows
 COUNT = (1 << 24) - 1
 
 # -- p: the program
-A_STATES, A_START, A_CARRY, A_EPSILON, A_TIMEOUT = 0, 1, 2, 3, 4
+A_STATES, A_CARRY, A_EPSILON, A_TIMEOUT = 0, 2, 3, 4  # the start state is number 0
 A_STEP, A_QUIET, A_PYTHON = 5, 6, 7  # addresses of native functions; 0: none
 A_FINALS, A_NOW, A_MARKS, A_FIRST = 8, 9, 10, 11  # by state: always final; final now; marks now; first arc now
 A_CODES = 12  # records of arcs
@@ -149,7 +148,7 @@ I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 
 DONE = 0
 NEED_BLOCK, NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP = -1, -2, -3, -4, -5, -6, -7
 NEED_EVENTS, NEED_NODES, NEED_MATCHES = -12, -13, -14
-FAULT, ENDLESS, TOO_MANY = -8, -9, -10
+FAULT, ENDLESS = -8, -9
 LATE = -11
 # -- what `main` does
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP = range(15)
