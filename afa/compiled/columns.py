@@ -232,7 +232,7 @@ def _optional(column: Any) -> tuple[Any, Any]:
     fill = "" if pa.types.is_string(column.type) else False if pa.types.is_boolean(column.type) else 0
     try:
         filled = column.fill_null(fill)
-    except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:
+    except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:  # a type that takes no such fill
         raise Unfit from error
     return filled, column.is_valid().to_numpy(zero_copy_only=False)
 

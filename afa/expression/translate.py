@@ -65,7 +65,7 @@ class Translator(Records):
     # -- what functions and text do differently ------------------------------------------------------------------------------
 
     def name(self, node: ast.Name, names: Names) -> Value:
-        """The value of a name."""
+        """The value of a name. Abstract: a function looks it up in its scopes, text among the fields."""
         raise NotImplementedError
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
