@@ -170,7 +170,8 @@ class CompiledEngine:
     def _compile_step(self) -> None:
         """A step function for the arcs in force."""
         quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
-        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, self.registers.layout.width)
+        register, payload = self.registers.layout, self.payloads.layout
+        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, register, payload, not self.keyed)
         self.memory.m[k.C_GENERAL] = 0
         self._make_program()
 

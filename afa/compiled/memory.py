@@ -36,7 +36,7 @@ class Memory:
     """
 
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
-        self.register = register
+        self.payload, self.register = payload, register
         self.row = 4 + register
         self.keys = 16  # room in the directory
         self.sizes = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16 if keyed else 1}
@@ -110,6 +110,7 @@ class Memory:
             *((word, s["rows"] * (self.row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
             (k.W_TEMP, s["temp"]),
             (k.W_HASH, 3 * hashes),
+            (k.W_AHEAD, k.X_WORDS + self.payload),
             (k.W_HEADS, s["keys"]),
         ]
         for word, size in parts:

@@ -17,7 +17,7 @@ LEVEL = 2
 """LLVM's effort at code generation. Nothing else is run over the IR, which comes as it should be: for Q1's step 7 ms instead of 20
 at the same speed of the code; level 0 takes 1 ms and runs at half of it."""
 LOGGER = logging.getLogger("afa")
-SOURCES = ("term", "casts", "types", "writer", "arithmetic", "emit", "code", "steps", "native")
+SOURCES = ("term", "casts", "types", "writer", "arithmetic", "emit", "code", "steps", "ahead", "native")
 """Modules on which the machine code of a key depends."""
 LOCK = threading.RLock()
 """Held while code is compiled, and around every fork: a child never inherits a compilation that nobody ends."""

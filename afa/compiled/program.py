@@ -14,9 +14,11 @@ import numpy as np
 
 from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc
 from afa.arctable import ArcEvent
+from afa.compiled.ahead import ahead_ir, ahead_key
 from afa.compiled.arcs import CompiledArc
 from afa.compiled.code import ArcCode, words
 from afa.compiled.kernel import names as k
+from afa.compiled.layout import Layout
 from afa.compiled.native import native
 from afa.compiled.steps import SlotClass, quiet_ir, quiet_key, step_ir, step_key
 from afa.compiled.strings import Strings
@@ -25,11 +27,16 @@ KINDS = {CONSUME: k.CONSUME, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
 
 
 class Slots(NamedTuple):
-    """A step function: where the slots of each class begin and how many there are; its address, and that of ``quiet``."""
+    """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
+
+    ``step``, ``quiet``: of `afa.compiled.steps`, ``ahead``, ``skip``: of `afa.compiled.ahead`.
+    """
 
     places: Mapping[Any, tuple[int, int]]
     step: int
-    quiet: int
+    quiet: int = 0
+    ahead: int = 0
+    skip: int = 0
 
 
 def class_of(arc: CompiledArc, state: int, carry: bool) -> Any:
@@ -39,8 +46,19 @@ def class_of(arc: CompiledArc, state: int, carry: bool) -> Any:
     return state, arc.code.shape, arc.arc.ignorable and carry
 
 
-def slots(arcs: Iterable[CompiledArc], numbers: Mapping[str, int], carry: bool, quiet: bool, width: int) -> Slots:
-    """A step function with a slot for each of these arcs. Compiles, unless one of these classes is at hand."""
+def slots(
+    arcs: Iterable[CompiledArc],
+    numbers: Mapping[str, int],
+    carry: bool,
+    quiet: bool,
+    register: Layout,
+    payload: Layout,
+    loops: bool,
+) -> Slots:
+    """The code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
+
+    ``quiet``: whether to ask which events leave lists as they are; ``loops``: whether there are batches in order.
+    """
     found: dict[Any, list[ArcCode]] = {}
     for arc in arcs:
         key = class_of(arc, numbers[arc.arc.src], carry)
@@ -51,10 +69,19 @@ def slots(arcs: Iterable[CompiledArc], numbers: Mapping[str, int], carry: bool, 
     for key in sorted(found):
         places[key] = (len(classes), len(found[key]))
         classes += [SlotClass(key[0], code, key[2]) for code in found[key]]
-    step = native.function(step_key(classes, width), lambda: step_ir(classes, width))
-    if not quiet or not any(c.ignorable for c in classes):
-        return Slots(places, step, 0)
-    return Slots(places, step, native.function(quiet_key(classes, 0), lambda: quiet_ir(classes, 0)))
+    width = register.width
+    made = Slots(places, native.function(step_key(classes, width), lambda: step_ir(classes, width)))
+    quiet = quiet and any(c.ignorable for c in classes)
+    if quiet:
+        made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
+    if loops and not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
+        plain = [c._replace(ignorable=False) for c in classes]
+        made = made._replace(ahead=_loop(plain, width, payload, True), skip=_loop(classes, width, payload, False) if quiet else 0)
+    return made
+
+
+def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, steps: bool) -> int:
+    return native.function(ahead_key(classes, width, payload, steps), lambda: ahead_ir(classes, width, payload, steps))
 
 
 class Program:
@@ -157,7 +184,7 @@ class Program:
         w[k.A_SLOTCOUNT] = count
         w[k.A_SLOTS], w[k.A_HOLDER] = self._room(2 * count, -1), self._room(count, -1)
         if slots:
-            w[k.A_STEP], w[k.A_QUIET] = slots.step, slots.quiet
+            w[k.A_STEP], w[k.A_QUIET], w[k.A_AHEAD], w[k.A_PASS] = slots.step, slots.quiet, slots.ahead, slots.skip
 
     def _put_arcs(self, numbers: Mapping[str, int], carry: bool, slots: Slots | None) -> None:
         w = self._words
@@ -200,7 +227,7 @@ class Program:
         w[k.A_BOUNDCAP] = len(bounds) + self.room
         self._room(self.room * k.BOUND)
         if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc
-            w[k.A_STEP] = w[k.A_QUIET] = 0
+            w[k.A_STEP] = w[k.A_QUIET] = w[k.A_AHEAD] = w[k.A_PASS] = 0
         w[k.A_LOW] = w[k.A_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
 
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:

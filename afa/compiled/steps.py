@@ -40,15 +40,16 @@ class SlotClass(NamedTuple):
 
 def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     """What the code of `step_ir` is kept by."""
-    return f"step {start} {width} " + _text(classes)
+    return f"step {start} {width} " + text_of(classes)
 
 
 def quiet_key(classes: Sequence[SlotClass], start: int = 0) -> str:
     """What the code of `quiet_ir` is kept by."""
-    return f"quiet {start} " + _text(classes)
+    return f"quiet {start} " + text_of(classes)
 
 
-def _text(classes: Sequence[SlotClass]) -> str:
+def text_of(classes: Sequence[SlotClass]) -> str:
+    """What code over these classes depends on."""
     return " ".join(f"{c.state}{'=' if c.ignorable else ''}[{c.code.shape}]" for c in classes)
 
 
@@ -71,14 +72,27 @@ def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     ``[start, min(m, re), dst, ALONE, register..]``.
     """
     e = Emitter({})
-    _event_fields(e, classes)
-    known, stride, states = e.known, 8 * (HEAD + width), sorted({c.state for c in classes})
+    stride = 8 * (HEAD + width)
     e.line(f"%room = mul i64 %cap, {stride}")
     e.line("%last = getelementptr i8, ptr %out, i64 %room")
+    put_step(e, classes, width, start)
+    size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
+    e.line(f"ret i64 {e.let(f'sdiv exact i64 {size}, {stride}')}")
+    ends(e, ask=-1, full=-2)
+    return e.function(STEP)
+
+
+def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int) -> None:
+    """Go on, in the block ``done``, when all rows and the one that begins have met the event; ``%end`` is where the next row goes.
+
+    Reads the names of `STEP`, and ``%last``, the end of the room; goes to ``ask`` and ``full``. Once in a function.
+    """
+    _event_fields(e, classes)
+    known, stride, states, before = e.known, 8 * (HEAD + width), sorted({c.state for c in classes}), e.block
     e.branch(e.let("icmp sgt i64 %n, 0"), "loop", "beginning")
     e.place("loop")
-    e.line("%i = phi i64 [0, %entry], [%more, %next]")
-    e.line("%to = phi ptr [%out, %entry], [%to_next, %next]")
+    e.line(f"%i = phi i64 [0, %{before}], [%more, %next]")
+    e.line(f"%to = phi ptr [%out, %{before}], [%to_next, %next]")
     e.line(f"%row = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %i, {stride}')}")
     _alive(e, "%row", "", "next")
     e.line(f"%state = {_load('%row', e, 2)}")
@@ -93,16 +107,12 @@ def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     e.line("%more = add i64 %i, 1")
     e.branch(e.let("icmp slt i64 %more, %n"), "loop", "beginning")
     e.place("beginning")
-    e.line("%rest = phi ptr [%out, %entry], [%to_next, %next]")
+    e.line(f"%rest = phi ptr [%out, %{before}], [%to_next, %next]")
     _alive(e, "%begin", "_begin", "done")
     way = _arcs(e, classes, start, width, "%rest", known, _Row("_begin", False))
     e.goto("done")
     e.place("done")
     e.line(f"%end = phi ptr [%rest, %beginning], [{way[0]}, %{way[1]}]")
-    size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
-    e.line(f"ret i64 {e.let(f'sdiv exact i64 {size}, {stride}')}")
-    ends(e, ask=-1, full=-2)
-    return e.function(STEP)
 
 
 class _Row(NamedTuple):
@@ -230,11 +240,16 @@ def quiet_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
     decides, and its fence is true. Bit 62: there is none such among the arcs of ``start``. What would ask: no bit.
     """
     e = Emitter({})
+    e.line(f"ret i64 {put_quiet(e, classes, start)}")
+    return e.function(QUIET)
+
+
+def put_quiet(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
+    """The bits that `quiet_ir` tells of, from the names of `QUIET`."""
     mask = "0"
     for state in sorted({c.state for c in classes if c.ignorable and c.code.by_event and c.state < START}):
         mask = _quiet(e, classes, state, state, mask)
-    e.line(f"ret i64 {_quiet(e, classes, start, START, mask)}")
-    return e.function(QUIET)
+    return _quiet(e, classes, start, START, mask)
 
 
 def _quiet(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:

@@ -35,6 +35,11 @@ def _call4(context: Any, f: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 @intrinsic
+def _call1(context: Any, f: Any, a: Any) -> Any:
+    return _typed(1)
+
+
+@intrinsic
 def _call2(context: Any, f: Any, a: Any, b: Any) -> Any:
     return _typed(2)
 
@@ -67,6 +72,7 @@ def _look(address: int) -> int:
 
 
 _jit = not numba.config.DISABLE_JIT
+call1: Any = _call1 if _jit else _plain
 call2: Any = _call2 if _jit else _plain
 call4: Any = _call4 if _jit else _plain
 call9: Any = _call9 if _jit else _plain

@@ -1,6 +1,7 @@
 """Events in order, the common case: each is appended and derived at once, nothing is marked and nothing looked up.
 
-The same as `append` and `sweep` one after the other, in one loop that holds in registers where everything stands.
+The same as `append` and `sweep` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.ahead`); here is
+what it leaves: punctuations, changes of arcs, matches.
 """
 
 from __future__ import annotations
@@ -8,18 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arcs import seek
-from afa.compiled.kernel.call import call9, kernel, peek
+from afa.compiled.kernel.call import call1, kernel, peek
+from afa.compiled.kernel.derive import repeated
 from afa.compiled.kernel.matches import accepted, announce
 from afa.compiled.kernel.names import (
+    A_AHEAD,
     A_BEGIN,
     A_COUNTED,
     A_HIGH,
-    A_LOW,
     A_NOW,
     A_SLOTS,
     A_SPILL,
     A_STEP,
     A_TIMEOUT,
+    AHEAD_LOOK,
     ARC,
     BEGINNING,
     C_CHANGES,
@@ -30,11 +33,9 @@ from afa.compiled.kernel.names import (
     C_R,
     C_STALE,
     C_V,
+    C_W,
     COUNT,
     DONE,
-    E_COPIES,
-    E_RE,
-    E_WORDS,
     EV,
     EVENT,
     F_ARC,
@@ -44,7 +45,6 @@ from afa.compiled.kernel.names import (
     F_RE,
     F_WINDOW,
     F_WORDS,
-    FLOAT,
     FOREVER,
     H_CAP,
     H_COPIES,
@@ -63,26 +63,53 @@ from afa.compiled.kernel.names import (
     LE,
     MT,
     N_M,
-    N_START,
-    N_STATE,
     ND,
     NEED_BLOCK,
     NEED_EVENTS,
     NEED_NODES,
     PUNCTUATION,
     REACH,
+    W_AHEAD,
+    X_BEGIN,
+    X_BOUND,
+    X_CAP,
+    X_CHANGE,
+    X_EVENT,
+    X_HIGH,
+    X_KIND_AT,
+    X_KIND_MASK,
+    X_LAST,
+    X_LATEST,
+    X_LE_AT,
+    X_LE_MASK,
+    X_MADE,
+    X_N,
+    X_NONE,
+    X_NOW,
+    X_ORDER,
+    X_OUT,
+    X_RE_AT,
+    X_RE_MASK,
+    X_RECORD,
+    X_SLICE,
+    X_SLOTS,
+    X_SRC,
+    X_STEP,
+    X_TIMES,
+    X_TOP,
+    X_WORD,
+    X_WORDS,
 )
 from afa.compiled.kernel.rows import unique
 from afa.compiled.kernel.swap import change_arc
 
-MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
-NAN_WORD = 0x7FF8000000000000
+LEAVE, NEXT, READY = 0, 1, 2
 
 
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Whether `forward` serves this program and this block."""
-    return bool(p[A_STEP] != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
+    return bool(p[A_STEP] != 0 and p[A_AHEAD] != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
 
 
 @kernel
@@ -104,15 +131,68 @@ def passed(m: Any, n: int, latest: int) -> None:
 
 
 @kernel
-def word(c: Any, j: int, x: int) -> int:
-    """Word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0."""
-    found = peek(c[0, F_WORDS + 2 * j] + 8 * x)
-    if c[0, F_WORDS + 2 * j + 1] == FLOAT:
-        if found == MINUS_ZERO:
-            return 0
-        if (found & MAGNITUDE) > INFINITY:
-            return NAN_WORD
-    return int(found)
+def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
+    """Tell the loops where they read and write, as far as that stays; where their words are."""
+    x, base, scratch = w[W_AHEAD], m[C_M], m[C_W]
+    w[x + X_NONE] = 0
+    w[x + X_LE_AT] = c[0, F_LE]
+    kinds, ends, window = c[0, F_KIND], c[0, F_RE], c[0, F_WINDOW]
+    w[x + X_KIND_AT] = kinds if kinds != 0 else scratch + 8 * (x + X_NONE)
+    w[x + X_KIND_MASK] = -1 if kinds != 0 else 0
+    w[x + X_RE_AT] = ends if ends != 0 else scratch + 8 * (x + X_WORD)
+    w[x + X_RE_MASK] = -1 if ends != 0 else 0
+    w[x + X_LE_MASK] = -1 if ends == 0 and window != 0 else 0
+    w[x + X_WORD] = window if window != 0 else FOREVER
+    w[x + X_CAP] = m[b + H_CAP]
+    w[x + X_BEGIN] = m[C_P] + 8 * p[A_BEGIN]
+    w[x + X_SLOTS] = m[C_P] + 8 * p[A_SLOTS]
+    w[x + X_NOW] = m[C_P] + 8 * p[A_NOW]
+    w[x + X_LAST] = base + 8 * (b + m[b + H_NODES] + m[b + H_NODE_CAP] * (4 + m[C_R]))
+    w[x + X_CHANGE] = BEGINNING
+    for j in range(m[C_V]):
+        w[x + X_WORDS + j] = c[0, F_WORDS + 2 * j]
+    return int(x)
+
+
+@kernel
+def start(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, top: int, latest: int, bound: int) -> int:
+    """Tell a loop where it begins: step, place and event; how many rows there is room for."""
+    x, base, cap = w[W_AHEAD], m[C_M], m[b + H_CAP]
+    room = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
+    w[x + X_RECORD], w[x + X_HIGH] = record, min(high, record + room)
+    w[x + X_LATEST] = max(latest, m[C_EVENTS] - 1) if m[C_EVENTS] > BEGINNING else latest
+    w[x + X_BOUND] = bound
+    w[x + X_ORDER], w[x + X_TIMES] = base + 8 * (b + HEAD + place), base + 8 * (b + HEAD + LE * cap + i)
+    w[x + X_STEP], w[x + X_SLICE] = i, top << 24 | 1
+    w[x + X_EVENT] = base + 8 * (b + m[b + H_EVENTS] + top * (2 + m[C_V]))
+    return int(room)
+
+
+@kernel
+def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
+    """See to a row where a loop ended: NEXT, a punctuation or a change of arcs; READY, an event; LEAVE, it must go another way."""
+    le, change = peek(c[0, F_LE] + 8 * record), w[W_AHEAD] + X_CHANGE
+    if c[0, F_KIND] != 0:
+        kind = peek(c[0, F_KIND] + 8 * record)
+        if kind == PUNCTUATION:
+            promise(m, le)
+            return NEXT
+        if kind == ARC and le == BEGINNING and c[0, F_ARC] != 0:
+            code, diff = peek(c[0, F_ARC] + 8 * record), peek(c[0, F_DIFF] + 8 * record)
+            if not change_arc(m, p, code, diff, max(m[C_NOW], latest + 1)):
+                return LEAVE
+            w[change] = min(w[change], p[A_HIGH])
+            return NEXT
+        if kind != EVENT:
+            return LEAVE
+    if le <= latest or le < m[C_EVENTS]:
+        return LEAVE
+    if le >= w[change]:
+        seek(p, le)
+        w[change] = p[A_HIGH]
+        if p[A_SPILL]:
+            return LEAVE
+    return READY
 
 
 @kernel
@@ -121,100 +201,67 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
 
     *Requires* `may_go_forward`.
     """
-    v, s, cap = m[C_V], 4 + m[C_R], m[b + H_CAP]
-    size = 2 + v
-    order, times, events = b + HEAD, b + HEAD + LE * cap, b + HEAD + EV * cap
-    lists, matches, reaches = b + HEAD + ND * cap, b + HEAD + MT * cap, b + HEAD + REACH * cap
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
-    nodes, node_cap, event_cap = b + m[b + H_NODES], m[b + H_NODE_CAP], m[b + H_EVENT_CAP]
-    event = b + m[b + H_EVENTS] + event_top * size
-    base, begin, now, slots = m[C_M], p[A_BEGIN], p[A_NOW], m[C_P] + 8 * p[A_SLOTS]
-    first, function = m[C_P] + 8 * begin, p[A_STEP]
-    p[begin + N_M] = FOREVER
+    first, held = i, top
+    base, nodes = m[C_M], b + m[b + H_NODES]
+    x = aim(m, w, p, c, b)
+    p[p[A_BEGIN] + N_M] = FOREVER
     source = m[lists + m[order + place - 1]] if place > m[b + H_FIRST] else 0
     rows, n = nodes + (source >> 24) * s, source & COUNT
-    since, until, status, taken, stored = FOREVER, BEGINNING, DONE, 0, 0
-    x = low
-    le_at, re_at, kind_at, window = c[0, F_LE], c[0, F_RE], c[0, F_KIND], c[0, F_WINDOW]
-    arc_at, diff_at = c[0, F_ARC], c[0, F_DIFF]
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
-    while x < high:
-        le = peek(le_at + 8 * x)
-        if kind_at != 0:
-            kind = peek(kind_at + 8 * x)
-            if kind == PUNCTUATION:
-                promise(m, le)
-                x += 1
-                continue
-            if kind == ARC and le == BEGINNING and arc_at != 0:
-                code, diff = peek(arc_at + 8 * x), peek(diff_at + 8 * x)
-                if not change_arc(m, p, code, diff, max(m[C_NOW], latest + 1)):
-                    break
-                until = min(until, p[A_HIGH])
-                x += 1
-                continue
-            if kind != EVENT:
-                break
-        if le <= latest or le < m[C_EVENTS]:
-            break
-        if le >= until or le < since:
-            seek(p, le)
-            since, until = p[A_LOW], p[A_HIGH]
-            if p[A_SPILL]:
-                break
-        if place >= cap or i >= cap:
-            status = NEED_BLOCK
-            break
-        if event_top >= event_cap:
-            status = NEED_EVENTS
-            break
-        re = peek(re_at + 8 * x) if re_at != 0 else le + window if window != 0 else FOREVER
-        m[event + E_RE] = re
-        m[event + E_COPIES] = 1
-        for j in range(v):
-            m[event + E_WORDS + j] = word(c, j, x)
-        p[begin + N_START] = le
-        out = nodes + top * s
-        count = call9(
-            function, base + 8 * (event + E_WORDS), re, le, base + 8 * rows, n, first, base + 8 * out, node_cap - top, slots
-        )
-        if count < 0:
-            status = NEED_NODES if count == -2 else DONE
-            break
-        accepting = 0
-        again = False
-        for k in range(count):
-            row = out + k * s
-            accepting |= p[now + m[row + N_STATE]]
-            j = row - s
-            while j >= out and m[j + N_START] == m[row + N_START]:
-                again = again or m[j + N_STATE] == m[row + N_STATE]
-                j -= s
-        if again:
-            count = unique(m, w, out, count, s)
-        m[order + place] = i
-        m[times + i] = le
-        m[events + i] = event_top << 24 | 1
-        m[lists + i] = top << 24 | count
-        m[matches + i] = 0
-        m[reaches + i] = le
-        if accepting:
-            found = accepted(m, w, p, m, out, count, le, 0)
-            status = announce(m, w, p, b, i, found) if found >= 0 else found
+    record, status = low, DONE
+    while record < high:
+        room = start(m, w, b, record, high, i, place, event_top, latest, w[x + X_CHANGE])
+        w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
+        w[x + X_SRC], w[x + X_N] = base + 8 * rows, n
+        code = call1(p[A_AHEAD], m[C_W] + 8 * x)
+        taken = w[x + X_RECORD] - record
+        if taken > 0:
+            i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
+            latest = m[times + i - 1]
+            n = w[x + X_N]
+            rows = nodes + (top - n) * s
+        if code == AHEAD_LOOK:
+            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * record), top, w[x + X_MADE])
             if status < 0:
                 break
-        rows, n = out, count
-        top += count
-        stored += count
-        i += 1
-        place += 1
-        event_top += 1
-        event += size
-        taken += 1
-        latest = le
-        x += 1
+            rows, n = nodes + top * s, status
+            latest = m[times + i]
+            i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + n
+            continue
+        if code < 0 or record >= high:
+            status = NEED_NODES if code == -2 else DONE
+            break
+        found = control(m, w, p, c, record, latest)
+        if found == LEAVE:
+            break
+        if found == NEXT:
+            record += 1
+        elif taken == room:
+            status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
+            break
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
-    m[b + H_COPIES] += taken
-    passed(m, taken, latest)
-    m[b + H_STORED] += stored
-    return int(status if status < 0 else x)
+    m[b + H_COPIES] += i - first
+    passed(m, i - first, latest)
+    m[b + H_STORED] += top - held
+    return int(status if status < 0 else record)
+
+
+@kernel
+def look(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
+    """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice; how many, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    out = b + m[b + H_NODES] + top * s
+    if repeated(m, out, count, s):
+        count = unique(m, w, out, count, s)
+    m[b + HEAD + place] = i
+    m[b + HEAD + LE * cap + i] = le
+    m[b + HEAD + EV * cap + i] = event << 24 | 1
+    m[b + HEAD + ND * cap + i] = top << 24 | count
+    m[b + HEAD + MT * cap + i] = 0
+    m[b + HEAD + REACH * cap + i] = le
+    found = accepted(m, w, p, m, out, count, le, 0)
+    status = announce(m, w, p, b, i, found) if found > 0 else found
+    return int(count if status >= 0 else status)

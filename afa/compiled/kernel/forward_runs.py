@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arcs import seek
-from afa.compiled.kernel.call import call2, kernel, peek
+from afa.compiled.kernel.call import call1, call2, kernel, peek
 from afa.compiled.kernel.carry import STATES, load, renew, stay, summary
 from afa.compiled.kernel.derive import repeated, step
-from afa.compiled.kernel.forward import passed, promise, word
+from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, passed, start
 from afa.compiled.kernel.matches import accepted, announce
 from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
-    A_HIGH,
-    A_LOW,
+    A_PASS,
     A_QUIET,
     A_SLOTS,
-    A_SPILL,
-    ARC,
     BEGINNING,
     BUSY,
-    C_EVENTS,
     C_M,
-    C_NOW,
     C_P,
     C_R,
     C_V,
@@ -32,13 +26,9 @@ from afa.compiled.kernel.names import (
     E_RE,
     E_WORDS,
     EV,
-    EVENT,
-    F_ARC,
-    F_DIFF,
-    F_KIND,
     F_LE,
-    F_RE,
-    F_WINDOW,
+    F_WORDS,
+    FLOAT,
     FOREVER,
     H_CAP,
     H_COPIES,
@@ -56,8 +46,8 @@ from afa.compiled.kernel.names import (
     NEED_EVENTS,
     NEED_ROWS,
     NEED_UNDO,
-    PUNCTUATION,
     REACH,
+    W_AHEAD,
     W_HIGH,
     W_LOW,
     W_NEW,
@@ -65,10 +55,21 @@ from afa.compiled.kernel.names import (
     W_ROWS,
     W_SOONEST,
     W_SOURCE,
+    X_CHANGE,
+    X_HIGHEST,
+    X_LE_MASK,
+    X_RE_AT,
+    X_RE_MASK,
+    X_REACH,
+    X_RECORD,
+    X_WANTED,
 )
 from afa.compiled.kernel.rows import unique
 from afa.compiled.kernel.steps import claims
-from afa.compiled.kernel.swap import change_arc
+
+MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
+NAN_WORD = 0x7FF8000000000000
+QUIET, ASK = 1 << 32, -100
 
 
 @kernel
@@ -77,98 +78,104 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
 
     *Requires* `may_go_forward`.
     """
-    v, s, cap = m[C_V], 4 + m[C_R], m[b + H_CAP]
-    size = 2 + v
-    order, times, events = b + HEAD, b + HEAD + LE * cap, b + HEAD + EV * cap
-    lists, matches, reaches = b + HEAD + ND * cap, b + HEAD + MT * cap, b + HEAD + REACH * cap
+    cap = m[b + H_CAP]
+    order, times = b + HEAD, b + HEAD + LE * cap
     i, place, event_top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP]
-    event, event_cap = b + m[b + H_EVENTS] + event_top * size, m[b + H_EVENT_CAP]
-    base, slots, silent = m[C_M], m[C_P] + 8 * p[A_SLOTS], 1 << STATES
     n = load(m, w, b, place - 1, w[W_SOURCE]) if place > m[b + H_FIRST] else 0
     if n < 0:
         return n
-    since, until, status, x = FOREVER, BEGINNING, DONE, low
-    states = summary(m, w, p, b, n)
-    first = i
-    le_at, re_at, kind_at, window = c[0, F_LE], c[0, F_RE], c[0, F_KIND], c[0, F_WINDOW]
-    arc_at, diff_at = c[0, F_ARC], c[0, F_DIFF]
+    x = aim(m, w, p, c, b)
+    states, first = summary(m, w, p, b, n), i
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
-    while x < high:
-        le = peek(le_at + 8 * x)
-        if kind_at != 0:
-            kind = peek(kind_at + 8 * x)
-            if kind == PUNCTUATION:
-                promise(m, le)
-                x += 1
-                continue
-            if kind == ARC and le == BEGINNING and arc_at != 0:
-                code, diff = peek(arc_at + 8 * x), peek(diff_at + 8 * x)
-                if not change_arc(m, p, code, diff, max(m[C_NOW], latest + 1)):
-                    break
-                until = min(until, p[A_HIGH])
-                x += 1
-                continue
-            if kind != EVENT:
+    record, status = low, DONE
+    while record < high:
+        if states != BUSY and w[W_SOONEST] > latest:
+            until = min(w[x + X_CHANGE], w[W_LOW], w[W_SOONEST])
+            start(m, w, b, record, high, i, place, event_top, latest, until)
+            w[x + X_WANTED], w[x + X_HIGHEST], w[x + X_REACH] = states | 1 << STATES, w[W_HIGH], w[W_REACH]
+            call1(p[A_PASS], m[C_W] + 8 * x)
+            taken = w[x + X_RECORD] - record
+            i, place, event_top, record = i + taken, place + taken, event_top + taken, record + taken
+            latest = m[times + i - 1] if taken else latest
+            if record >= high:
                 break
-        if le <= latest or le < m[C_EVENTS]:
+        found = control(m, w, p, c, record, latest)
+        if found == LEAVE:
             break
-        if le >= until or le < since:
-            seek(p, le)
-            since, until = p[A_LOW], p[A_HIGH]
-            if p[A_SPILL]:
-                break
-        if place >= cap or i >= cap:
-            status = NEED_BLOCK
+        if found == NEXT:
+            record += 1
+            continue
+        if start(m, w, b, record, high, i, place, event_top, latest, FOREVER) == 0:
+            status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
             break
-        if event_top >= event_cap:
-            status = NEED_EVENTS
+        latest = peek(c[0, F_LE] + 8 * record)
+        re = put_event(m, w, c, b, i, place, event_top, record, latest)
+        status = meet(m, w, p, b, i, n, latest, re, event_top, states)
+        if status < 0:
             break
-        re = peek(re_at + 8 * x) if re_at != 0 else le + window if window != 0 else FOREVER
-        m[event + E_RE] = re
-        m[event + E_COPIES] = 1
-        for j in range(v):
-            m[event + E_WORDS + j] = word(c, j, x)
-        words = base + 8 * (event + E_WORDS)
-        m[order + place] = i
-        m[times + i] = le
-        m[events + i] = event_top << 24 | 1
-        m[lists + i] = 0
-        m[matches + i] = 0
-        wanted = states | silent
-        if states != BUSY and le < w[W_LOW] and re >= w[W_HIGH] and call2(p[A_QUIET], words, slots) & wanted == wanted:
-            if w[W_SOONEST] <= le:
-                if not room(w, 64 + 8 * n):
-                    status = NEED_UNDO
-                    break
-                w[W_SOONEST] = stay(m, w, b, n, le)
-            m[reaches + i] = min(le, w[W_REACH])
-        else:
-            count = step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
-            if count < 0:
-                status = NEED_ROWS if count == -2 else DONE
-                break
-            if repeated(w, w[W_NEW], count, s):
-                count = unique(w, w, w[W_NEW], count, s)
-            if not room(w, 64 + 8 * n):
-                status = NEED_UNDO
-                break
-            status = renew(m, w, b, i, n, count, le)
-            if status < 0:
-                break
+        if status != QUIET:
             n = status
-            if claims(m, p, b, i, w, w[W_SOURCE], n):
-                found = accepted(m, w, p, w, w[W_SOURCE], n, le, 0)
-                status = announce(m, w, p, b, i, found) if found >= 0 else found
-                if status < 0:
-                    break
             states = summary(m, w, p, b, n)
-        i += 1
-        place += 1
-        event_top += 1
-        event += size
-        latest = le
-        x += 1
+        i, place, event_top, record = i + 1, place + 1, event_top + 1, record + 1
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP] = i, place, event_top
     m[b + H_COPIES] += i - first
     passed(m, i - first, latest)
-    return int(status if status < 0 else x)
+    return int(status if status < 0 and status != ASK else record)
+
+
+@kernel
+def put_event(m: Any, w: Any, c: Any, b: int, i: int, place: int, top: int, record: int, le: int) -> int:
+    """Store the event of a row and begin its step; its RE."""
+    x, cap, size = w[W_AHEAD], m[b + H_CAP], 2 + m[C_V]
+    event = b + m[b + H_EVENTS] + top * size
+    re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
+    m[event + E_RE] = re
+    m[event + E_COPIES] = 1
+    for j in range(size - E_WORDS):
+        m[event + E_WORDS + j] = word(c, j, record)
+    m[b + HEAD + place] = i
+    m[b + HEAD + LE * cap + i] = le
+    m[b + HEAD + EV * cap + i] = top << 24 | 1
+    m[b + HEAD + ND * cap + i] = 0
+    m[b + HEAD + MT * cap + i] = 0
+    return int(re)
+
+
+@kernel
+def meet(m: Any, w: Any, p: Any, b: int, i: int, n: int, le: int, re: int, top: int, states: int) -> int:
+    """Let the ``n`` rows at W_SOURCE meet the event of step ``i``: how many there are then, QUIET if they stay, or a status."""
+    words = m[C_M] + 8 * (b + m[b + H_EVENTS] + top * (2 + m[C_V]) + E_WORDS)
+    wanted = states | 1 << STATES
+    if not room(w, 64 + 8 * n):
+        return NEED_UNDO
+    simple = states != BUSY and le < w[W_LOW] and re >= w[W_HIGH]
+    if simple and call2(p[A_QUIET], words, m[C_P] + 8 * p[A_SLOTS]) & wanted == wanted:
+        if w[W_SOONEST] <= le:
+            w[W_SOONEST] = stay(m, w, b, n, le)
+        m[b + HEAD + REACH * m[b + H_CAP] + i] = min(le, w[W_REACH])
+        return QUIET
+    s = 4 + m[C_R]
+    count = step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
+    if count < 0:
+        return NEED_ROWS if count == -2 else ASK
+    if repeated(w, w[W_NEW], count, s):
+        count = unique(w, w, w[W_NEW], count, s)
+    n = renew(m, w, b, i, n, count, le)
+    if n > 0 and claims(m, p, b, i, w, w[W_SOURCE], n):
+        found = accepted(m, w, p, w, w[W_SOURCE], n, le, 0)
+        status = announce(m, w, p, b, i, found) if found >= 0 else found
+        if status < 0:
+            return int(status)
+    return n
+
+
+@kernel
+def word(c: Any, j: int, x: int) -> int:
+    """Word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0."""
+    found = peek(c[0, F_WORDS + 2 * j] + 8 * x)
+    if c[0, F_WORDS + 2 * j + 1] == FLOAT:
+        if found == MINUS_ZERO:
+            return 0
+        if (found & MAGNITUDE) > INFINITY:
+            return NAN_WORD
+    return int(found)

@@ -103,7 +103,8 @@ A_SLOTCOUNT = 27
 A_PLAIN = 28  # whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand
 A_BOUNDCAP = 29
 A_PLACES = 30  # where rows go when others are dropped
-PROGRAM = 32
+A_AHEAD, A_PASS = 31, 32  # addresses of the loops of `afa.compiled.ahead`; 0: none
+PROGRAM = 34
 # record of an arc
 K_KIND, K_SRC, K_DST, K_IGNORABLE, K_FINAL, K_CODE, K_CONSTANTS, K_SLOT, K_SLOTS = range(9)
 K_LATEST = 9  # the row of it that began last and still lasts, where the program is A_PLAIN
@@ -135,6 +136,7 @@ W_TAKEN = 22  # how many entries of the output log take a match back
 W_KEY = 23  # the key at work
 W_UNTIL = 27  # lists can't be as they were before this LE: a step was deleted whose partial matches stood until then
 W_EPOCH = 28  # of marks
+W_AHEAD = 36  # what the loops of `afa.compiled.ahead` work on
 # What `summary` says of the list at W_SOURCE: its earliest and latest m, its earliest node, the first end among its nodes.
 W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
 W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
@@ -143,6 +145,21 @@ W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key
 F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_WORDS = 0, 1, 2, 3, 4, 5, 6
 WORD, FLOAT = 0, 1
 I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
+
+# -- what a loop of `afa.compiled.ahead` works on; masks are 0 or -1: whether the row's number, or its LE, counts
+X_RECORD, X_HIGH, X_LATEST, X_BOUND = 0, 1, 2, 3  # it goes on while X_RECORD < X_HIGH, LE > X_LATEST, LE < X_BOUND
+X_LE_AT, X_RE_AT, X_RE_MASK, X_LE_MASK, X_KIND_AT, X_KIND_MASK = 4, 5, 6, 7, 8, 9
+X_ORDER, X_TIMES, X_CAP, X_STEP = 10, 11, 12, 13  # addresses of the next place and of its LE; the next step
+X_EVENT, X_SLICE = 14, 15  # address of the next event; its slice
+X_OUT, X_LAST, X_TOP = 16, 17, 18  # address of the next node and of the end of their room; its row
+X_SRC, X_N = 19, 20  # address of the list before, and how many rows it has
+X_BEGIN, X_SLOTS, X_NOW = 21, 22, 23
+X_WANTED, X_HIGHEST, X_REACH = 24, 25, 26  # the bits that `quiet` must have; the latest m of the list; where its first node stands
+X_MADE = 27  # how many rows the step has that has to be looked at
+X_WORD, X_NONE = 28, 29  # what X_RE_AT points to where there is no column; 0, for X_KIND_AT
+X_CHANGE = 30  # where other arcs come into force
+X_WORDS = 31  # addresses of the columns of the payload
+AHEAD_STOP, AHEAD_LOOK = 0, 1
 
 # -- statuses
 DONE = 0
