@@ -461,7 +461,7 @@ class CompiledEngine:
         return [key for key, code in self.codes.items() if entries[code, k.D_BLOCK]]
 
     def sizes(self) -> Sizes:
-        """What is held. O(keys), and O(partial matches) where arcs are ignorable."""
+        """What is held. O(what is held)."""
         self.clean_all()
         return saved.sizes(self)
 

@@ -29,14 +29,14 @@ KINDS = {CONSUME: k.CONSUME, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
 class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
-    ``step``, ``quiet``: of `afa.compiled.steps`, ``ahead``, ``skip``: of `afa.compiled.ahead`.
+    ``step``, ``quiet``: of `afa.compiled.steps`, ``plain``, ``runs``: of `afa.compiled.ahead`.
     """
 
     places: Mapping[Any, tuple[int, int]]
     step: int
     quiet: int = 0
-    ahead: int = 0
-    skip: int = 0
+    plain: int = 0
+    runs: int = 0
 
 
 def class_of(arc: CompiledArc, state: int, carry: bool) -> Any:
@@ -75,13 +75,12 @@ def slots(
     if quiet:
         made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
     if loops and not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
-        plain = [c._replace(ignorable=False) for c in classes]
-        made = made._replace(ahead=_loop(plain, width, payload, True), skip=_loop(classes, width, payload, False) if quiet else 0)
+        made = made._replace(plain=_loop(classes, width, payload, False), runs=_loop(classes, width, payload, True) if quiet else 0)
     return made
 
 
-def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, steps: bool) -> int:
-    return native.function(ahead_key(classes, width, payload, steps), lambda: ahead_ir(classes, width, payload, steps))
+def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool) -> int:
+    return native.function(ahead_key(classes, width, payload, runs), lambda: ahead_ir(classes, width, payload, runs))
 
 
 class Program:
@@ -184,7 +183,7 @@ class Program:
         w[k.A_SLOTCOUNT] = count
         w[k.A_SLOTS], w[k.A_HOLDER] = self._room(2 * count, -1), self._room(count, -1)
         if slots:
-            w[k.A_STEP], w[k.A_QUIET], w[k.A_AHEAD], w[k.A_PASS] = slots.step, slots.quiet, slots.ahead, slots.skip
+            w[k.A_STEP], w[k.A_QUIET], w[k.A_AHEAD], w[k.A_RUNS] = slots.step, slots.quiet, slots.plain, slots.runs
 
     def _put_arcs(self, numbers: Mapping[str, int], carry: bool, slots: Slots | None) -> None:
         w = self._words
@@ -227,7 +226,7 @@ class Program:
         w[k.A_BOUNDCAP] = len(bounds) + self.room
         self._room(self.room * k.BOUND)
         if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc
-            w[k.A_STEP] = w[k.A_QUIET] = w[k.A_AHEAD] = w[k.A_PASS] = 0
+            w[k.A_STEP] = w[k.A_QUIET] = w[k.A_AHEAD] = w[k.A_RUNS] = 0
         w[k.A_LOW] = w[k.A_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
 
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:

@@ -18,12 +18,10 @@ from afa.compiled.kernel.names import (
     H_CAP,
     H_CLASS,
     H_CLEANED,
-    H_COPIES,
     H_EVENT_CAP,
     H_EVENT_TOP,
     H_EVENTS,
     H_FIRST,
-    H_FORCE,
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
@@ -34,9 +32,9 @@ from afa.compiled.kernel.names import (
     H_PENDING,
     H_PENDING_CAP,
     H_PENDING_TOP,
+    H_RUNS,
     H_SINCE,
     H_STEPS,
-    H_STORED,
     HEAD,
     LE,
     MT,
@@ -122,7 +120,7 @@ def move(m: Any, b: int, to: int) -> None:
     _rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, 3 + v)
     m[to + H_LAST] = steps
     m[to + H_STEPS] = steps
-    for name in (H_SINCE, H_COPIES, H_STORED, H_FORCE, H_CLEANED):
+    for name in (H_RUNS, H_SINCE, H_CLEANED):
         m[to + name] = m[b + name]
 
 

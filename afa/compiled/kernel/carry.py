@@ -50,6 +50,7 @@ from afa.compiled.kernel.names import (
     H_NODE_CAP,
     H_NODE_TOP,
     H_NODES,
+    H_RUNS,
     HEAD,
     LE,
     MT,
@@ -79,6 +80,7 @@ from afa.compiled.kernel.order import find
 from afa.compiled.kernel.rows import alike, copy, equal
 from afa.compiled.kernel.steps import claim, marked, since, store
 
+SAMPLE = 64
 STATES = 62
 """Bits of `quiet`; one more says that no computation begins."""
 
@@ -362,3 +364,48 @@ def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
                 put(m, w, reaches + m[order + at], begin)
             at += 1
     return place
+
+
+@kernel
+def suits(m: Any, b: int) -> bool:
+    """Whether a block keeps lists in the way that suits its last SAMPLE steps; to begin with runs is done here.
+
+    Runs save time and room where most events leave the list as it is, and cost both where most do not.
+    """
+    s, cap, last = 4 + m[C_R], m[b + H_CAP], m[b + H_LAST]
+    order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
+    same = 0
+    for place in range(last - SAMPLE, last):
+        here, before = m[slices + m[order + place]], m[slices + m[order + place - 1]]
+        if m[b + H_RUNS]:
+            same += here & COUNT == 0
+        else:
+            same += alike(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
+    if m[b + H_RUNS] == 0 and same * 4 >= SAMPLE * 3:
+        m[b + H_RUNS] = 1
+    return m[b + H_RUNS] == 0 or same * 2 >= SAMPLE
+
+
+@kernel
+def lists(m: Any, w: Any, b: int, to: int) -> int:
+    """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere); how many rows they are, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    n = total = 0
+    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+        i = m[b + HEAD + place]
+        le = m[b + HEAD + LE * cap + i]
+        n = pass_on(m, w, b, i, le, n)
+        if n < 0:
+            return n
+        total += n
+        if to:
+            j, top, new = place - m[b + H_FIRST], m[to + H_NODE_TOP], m[to + H_CAP]
+            out = to + m[to + H_NODES] + top * s
+            copy(w, w[W_OLD], m, out, n * s)
+            for k in range(n):
+                m[out + k * s + N_END] = ALONE
+            m[to + HEAD + ND * new + j], m[to + HEAD + REACH * new + j] = top << 24 | n if n else 0, le
+            m[to + H_NODE_TOP] = top + n
+    if to:
+        m[to + H_RUNS] = 0
+    return total

@@ -11,10 +11,9 @@ from typing import Any
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.carry import load, since_of, sorted_rows
 from afa.compiled.kernel.closure import fired
-from afa.compiled.kernel.matches import held, keep
+from afa.compiled.kernel.matches import keep
 from afa.compiled.kernel.memory import put, room, save
 from afa.compiled.kernel.names import (
-    A_COUNTED,
     A_TIMEOUT,
     ALONE,
     BEGINNING,
@@ -25,30 +24,22 @@ from afa.compiled.kernel.names import (
     D_ACT,
     D_CLEAN,
     DONE,
-    E_COPIES,
     EV,
     FOREVER,
     H_CAP,
     H_CLEANED,
-    H_COPIES,
-    H_EVENTS,
     H_FIRST,
-    H_FORCE,
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
-    H_MATCHES,
     H_NODE_CAP,
     H_NODE_TOP,
     H_NODES,
     H_PENDING,
     H_PENDING_TOP,
     H_SINCE,
-    H_STORED,
     HEAD,
     LE,
-    M_T,
-    MT,
     N_END,
     N_M,
     ND,
@@ -83,7 +74,7 @@ def tick(m: Any, w: Any, p: Any, b: int) -> int:
 
 @kernel
 def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
-    """Drop what lies before ``cover(t)``. A status. O(what is dropped + the list of cover)."""
+    """Drop what lies before ``cover(t)``. A status. O(log steps + the list of cover)."""
     m[b + H_CLEANED] = t
     s, cap, first = 4 + m[C_R], m[b + H_CAP], m[b + H_FIRST]
     cover = find(m, b, t, 0) - 1
@@ -107,7 +98,6 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     if top + alive > m[b + H_NODE_CAP]:
         return NEED_NODES
     waits = max(since(m, b, cover), t)
-    forget(m, p, b, cover, t)
     m[b + H_SINCE] = waits
     put(m, w, slices + i, 0)
     nodes = b + m[b + H_NODES] + top * s
@@ -152,26 +142,6 @@ def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
             w[rows + count * s + N_END] = ALONE
             count += 1
     return int(unique(w, w, rows, sorted_rows(w, rows, count, s), s))
-
-
-@kernel
-def forget(m: Any, p: Any, b: int, cover: int, t: int) -> None:
-    """Count no more what the steps until ``cover`` hold: it is final."""
-    cap, size, width = m[b + H_CAP], 2 + m[C_V], 2 + m[C_R]
-    first = m[b + H_FIRST]
-    for place in range(first, cover + 1):
-        i = m[b + HEAD + place]
-        events, rows = m[b + HEAD + EV * cap + i], m[b + HEAD + MT * cap + i]
-        for k in range(events & COUNT):
-            m[b + H_COPIES] -= m[b + m[b + H_EVENTS] + ((events >> 24) + k) * size + E_COPIES]
-        if place < cover:
-            m[b + H_STORED] -= m[b + HEAD + ND * cap + i] & COUNT
-        m[b + H_FIRST] = place + 1  # `held` looks at the later ones
-        for k in range(rows & COUNT):
-            match = b + m[b + H_MATCHES] + ((rows >> 24) + k) * width
-            if m[match + M_T] < t and not (p[A_COUNTED] and held(m, b, i, m, match)):
-                m[b + H_FORCE] -= 1
-    m[b + H_FIRST] = first
 
 
 @kernel

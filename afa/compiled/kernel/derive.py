@@ -28,6 +28,7 @@ from afa.compiled.kernel.names import (
     C_P,
     C_PLACE,
     C_R,
+    C_RUNS,
     C_V,
     C_W,
     CONSUME,
@@ -120,6 +121,9 @@ def derive_nodes(
         address = m[C_M] + 8 * (event + E_WORDS)
         count = step(m, p, m[C_M], rows, n, begins, le, m[event + E_RE], address, m[C_M] + 8 * out, room)
         if count >= 0:
+            if p[A_CARRY]:  # rows that stay
+                for k in range(count):
+                    m[out + k * s + N_END] = ALONE
             return int(unique(m, w, out, count, s)) if repeated(m, out, count, s) else count
         if count == -2:
             return NEED_NODES
@@ -201,7 +205,7 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
                     continue
                 copy(w, source, w, target, N_REG)
                 w[target + N_END] = ALONE
-                if k >= 0 and q == 0 and p[record + K_IGNORABLE] and p[A_CARRY] and w[source + N_M] <= m[event + E_RE]:
+                if k >= 0 and q == 0 and p[record + K_IGNORABLE] and m[C_RUNS] and w[source + N_M] <= m[event + E_RE]:
                     w[target + N_END] = k
                 else:
                     w[target + N_M] = min(w[source + N_M], m[event + E_RE])

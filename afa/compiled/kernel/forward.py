@@ -18,6 +18,7 @@ from afa.compiled.kernel.names import (
     A_COUNTED,
     A_HIGH,
     A_NOW,
+    A_RUNS,
     A_SLOTS,
     A_SPILL,
     A_STEP,
@@ -31,6 +32,7 @@ from afa.compiled.kernel.names import (
     C_NOW,
     C_P,
     C_R,
+    C_RUNS,
     C_STALE,
     C_V,
     C_W,
@@ -47,7 +49,6 @@ from afa.compiled.kernel.names import (
     F_WORDS,
     FOREVER,
     H_CAP,
-    H_COPIES,
     H_EVENT_CAP,
     H_EVENT_TOP,
     H_EVENTS,
@@ -58,7 +59,6 @@ from afa.compiled.kernel.names import (
     H_NODES,
     H_PENDING_TOP,
     H_STEPS,
-    H_STORED,
     HEAD,
     LE,
     MT,
@@ -108,8 +108,9 @@ LEAVE, NEXT, READY = 0, 1, 2
 
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
-    """Whether `forward` serves this program and this block."""
-    return bool(p[A_STEP] != 0 and p[A_AHEAD] != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
+    """Whether `forward` or `forward_runs` serves this program and this block."""
+    loop = p[A_RUNS] if m[C_RUNS] else p[A_AHEAD]
+    return bool(p[A_STEP] != 0 and loop != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
 
 
 @kernel
@@ -204,7 +205,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     s, cap = 4 + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
-    first, held = i, top
+    first = i
     base, nodes = m[C_M], b + m[b + H_NODES]
     x = aim(m, w, p, c, b)
     p[p[A_BEGIN] + N_M] = FOREVER
@@ -243,25 +244,30 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
             break
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
-    m[b + H_COPIES] += i - first
     passed(m, i - first, latest)
-    m[b + H_STORED] += top - held
     return int(status if status < 0 else record)
 
 
 @kernel
 def look(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
     """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice; how many, or a status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s = 4 + m[C_R]
     out = b + m[b + H_NODES] + top * s
     if repeated(m, out, count, s):
         count = unique(m, w, out, count, s)
-    m[b + HEAD + place] = i
-    m[b + HEAD + LE * cap + i] = le
-    m[b + HEAD + EV * cap + i] = event << 24 | 1
-    m[b + HEAD + ND * cap + i] = top << 24 | count
-    m[b + HEAD + MT * cap + i] = 0
-    m[b + HEAD + REACH * cap + i] = le
+    put_step(m, b, i, place, event, le, top << 24 | count, le)
     found = accepted(m, w, p, m, out, count, le, 0)
     status = announce(m, w, p, b, i, found) if found > 0 else found
     return int(count if status >= 0 else status)
+
+
+@kernel
+def put_step(m: Any, b: int, i: int, place: int, event: int, le: int, nodes: int, reach: int) -> None:
+    """Make step ``i`` of one event."""
+    cap = m[b + H_CAP]
+    m[b + HEAD + place] = i
+    m[b + HEAD + LE * cap + i] = le
+    m[b + HEAD + EV * cap + i] = event << 24 | 1
+    m[b + HEAD + ND * cap + i] = nodes
+    m[b + HEAD + MT * cap + i] = 0
+    m[b + HEAD + REACH * cap + i] = reach

@@ -1,19 +1,25 @@
-"""`forward` for lists with ignorable runs ([AFA10] App. D): an event that changes no list costs what it takes to see that."""
+"""`forward` for lists with ignorable runs ([AFA10] App. D): an event that leaves the list as it is is soon done with.
+
+An event that does not ends all runs: the list after it is written anew, one slice of nodes that stand or end together.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from afa.compiled.kernel.call import call1, call2, kernel, peek
-from afa.compiled.kernel.carry import STATES, load, renew, stay, summary
-from afa.compiled.kernel.derive import repeated, step
-from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, passed, start
-from afa.compiled.kernel.matches import accepted, announce
+from afa.compiled.kernel.carry import STATES, end_runs, load, stay, summary
+from afa.compiled.kernel.derive import step
+from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, passed, put_step, start
 from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
-    A_PASS,
+    A_BEGIN,
+    A_NOW,
     A_QUIET,
+    A_RUNS,
     A_SLOTS,
+    AHEAD_LOOK,
+    ALONE,
     BEGINNING,
     BUSY,
     C_M,
@@ -25,148 +31,164 @@ from afa.compiled.kernel.names import (
     E_COPIES,
     E_RE,
     E_WORDS,
-    EV,
     F_LE,
     F_WORDS,
     FLOAT,
     FOREVER,
     H_CAP,
-    H_COPIES,
     H_EVENT_CAP,
     H_EVENT_TOP,
     H_EVENTS,
     H_FIRST,
     H_LAST,
+    H_NODE_CAP,
+    H_NODE_TOP,
+    H_NODES,
     H_STEPS,
     HEAD,
     LE,
-    MT,
-    ND,
+    N_END,
+    N_M,
+    N_STATE,
     NEED_BLOCK,
     NEED_EVENTS,
-    NEED_ROWS,
+    NEED_NODES,
     NEED_UNDO,
-    REACH,
     W_AHEAD,
     W_HIGH,
     W_LOW,
-    W_NEW,
     W_REACH,
-    W_ROWS,
     W_SOONEST,
     W_SOURCE,
     X_CHANGE,
+    X_FIXED,
     X_HIGHEST,
     X_LE_MASK,
+    X_LOWEST,
+    X_MADE,
+    X_N,
+    X_OPEN,
+    X_OUT,
     X_RE_AT,
     X_RE_MASK,
     X_REACH,
     X_RECORD,
+    X_SRC,
+    X_TOP,
     X_WANTED,
 )
-from afa.compiled.kernel.rows import unique
-from afa.compiled.kernel.steps import claims
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000
-QUIET, ASK = 1 << 32, -100
+STAYS, ASK = 1 << 32, -100
 
 
 @kernel
 def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*) one by one; the first that must go another way, or a status.
 
+    The list that was there before stands at W_SOURCE, and stays there until an event changes it; then it is the loop's own.
     *Requires* `may_go_forward`.
     """
-    cap = m[b + H_CAP]
+    s, cap = 4 + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
-    i, place, event_top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP]
+    i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
+    first = i
+    base, nodes = m[C_M], b + m[b + H_NODES]
+    x = aim(m, w, p, c, b)
+    p[p[A_BEGIN] + N_M] = FOREVER
+    latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
     n = load(m, w, b, place - 1, w[W_SOURCE]) if place > m[b + H_FIRST] else 0
     if n < 0:
         return n
-    x = aim(m, w, p, c, b)
-    states, first = summary(m, w, p, b, n), i
-    latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
+    states = summary(m, w, p, b, n)
+    w[x + X_WANTED] = -1 if states == BUSY else states | 1 << STATES
+    w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = w[W_LOW], w[W_HIGH], w[W_REACH]
+    w[x + X_OPEN] = w[x + X_FIXED] = 1
+    w[x + X_N] = 0
     record, status = low, DONE
     while record < high:
-        if states != BUSY and w[W_SOONEST] > latest:
-            until = min(w[x + X_CHANGE], w[W_LOW], w[W_SOONEST])
-            start(m, w, b, record, high, i, place, event_top, latest, until)
-            w[x + X_WANTED], w[x + X_HIGHEST], w[x + X_REACH] = states | 1 << STATES, w[W_HIGH], w[W_REACH]
-            call1(p[A_PASS], m[C_W] + 8 * x)
-            taken = w[x + X_RECORD] - record
-            i, place, event_top, record = i + taken, place + taken, event_top + taken, record + taken
-            latest = m[times + i - 1] if taken else latest
-            if record >= high:
+        bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
+        room_left = start(m, w, b, record, high, i, place, event_top, latest, bound)
+        w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
+        code = call1(p[A_RUNS], m[C_W] + 8 * x)
+        taken = w[x + X_RECORD] - record
+        if taken > 0:
+            i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
+            latest = m[times + i - 1]
+        if code == AHEAD_LOOK:
+            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * record), top, w[x + X_MADE])
+        elif code < 0 or record >= high:
+            status = NEED_NODES if code == -2 else DONE
+            break
+        else:
+            found = control(m, w, p, c, record, latest)
+            if found == LEAVE:
                 break
-        found = control(m, w, p, c, record, latest)
-        if found == LEAVE:
-            break
-        if found == NEXT:
-            record += 1
-            continue
-        if start(m, w, b, record, high, i, place, event_top, latest, FOREVER) == 0:
-            status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
-            break
-        latest = peek(c[0, F_LE] + 8 * record)
-        re = put_event(m, w, c, b, i, place, event_top, record, latest)
-        status = meet(m, w, p, b, i, n, latest, re, event_top, states)
+            if found == NEXT:
+                record += 1
+                continue
+            if taken == room_left:
+                status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
+                break
+            if w[x + X_FIXED] == 0:  # other arcs
+                continue
+            status = meet(m, w, p, c, b, i, place, event_top, top, n, record)
+            if status == STAYS:
+                latest = m[times + i]
+                i, place, event_top, record = i + 1, place + 1, event_top + 1, record + 1
+                continue
         if status < 0:
             break
-        if status != QUIET:
-            n = status
-            states = summary(m, w, p, b, n)
-        i, place, event_top, record = i + 1, place + 1, event_top + 1, record + 1
-    m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP] = i, place, event_top
-    m[b + H_COPIES] += i - first
+        latest = m[times + i]
+        renewed(m, w, p, x, nodes + top * s, status, latest)
+        i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + status
+    m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
     passed(m, i - first, latest)
     return int(status if status < 0 and status != ASK else record)
 
 
 @kernel
-def put_event(m: Any, w: Any, c: Any, b: int, i: int, place: int, top: int, record: int, le: int) -> int:
-    """Store the event of a row and begin its step; its RE."""
-    x, cap, size = w[W_AHEAD], m[b + H_CAP], 2 + m[C_V]
-    event = b + m[b + H_EVENTS] + top * size
-    re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
-    m[event + E_RE] = re
-    m[event + E_COPIES] = 1
-    for j in range(size - E_WORDS):
-        m[event + E_WORDS + j] = word(c, j, record)
-    m[b + HEAD + place] = i
-    m[b + HEAD + LE * cap + i] = le
-    m[b + HEAD + EV * cap + i] = top << 24 | 1
-    m[b + HEAD + ND * cap + i] = 0
-    m[b + HEAD + MT * cap + i] = 0
-    return int(re)
+def renewed(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
+    """Let the ``n`` nodes of a step at ``le`` be the list of the loop."""
+    s, states, low, high = 4 + m[C_R], 0, FOREVER, BEGINNING
+    for k in range(n):
+        row = rows + k * s
+        state = m[row + N_STATE]
+        states |= -1 if state >= STATES or p[p[A_NOW] + state] else 1 << state
+        low, high = min(low, m[row + N_M]), max(high, m[row + N_M])
+    w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * rows, n
+    w[x + X_WANTED], w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = states | 1 << STATES, low, high, le
+    w[x + X_OPEN] = w[x + X_FIXED] = 0
 
 
 @kernel
-def meet(m: Any, w: Any, p: Any, b: int, i: int, n: int, le: int, re: int, top: int, states: int) -> int:
-    """Let the ``n`` rows at W_SOURCE meet the event of step ``i``: how many there are then, QUIET if they stay, or a status."""
-    words = m[C_M] + 8 * (b + m[b + H_EVENTS] + top * (2 + m[C_V]) + E_WORDS)
-    wanted = states | 1 << STATES
+def meet(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
+    """Make step ``i`` of an event for the ``n`` rows at W_SOURCE: how many new nodes are its list, STAYS, or a status."""
+    x, s, le = w[W_AHEAD], 4 + m[C_R], peek(c[0, F_LE] + 8 * record)
+    at = b + m[b + H_EVENTS] + event * (2 + m[C_V])
+    re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
+    m[at + E_RE] = re
+    m[at + E_COPIES] = 1
+    for j in range(m[C_V]):
+        m[at + E_WORDS + j] = word(c, j, record)
+    words, wanted = m[C_M] + 8 * (at + E_WORDS), w[x + X_WANTED]
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
-    simple = states != BUSY and le < w[W_LOW] and re >= w[W_HIGH]
+    simple = wanted != -1 and le < w[W_LOW] and re >= w[W_HIGH]
     if simple and call2(p[A_QUIET], words, m[C_P] + 8 * p[A_SLOTS]) & wanted == wanted:
         if w[W_SOONEST] <= le:
             w[W_SOONEST] = stay(m, w, b, n, le)
-        m[b + HEAD + REACH * m[b + H_CAP] + i] = min(le, w[W_REACH])
-        return QUIET
-    s = 4 + m[C_R]
-    count = step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
+        put_step(m, b, i, place, event, le, 0, min(le, w[W_REACH]))
+        return STAYS
+    out = b + m[b + H_NODES] + top * s
+    count = step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_M] + 8 * out, m[b + H_NODE_CAP] - top)
     if count < 0:
-        return NEED_ROWS if count == -2 else ASK
-    if repeated(w, w[W_NEW], count, s):
-        count = unique(w, w, w[W_NEW], count, s)
-    n = renew(m, w, b, i, n, count, le)
-    if n > 0 and claims(m, p, b, i, w, w[W_SOURCE], n):
-        found = accepted(m, w, p, w, w[W_SOURCE], n, le, 0)
-        status = announce(m, w, p, b, i, found) if found >= 0 else found
-        if status < 0:
-            return int(status)
-    return n
+        return NEED_NODES if count == -2 else ASK
+    for k in range(count):  # rows that stay, too
+        m[out + k * s + N_END] = ALONE
+    end_runs(m, w, b, w[W_SOURCE], 0, n, le)
+    return look(m, w, p, b, i, place, event, le, top, count)
 
 
 @kernel

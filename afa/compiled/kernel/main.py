@@ -11,13 +11,16 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.carry import SAMPLE, lists, suits
 from afa.compiled.kernel.cleanup import clean, deadlines, expire, tick
 from afa.compiled.kernel.forward import forward, may_go_forward, promise
 from afa.compiled.kernel.forward_runs import forward_runs
+from afa.compiled.kernel.matches import held
 from afa.compiled.kernel.memory import commit, give, own, rollback, room, save
 from afa.compiled.kernel.names import (
     A_BOUNDCOUNT,
     A_CARRY,
+    A_COUNTED,
     ALONE,
     BEGINNING,
     C_ARCS,
@@ -34,6 +37,7 @@ from afa.compiled.kernel.names import (
     C_R,
     C_RATE,
     C_REFUSE,
+    C_RUNS,
     C_SERIAL,
     C_STALE,
     C_STOPPED,
@@ -50,6 +54,8 @@ from afa.compiled.kernel.names import (
     DONE,
     DROP,
     DROPPED,
+    E_COPIES,
+    EV,
     EVENT,
     EXPIRE,
     FOREVER,
@@ -57,22 +63,23 @@ from afa.compiled.kernel.names import (
     H_BORN,
     H_CAP,
     H_CLEANED,
-    H_COPIES,
     H_EVENT_CAP,
     H_EVENT_TOP,
+    H_EVENTS,
     H_FIRST,
-    H_FORCE,
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
+    H_MATCHES,
     H_NODE_CAP,
     H_NODE_TOP,
     H_NODES,
     H_PENDING,
+    H_PENDING_CAP,
     H_PENDING_TOP,
+    H_RUNS,
     H_SINCE,
     H_STEPS,
-    H_STORED,
     HEAD,
     I_DIFF,
     I_KEY,
@@ -84,11 +91,13 @@ from afa.compiled.kernel.names import (
     L_T,
     LATE,
     LE,
+    MT,
     N_END,
     N_REG,
     ND,
     NEED_BLOCK,
     NEED_EVENTS,
+    NEED_LISTS,
     NEED_MATCHES,
     NEED_NODES,
     NEED_PLACES,
@@ -169,8 +178,31 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     to = make(m, steps + spare, events, nodes, matches, 2 * waiting + 1 + (n if waiting or m[C_WAITING] else 0))
     if to < 0:
         return to
+    m[to + H_RUNS] = 1
     if b:
         move(m, b, to)
+    replace(m, w, key, to)
+    return to
+
+
+@kernel
+def spread_out(m: Any, w: Any, key: int) -> int:
+    """Move a key's state to a block in which each step has its whole list; the block, or a status."""
+    if not room(w, 8):
+        return NEED_UNDO
+    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    steps, events, nodes, matches = measure(m, b)
+    more = lists(m, w, b, 0)
+    if more < 0:
+        return more
+    spare = steps // 2 + 3
+    share = 2 + spare // max(steps, 1)
+    pending = m[b + H_PENDING_CAP]
+    to = make(m, steps + spare, events + spare, nodes + share * more + 2, matches * share + 1, pending)
+    if to < 0:
+        return to
+    move(m, b, to)
+    lists(m, w, b, to)
     replace(m, w, key, to)
     return to
 
@@ -222,8 +254,8 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         forget_arcs(p, bounds)
         if status != NEED_BLOCK and status > NEED_EVENTS:
             return status
-        b = grow(m, w, key, n, status if again else DONE)
-        again = True
+        b = spread_out(m, w, key) if status == NEED_LISTS else grow(m, w, key, n, status if again else DONE)
+        again = again or status != NEED_LISTS
         if b < 0:
             return b
     deadlines(m, p, b, entry)
@@ -246,6 +278,9 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     w[W_UNTIL] = BEGINNING
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
+    if p[A_CARRY] and n >= SAMPLE and m[b + H_LAST] - m[b + H_FIRST] > SAMPLE and not suits(m, b):
+        return NEED_LISTS
+    m[C_RUNS] = p[A_CARRY] and m[b + H_RUNS]
     if what == EXPIRE:
         return expire(m, w, b, low)
     if what == TICK:
@@ -259,7 +294,7 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     if what == FORWARD:
         m[C_STOPPED] = low
         if may_go_forward(m, p, b):
-            low = forward_runs(m, w, p, c, b, low, high) if p[A_CARRY] else forward(m, w, p, c, b, low, high)
+            low = forward_runs(m, w, p, c, b, low, high) if m[C_RUNS] else forward(m, w, p, c, b, low, high)
             m[C_STOPPED] = low
         return low
     if n == 0:
@@ -450,34 +485,45 @@ def restore(m: Any, w: Any, p: Any, c: Any, key: int, n: int) -> int:
         for i in range(s - N_REG):
             m[row + N_REG + i] = c[3 + i, k]
     m[b + HEAD + ND * cap] = n
-    m[b + H_NODE_TOP] = m[b + H_STORED] = n
+    m[b + H_NODE_TOP] = n
     m[b + H_STEPS] = m[b + H_LAST] = 1
     return DONE
 
 
 @kernel
 def sizes(m: Any, w: Any, p: Any) -> int:
-    """At W_TEMP: events, partial matches, intervals, matches, pending retractions and keys held, over all keys."""
-    s, at = 4 + m[C_R], w[W_TEMP]
+    """At W_TEMP: events, partial matches, intervals, matches, pending retractions and keys held, over all keys. O(what is held)."""
+    at = w[W_TEMP]
     for i in range(6):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
         b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
         if b == 0:
             continue
-        w[at] += m[b + H_COPIES]
-        w[at + 1] += m[b + H_STORED]
-        w[at + 3] += m[b + H_FORCE]
+        size_up(m, w, p, b)
         for row in range(m[b + H_PENDING_TOP]):
             w[at + 4] += m[b + m[b + H_PENDING] + row * (3 + m[C_V]) + P_COPIES]
         w[at + 5] += 1
-        if p[A_CARRY] == 0:
-            continue
-        for place in range(m[b + H_FIRST], m[b + H_LAST]):
-            rows = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
-            for k in range(rows & COUNT):
-                w[at + 2] += m[b + m[b + H_NODES] + ((rows >> 24) + k) * s + N_END] != ALONE
     return DONE
+
+
+@kernel
+def size_up(m: Any, w: Any, p: Any, b: int) -> None:
+    """Add the events, partial matches, intervals and matches of a block to those at W_TEMP."""
+    at, v, r, cap, first = w[W_TEMP], m[C_V], m[C_R], m[b + H_CAP], m[b + H_FIRST]
+    for place in range(first, m[b + H_LAST]):
+        i = m[b + HEAD + place]
+        events, nodes, matches = m[b + HEAD + EV * cap + i], m[b + HEAD + ND * cap + i], m[b + HEAD + MT * cap + i]
+        for k in range(events & COUNT):
+            w[at] += m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (2 + v) + E_COPIES]
+        w[at + 1] += nodes & COUNT
+        for k in range(nodes & COUNT):
+            w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (4 + r) + N_END] != ALONE
+        m[b + H_FIRST] = place + 1  # of the steps that hold one match the last one counts
+        for k in range(matches & COUNT):
+            match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (2 + r)
+            w[at + 3] += not (p[A_COUNTED] and held(m, b, i, m, match))
+    m[b + H_FIRST] = first
 
 
 @kernel

@@ -20,7 +20,6 @@ from afa.compiled.kernel.names import (
     DONE,
     H_CAP,
     H_FIRST,
-    H_FORCE,
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
@@ -122,7 +121,7 @@ def held(m: Any, b: int, i: int, a: Any, match: int) -> bool:
 
 
 @kernel
-def enter(m: Any, w: Any, b: int, a: Any, match: int, sign: int) -> None:
+def enter(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
     """Write one entry of the output log. *Requires* room in it."""
     r = m[C_R]
     at = w[W_LOG] + w[W_LOG_TOP] * (4 + r)
@@ -131,7 +130,6 @@ def enter(m: Any, w: Any, b: int, a: Any, match: int, sign: int) -> None:
     for i in range(2 + r):
         w[at + 2 + i] = a[match + i]
     w[W_LOG_TOP] += 1
-    m[b + H_FORCE] += sign
     if sign < 0:
         w[W_TAKEN] += 1
 
@@ -167,7 +165,7 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
                 found = True
                 break
         if not found and not (shared and held(m, b, i, m, match)):
-            enter(m, w, b, m, match, -1)
+            enter(m, w, m, match, -1)
     for j in range(head, count):
         match = here + j * width
         found = False
@@ -176,7 +174,7 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
                 found = True
                 break
         if not found and not (shared and held(m, b, i, w, match)):
-            enter(m, w, b, w, match, 1)
+            enter(m, w, w, match, 1)
     keep(m, w, b, i, count)
     return DONE
 

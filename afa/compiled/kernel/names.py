@@ -52,6 +52,7 @@ C_WAITING = 27  # how many blocks may hold retractions that wait
 C_ASKED = 20  # how often Python was asked
 C_RANKS = 21  # address of the ranks of strings
 C_STOPPED = 34  # where `forward` stopped
+C_RUNS = 35  # whether the block at work keeps runs
 C_RATE = 30  # rows of events, nodes and matches that a step takes, in 64ths: three words
 C_FREE = 40  # heads of the free lists, by size class
 CLASSES = 96
@@ -69,10 +70,10 @@ H_NODES, H_NODE_CAP, H_NODE_TOP = 8, 9, 10
 H_MATCHES, H_MATCH_CAP, H_MATCH_TOP = 11, 12, 13
 H_PENDING, H_PENDING_CAP, H_PENDING_TOP = 14, 15, 16
 H_SINCE = 17  # since when the list of a cover step waits
-H_COPIES, H_STORED, H_FORCE = 18, 19, 20  # events with copies; partial matches stored; matches in force
-H_CLEANED = 21  # the punctuation that was carried out last
-H_BORN = 22  # the call in which the block was made
-HEAD = 24
+H_CLEANED = 18  # the punctuation that was carried out last
+H_BORN = 19  # the call in which the block was made
+H_RUNS = 20  # whether partial matches that stay are kept as runs; else each step has its whole list. Where A_CARRY is
+HEAD = 21
 COLUMNS = 7
 ORDER, LE, SEQ, EV, ND, MT, REACH = range(7)
 
@@ -103,7 +104,7 @@ A_SLOTCOUNT = 27
 A_PLAIN = 28  # whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand
 A_BOUNDCAP = 29
 A_PLACES = 30  # where rows go when others are dropped
-A_AHEAD, A_PASS = 31, 32  # addresses of the loops of `afa.compiled.ahead`; 0: none
+A_AHEAD, A_RUNS = 31, 32  # addresses of the loops of `afa.compiled.ahead`; 0: none
 PROGRAM = 34
 # record of an arc
 K_KIND, K_SRC, K_DST, K_IGNORABLE, K_FINAL, K_CODE, K_CONSTANTS, K_SLOT, K_SLOTS = range(9)
@@ -154,17 +155,20 @@ X_EVENT, X_SLICE = 14, 15  # address of the next event; its slice
 X_OUT, X_LAST, X_TOP = 16, 17, 18  # address of the next node and of the end of their room; its row
 X_SRC, X_N = 19, 20  # address of the list before, and how many rows it has
 X_BEGIN, X_SLOTS, X_NOW = 21, 22, 23
-X_WANTED, X_HIGHEST, X_REACH = 24, 25, 26  # the bits that `quiet` must have; the latest m of the list; where its first node stands
-X_MADE = 27  # how many rows the step has that has to be looked at
-X_WORD, X_NONE = 28, 29  # what X_RE_AT points to where there is no column; 0, for X_KIND_AT
-X_CHANGE = 30  # where other arcs come into force
-X_WORDS = 31  # addresses of the columns of the payload
+X_WANTED, X_LOWEST, X_HIGHEST = 24, 25, 26  # the bits that `quiet` must have while the list stays; its least and greatest m
+X_REACH, X_OPEN = 27, 28  # the LE of its first node; whether all of them are OPEN
+X_FIXED = 29  # whether the list is none that the loop may write to, so that it can only stay
+X_MADE = 30  # how many rows the step has that has to be looked at
+X_WORD, X_NONE = 31, 32  # what X_RE_AT points to where there is no column; 0, for X_KIND_AT
+X_CHANGE = 33  # where other arcs come into force
+X_WORDS = 34  # addresses of the columns of the payload
 AHEAD_STOP, AHEAD_LOOK = 0, 1
 
 # -- statuses
 DONE = 0
 NEED_BLOCK, NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP = -1, -2, -3, -4, -5, -6, -7
 NEED_EVENTS, NEED_NODES, NEED_MATCHES = -12, -13, -14
+NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 LATE = -11
 # -- what `main` does

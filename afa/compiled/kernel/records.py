@@ -22,7 +22,6 @@ from afa.compiled.kernel.names import (
     E_WORDS,
     EV,
     H_CAP,
-    H_COPIES,
     H_EVENT_CAP,
     H_EVENT_TOP,
     H_EVENTS,
@@ -32,7 +31,6 @@ from afa.compiled.kernel.names import (
     H_PENDING_CAP,
     H_PENDING_TOP,
     H_STEPS,
-    H_STORED,
     HEAD,
     I_DIFF,
     I_LE,
@@ -102,7 +100,6 @@ def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
     m[b + H_STEPS] = i + n
     m[b + H_LAST] = place + n
     m[b + H_EVENT_TOP] = top + n
-    m[b + H_COPIES] += n
     w[W_FROM] = place
     return int(place)
 
@@ -230,7 +227,6 @@ def tally(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
             if count < 0:
                 return int(count)
         w[temp + row * size + E_COPIES] = count
-        m[b + H_COPIES] += count - there
     kept = changed = 0
     for row in range(n):
         at = temp + row * size
@@ -325,5 +321,4 @@ def leave(m: Any, w: Any, p: Any, b: int, i: int) -> int:
     rows = m[b + HEAD + ND * cap + i]
     for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
         w[W_UNTIL] = max(w[W_UNTIL], m[b + m[b + H_NODES] + k * s + N_END])
-    m[b + H_STORED] -= rows & COUNT
     return int(announce(m, w, p, b, i, 0))

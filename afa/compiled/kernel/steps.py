@@ -22,7 +22,6 @@ from afa.compiled.kernel.names import (
     H_LAST,
     H_NODE_TOP,
     H_SINCE,
-    H_STORED,
     HEAD,
     LE,
     M_RE,
@@ -75,7 +74,6 @@ def store(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
     cap = m[b + H_CAP]
     lists, reaches = b + HEAD + ND * cap, b + HEAD + REACH * cap
     count = rows & COUNT
-    m[b + H_STORED] += count - (m[lists + i] & COUNT)
     m[b + H_NODE_TOP] += count
     if i >= w[W_MADE]:
         m[lists + i] = rows

@@ -17,10 +17,10 @@ from afa.compiled.kernel.carry import walk_runs
 from afa.compiled.kernel.derive import derive_nodes
 from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
-    A_CARRY,
     A_TIMEOUT,
     BEGINNING,
     C_R,
+    C_RUNS,
     COUNT,
     DONE,
     EV,
@@ -53,7 +53,7 @@ def sweep(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             place += 1
         if place >= last:
             return DONE
-        place = walk_runs(m, w, p, b, place) if p[A_CARRY] else walk(m, w, p, b, place)
+        place = walk_runs(m, w, p, b, place) if m[C_RUNS] else walk(m, w, p, b, place)
         if place < 0:
             return int(place)
 
