@@ -88,8 +88,18 @@ def _base(slot: Slot) -> str:
 
 def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
     """The words of ``x``: those that move on with a 0 behind the name."""
-    fixed = {"le_at": "ptr", "re_at": "ptr", "kind_at": "ptr", "slots": "ptr", "begin": "ptr", "now": "ptr", "last": "ptr"}
-    fixed |= dict.fromkeys(("high", "re_mask", "le_mask", "kind_mask", "bound", "cap", "fixed"), "i64")
+    fixed = {
+        "le_at": "ptr",
+        "re_at": "ptr",
+        "kind_at": "ptr",
+        "slots": "ptr",
+        "begin": "ptr",
+        "now": "ptr",
+        "last": "ptr",
+        "index_at": "ptr",
+    }
+    masks = ("re_mask", "le_mask", "kind_mask", "index_mask", "plain_mask")
+    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     for column in ("EV", "ND", "MT", "REACH"):
@@ -101,11 +111,13 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
 def _read_row(e: Emitter) -> None:
     """The times of the row; it leaves the loop if it is no event, late, or of another time."""
 
-    def masked(pointer: str, mask: str) -> str:
-        at = e.let(f"getelementptr i64, ptr {pointer}, i64 {e.let(f'and i64 %record, {mask}')}")
+    def masked(pointer: str, mask: str, place: str = "%line") -> str:
+        at = e.let(f"getelementptr i64, ptr {pointer}, i64 {e.let(f'and i64 {place}, {mask}')}")
         return e.let(f"load i64, ptr {at}, align 8")
 
-    e.line(f"%le = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %record')}, align 8")
+    indexed = masked("%index_at", "%index_mask", "%record")
+    e.line(f"%line = add i64 {indexed}, {e.let('and i64 %record, %plain_mask')}")
+    e.line(f"%le = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %line')}, align 8")
     other = e.let(f"icmp ne i64 {masked('%kind_at', '%kind_mask')}, {k.EVENT}")
     late = e.let("icmp sle i64 %le, %latest")
     later = e.let("icmp sge i64 %le, %bound")
@@ -122,7 +134,7 @@ def _write_event(e: Emitter, payload: Layout) -> None:
     for slot in payload.slots:
         base = _base(slot)
         type_ = TYPES[base]
-        value = e.let(f"load {type_}, ptr {e.let(f'getelementptr i64, ptr %at{slot.offset}, i64 %record')}, align 8")
+        value = e.let(f"load {type_}, ptr {e.let(f'getelementptr i64, ptr %at{slot.offset}, i64 %line')}, align 8")
         if base == "float":
             value = e.let(f"fadd double {value}, 0.0")
             value = e.let(f"select i1 {e.let(f'fcmp uno double {value}, {value}')}, double {NAN}, double {value}")

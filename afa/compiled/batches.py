@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.columns import Encoded
+from afa.compiled.columns import Encoded, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.errors import blame
@@ -54,8 +54,12 @@ class Batches:
                 if low >= high or low > stopped:
                     continue
                 high = min(low + size, n)
+                stopped = self._arranged(straight, batch, low, high, core)
+                if stopped > low:
+                    low = stopped
+                    continue
             words = self._words(high - low)
-            batch.fill(words.words, low, high)
+            batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, core)
             low = high
 
@@ -82,6 +86,39 @@ class Batches:
         if promised > progress.events:
             core.progress_to(promised)
         return low
+
+    def _arranged(self, straight: Any, batch: Encoded, low: int, high: int, core: Core) -> int:
+        """Take rows that are out of order: what is behind the last step on its own, then the others in order; where it stopped."""
+        engine, m, progress = self._engine, self._engine.memory.m, self._engine.progress
+        m[k.C_NOW], m[k.C_STALE] = progress.now, 0
+        n = engine.call(k.ARRANGE, low, high, straight)
+        if not n:
+            return low
+        w = engine.memory.w
+        index = w[w[k.W_INDEX] : w[k.W_INDEX] + n].copy()
+        stopped, behind, promised = int(m[k.C_PLACE]), int(m[k.C_STOPPED]), int(m[k.C_EVENTS])
+        progress.now = int(m[k.C_NOW])
+        progress.stale += int(m[k.C_STALE])
+        self._run_rows(batch, index[:behind], core)
+        if behind < n:
+            done = self._forward(only(straight, index), behind, n, core)
+            self._run_rows(batch, index[done:], core)
+        if promised > progress.events:
+            core.progress_to(promised)
+        return stopped
+
+    def _run_rows(self, batch: Encoded, rows: Any, core: Core) -> None:
+        """Carry out the events of some rows, which are in order, none of them late."""
+        if not len(rows):
+            return
+        progress = self._engine.progress
+        words = self._words(len(rows))
+        batch.fill(words.words, rows)
+        words.words[k.I_KIND] = k.EVENT
+        progress.now = max(progress.now, int(words.words[k.I_LE, -1]) + 1)
+        core.changes += len(rows)
+        self._engine.memory.m[k.C_NOW] = progress.now
+        self._run(words, 0, len(rows))
 
     def _run_part(self, words: Batch, batch: Encoded, start: int, core: Core) -> None:
         low, n = 0, words.n

@@ -68,9 +68,8 @@ class Encoded(NamedTuple):
     sequence: Slot | None
     kept: list[Any]
 
-    def fill(self, words: Any, low: int, high: int) -> None:
-        """Write records ``low`` to ``high`` as the columns of an array of shape (I_WORDS + payload words, high - low)."""
-        part = slice(low, high)
+    def fill(self, words: Any, part: Any) -> None:
+        """Write some rows (a slice, or their numbers) as the columns of an array of shape (I_WORDS + payload words, rows)."""
         words[k.I_LE] = self.le[part]
         if self.re is not None:
             words[k.I_RE] = self.re[part]
@@ -108,6 +107,8 @@ class Encoded(NamedTuple):
     def straight(self, codes: Mapping[int, int]) -> Batch | None:
         """Where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
 
+        Addresses: the batch must outlive them.
+
         ``codes``: the program's number of each arc, by its id.
         """
         kind = None if self.kind is None else self.kind.astype(np.int64)
@@ -125,9 +126,16 @@ class Encoded(NamedTuple):
             arc = numbers[np.where(events, 0, self.arc)]
             diff = np.ones(len(self.le), np.int64) if self.diff is None else self.diff.astype(np.int64)
         arc_at, diff_at = (0 if column is None else column.ctypes.data for column in (arc, diff))
-        row = [le, re, self.window or 0, kind_at, arc_at, diff_at, *(item for pair in zip(words, kinds) for item in pair)]
+        row = [le, re, self.window or 0, kind_at, arc_at, diff_at, 0, *(item for pair in zip(words, kinds) for item in pair)]
         self.kept[:] = [kind, arc, diff]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
+
+
+def only(columns: Batch, rows: Any) -> Batch:
+    """What `Encoded.straight` gives, for some rows, all of them events; ``rows`` must outlive it."""
+    words = columns.words.copy()
+    words[0, [k.F_KIND, k.F_ARC]], words[0, k.F_INDEX] = 0, rows.ctypes.data
+    return Batch(words)
 
 
 def encode(

@@ -33,7 +33,6 @@ from afa.compiled.kernel.names import (
     C_P,
     C_R,
     C_RUNS,
-    C_STALE,
     C_V,
     C_W,
     COUNT,
@@ -42,6 +41,7 @@ from afa.compiled.kernel.names import (
     EVENT,
     F_ARC,
     F_DIFF,
+    F_INDEX,
     F_KIND,
     F_LE,
     F_RE,
@@ -76,6 +76,8 @@ from afa.compiled.kernel.names import (
     X_CHANGE,
     X_EVENT,
     X_HIGH,
+    X_INDEX_AT,
+    X_INDEX_MASK,
     X_KIND_AT,
     X_KIND_MASK,
     X_LAST,
@@ -88,6 +90,7 @@ from afa.compiled.kernel.names import (
     X_NOW,
     X_ORDER,
     X_OUT,
+    X_PLAIN_MASK,
     X_RE_AT,
     X_RE_MASK,
     X_RECORD,
@@ -100,6 +103,7 @@ from afa.compiled.kernel.names import (
     X_WORD,
     X_WORDS,
 )
+from afa.compiled.kernel.order import promise
 from afa.compiled.kernel.rows import unique
 from afa.compiled.kernel.swap import change_arc
 
@@ -111,16 +115,6 @@ def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Whether `forward` or `forward_runs` serves this program and this block."""
     loop = p[A_RUNS] if m[C_RUNS] else p[A_AHEAD]
     return bool(p[A_STEP] != 0 and loop != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
-
-
-@kernel
-def promise(m: Any, t: int) -> None:
-    """Take a punctuation of the event input."""
-    if t <= m[C_EVENTS]:
-        m[C_STALE] += 1
-        return
-    m[C_EVENTS] = t
-    m[C_NOW] = max(m[C_NOW], t + 1 if t < FOREVER else FOREVER)
 
 
 @kernel
@@ -144,6 +138,9 @@ def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     w[x + X_RE_MASK] = -1 if ends != 0 else 0
     w[x + X_LE_MASK] = -1 if ends == 0 and window != 0 else 0
     w[x + X_WORD] = window if window != 0 else FOREVER
+    index = c[0, F_INDEX]
+    w[x + X_INDEX_AT] = index if index != 0 else scratch + 8 * (x + X_NONE)
+    w[x + X_INDEX_MASK], w[x + X_PLAIN_MASK] = (-1, 0) if index != 0 else (0, -1)
     w[x + X_CAP] = m[b + H_CAP]
     w[x + X_BEGIN] = m[C_P] + 8 * p[A_BEGIN]
     w[x + X_SLOTS] = m[C_P] + 8 * p[A_SLOTS]
@@ -170,8 +167,15 @@ def start(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, to
 
 
 @kernel
+def row_of(c: Any, record: int) -> int:
+    """Which row of the columns a record is."""
+    return int(peek(c[0, F_INDEX] + 8 * record)) if c[0, F_INDEX] != 0 else record
+
+
+@kernel
 def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
     """See to a row where a loop ended: NEXT, a punctuation or a change of arcs; READY, an event; LEAVE, it must go another way."""
+    record = row_of(c, record)
     le, change = peek(c[0, F_LE] + 8 * record), w[W_AHEAD] + X_CHANGE
     if c[0, F_KIND] != 0:
         kind = peek(c[0, F_KIND] + 8 * record)
@@ -225,7 +229,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             n = w[x + X_N]
             rows = nodes + (top - n) * s
         if code == AHEAD_LOOK:
-            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * record), top, w[x + X_MADE])
+            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
             if status < 0:
                 break
             rows, n = nodes + top * s, status

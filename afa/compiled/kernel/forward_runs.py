@@ -10,7 +10,7 @@ from typing import Any
 from afa.compiled.kernel.call import call1, call2, kernel, peek
 from afa.compiled.kernel.carry import STATES, end_runs, load, stay, summary
 from afa.compiled.kernel.derive import step
-from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, passed, put_step, start
+from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, passed, put_step, row_of, start
 from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
     A_BEGIN,
@@ -117,7 +117,7 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
             i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
             latest = m[times + i - 1]
         if code == AHEAD_LOOK:
-            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * record), top, w[x + X_MADE])
+            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
         elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
@@ -165,6 +165,7 @@ def renewed(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
 @kernel
 def meet(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
     """Make step ``i`` of an event for the ``n`` rows at W_SOURCE: how many new nodes are its list, STAYS, or a status."""
+    record = row_of(c, record)
     x, s, le = w[W_AHEAD], 4 + m[C_R], peek(c[0, F_LE] + 8 * record)
     at = b + m[b + H_EVENTS] + event * (2 + m[C_V])
     re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])

@@ -13,7 +13,7 @@ from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.carry import SAMPLE, lists, suits
 from afa.compiled.kernel.cleanup import clean, deadlines, expire, tick
-from afa.compiled.kernel.forward import forward, may_go_forward, promise
+from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
 from afa.compiled.kernel.matches import held
 from afa.compiled.kernel.memory import commit, give, own, rollback, room, save
@@ -22,6 +22,7 @@ from afa.compiled.kernel.names import (
     A_CARRY,
     A_COUNTED,
     ALONE,
+    ARRANGE,
     BEGINNING,
     C_ARCS,
     C_CHANGES,
@@ -133,7 +134,7 @@ from afa.compiled.kernel.names import (
     W_UNDO_TOP,
     W_UNTIL,
 )
-from afa.compiled.kernel.order import arrange, find
+from afa.compiled.kernel.order import arrange, arrange_rows, find, promise
 from afa.compiled.kernel.records import append, merge
 from afa.compiled.kernel.steps import mark
 from afa.compiled.kernel.swap import drop_arcs, forget_arcs
@@ -533,6 +534,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return chunk(m, w, p, c, low, high)
     if what == FORWARD:
         return serve(m, w, p, c, 0, high - low, FORWARD, low, high)
+    if what == ARRANGE:
+        return arrange_rows(m, w, c, m[m[C_DIR] + D_BLOCK], low, high)
     if what == DROP:
         drop_arcs(p, low)
         return DONE

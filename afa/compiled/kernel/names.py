@@ -143,7 +143,7 @@ W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
 W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
 # -- c: rows of a batch
 # Where `forward` reads: addresses of the columns of a batch, 0 for those that are not there; then of each word, and what it is.
-F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_WORDS = 0, 1, 2, 3, 4, 5, 6
+F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_INDEX, F_WORDS = 0, 1, 2, 3, 4, 5, 6, 7  # F_INDEX: the rows to take
 WORD, FLOAT = 0, 1
 I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
 
@@ -160,8 +160,9 @@ X_REACH, X_OPEN = 27, 28  # the LE of its first node; whether all of them are OP
 X_FIXED = 29  # whether the list is none that the loop may write to, so that it can only stay
 X_MADE = 30  # how many rows the step has that has to be looked at
 X_WORD, X_NONE = 31, 32  # what X_RE_AT points to where there is no column; 0, for X_KIND_AT
-X_CHANGE = 33  # where other arcs come into force
-X_WORDS = 34  # addresses of the columns of the payload
+X_INDEX_AT, X_INDEX_MASK, X_PLAIN_MASK = 33, 34, 35  # which row of the columns a record is
+X_CHANGE = 36  # where other arcs come into force
+X_WORDS = 37  # addresses of the columns of the payload
 AHEAD_STOP, AHEAD_LOOK = 0, 1
 
 # -- statuses
@@ -172,7 +173,7 @@ NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 LATE = -11
 # -- what `main` does
-RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP = range(15)
+RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
 EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = 0, 1, 2, 3, 4  # kinds of records: as given, late, carried out
 
 BUSY = -1  # a list that no event leaves as it is

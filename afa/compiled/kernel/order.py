@@ -6,8 +6,18 @@ from typing import Any
 
 from afa.compiled.kernel.call import kernel, peek
 from afa.compiled.kernel.names import (
+    BEGINNING,
+    C_EVENTS,
+    C_NOW,
     C_ORDERED,
+    C_PLACE,
     C_RANKS,
+    C_STALE,
+    C_STOPPED,
+    EVENT,
+    F_KIND,
+    F_LE,
+    FOREVER,
     H_CAP,
     H_FIRST,
     H_LAST,
@@ -16,11 +26,24 @@ from afa.compiled.kernel.names import (
     I_LE,
     I_SEQ,
     LE,
+    PUNCTUATION,
     SEQ,
     W_BATCH,
     W_INDEX,
     W_SORT,
 )
+
+FEW = 16
+
+
+@kernel
+def promise(m: Any, t: int) -> None:
+    """Take a punctuation of the event input."""
+    if t <= m[C_EVENTS]:
+        m[C_STALE] += 1
+        return
+    m[C_EVENTS] = t
+    m[C_NOW] = max(m[C_NOW], t + 1 if t < FOREVER else FOREVER)
 
 
 @kernel
@@ -93,6 +116,94 @@ def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
                 b -= 1
             k -= 1
     return simple
+
+
+@kernel
+def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
+    """`arrange` for rows ``low`` to ``high`` of the columns at ``c`` (F_*): at W_INDEX the events, each of another LE; how many.
+
+    Ends (C_PLACE) at the first row that is an arc, or late; takes punctuations. C_STOPPED says how many events are not after the
+    last step of the block. 0: there are two events of one LE.
+    """
+    index, aside, le_at, kind_at = w[W_INDEX], w[W_SORT], c[0, F_LE], c[0, F_KIND]
+    kept = late = 0
+    latest = BEGINNING
+    x = low
+    while x < high:
+        le, kind = peek(le_at + 8 * x), peek(kind_at + 8 * x) if kind_at != 0 else EVENT
+        if kind == PUNCTUATION:
+            promise(m, le)
+        elif kind != EVENT or le < m[C_EVENTS]:
+            break
+        elif le > latest:
+            w[index + kept] = x
+            kept += 1
+            latest = le
+        else:
+            w[aside + late] = x
+            late += 1
+        x += 1
+    m[C_PLACE] = x
+    n = kept + late
+    if late:
+        sort_rows(w, le_at, aside, aside + w[W_BATCH], late)
+        a, z, k = kept - 1, late - 1, n - 1
+        while z >= 0:
+            if a >= 0 and peek(le_at + 8 * w[aside + z]) < peek(le_at + 8 * w[index + a]):
+                w[index + k] = w[index + a]
+                a -= 1
+            else:
+                w[index + k] = w[aside + z]
+                z -= 1
+            k -= 1
+    last = BEGINNING
+    if b and m[b + H_LAST] > m[b + H_FIRST]:
+        last = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + m[b + H_LAST] - 1]]
+    before, m[C_STOPPED] = BEGINNING, 0
+    for k in range(n):
+        le = peek(le_at + 8 * w[index + k])
+        if le == before and k:
+            return 0
+        m[C_STOPPED] += le <= last
+        before = le
+    return int(n)
+
+
+@kernel
+def sort_rows(w: Any, le_at: int, at: int, spare: int, n: int) -> None:
+    """Sort row numbers ``w[at : at + n]`` by the LE in the column at ``le_at``, from the bottom up; stable. O(n log n)."""
+    low = 0
+    while low < n:  # short ones by insertion
+        for k in range(low + 1, min(low + FEW, n)):
+            x = w[at + k]
+            le, j = peek(le_at + 8 * x), k
+            while j > low and peek(le_at + 8 * w[at + j - 1]) > le:
+                w[at + j] = w[at + j - 1]
+                j -= 1
+            w[at + j] = x
+        low += FEW
+    width = FEW
+    while width < n:
+        low = 0
+        while low + width < n:
+            middle, high = low + width, min(low + 2 * width, n)
+            first = peek(le_at + 8 * w[at + middle])
+            i = low
+            while i < middle and peek(le_at + 8 * w[at + i]) <= first:  # those stand where they should
+                i += 1
+            for k in range(i, middle):
+                w[spare + k] = w[at + k]
+            j, k = middle, i
+            while i < middle:
+                if j < high and peek(le_at + 8 * w[at + j]) < peek(le_at + 8 * w[spare + i]):
+                    w[at + k] = w[at + j]
+                    j += 1
+                else:
+                    w[at + k] = w[spare + i]
+                    i += 1
+                k += 1
+            low += 2 * width
+        width *= 2
 
 
 @kernel
