@@ -6,6 +6,7 @@ A table is a value: a change gives a new one, so that state can hold on to the o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc
@@ -39,24 +40,32 @@ class ArcTable:
     (ArcEvent(arc=arc a -> b, le=-9223372036854775808, re=5),)
     """
 
-    __slots__ = ("consuming", "epsilon", "events", "marks", "timeouts")
-
-    events: tuple[ArcEvent, ...]
-    consuming: ByState
-    epsilon: ByState
-    timeouts: ByState
-    marks: Mapping[str, tuple[tuple[int, int], ...]]
-
     def __init__(self, events: Iterable[ArcEvent]) -> None:
         self.events = tuple(events)
-        self.consuming = _by_state(self.events, CONSUME)
-        self.epsilon = _by_state(self.events, EPSILON)
-        self.timeouts = _by_state(self.events, TIMEOUT)
+
+    @cached_property
+    def consuming(self) -> ByState:
+        """By source state."""
+        return _by_state(self.events, CONSUME)
+
+    @cached_property
+    def epsilon(self) -> ByState:
+        """By source state."""
+        return _by_state(self.events, EPSILON)
+
+    @cached_property
+    def timeouts(self) -> ByState:
+        """By source state."""
+        return _by_state(self.events, TIMEOUT)
+
+    @cached_property
+    def marks(self) -> Mapping[str, tuple[tuple[int, int], ...]]:
+        """When an arc marks a state as final, by state."""
         marks: dict[str, list[tuple[int, int]]] = {}
         for arc, le, re in self.events:
             if arc.final:
                 marks.setdefault(arc.dst, []).append((le, re))
-        self.marks = {state: tuple(spans) for state, spans in marks.items()}
+        return {state: tuple(spans) for state, spans in marks.items()}
 
     @classmethod
     def of(cls, arcs: Iterable[Arc]) -> ArcTable:

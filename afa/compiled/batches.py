@@ -31,6 +31,7 @@ class Batches:
     def __init__(self, engine: CompiledEngine) -> None:
         self._engine = engine
         self._promised = k.BEGINNING  # by the records scanned
+        self._spare: Any = np.empty(0, np.int64)
         self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, core: Core) -> None:
@@ -41,16 +42,17 @@ class Batches:
         n, low = len(batch.le), 0
         size = KEYED_CHUNK if self._engine.keyed else CHUNK
         self._engine.ready(min(n, size), n)
-        straight = None if self._engine.keyed else batch.straight(self._engine.program.codes)
+        straight = None if self._engine.keyed else batch.straight(self._engine.program.codes, self._room)
         while low < n:
             high = min(low + size, n)
             if straight is not None:
                 low = self._forward(straight, low, high, core)
                 stopped = low
                 while low < n and batch.kind is not None and batch.kind[low] != k.EVENT:
+                    self._engine.follow(core)
                     core.take_record(batch.item(low))
                     low += 1
-                    straight = batch.straight(self._engine.program.codes)
+                    straight = batch.straight(self._engine.program.codes, self._room)
                 if low >= high or low > stopped:
                     continue
                 high = min(low + size, n)
@@ -58,10 +60,18 @@ class Batches:
                 if stopped > low:
                     low = stopped
                     continue
+            self._engine.follow(core)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, core)
             low = high
+        self._engine.follow(core)
+
+    def _room(self, n: int) -> Any:
+        """An array of ``n`` words; kept."""
+        if len(self._spare) < n:
+            self._spare = np.empty(n, np.int64)
+        return self._spare[:n]
 
     def _words(self, n: int) -> Batch:
         """An array for ``n`` records; kept: memory that is new costs more than what is written to it."""
@@ -77,8 +87,9 @@ class Batches:
         m[k.C_STALE] = m[k.C_CHANGES] = 0
         m[k.C_ARCS] = 0
         self._engine.call(k.FORWARD, low, high, straight)
-        self._engine.follow(core)
         m = self._engine.memory.m
+        if m[k.C_ARCS]:
+            self._engine.arcs_changed()
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
         core.changes += int(m[k.C_CHANGES])

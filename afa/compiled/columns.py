@@ -6,7 +6,7 @@ which says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -102,30 +102,33 @@ class Encoded(NamedTuple):
         if self.kind[row] == k.PUNCTUATION:
             return Punctuation(le)
         arc, diff = self.arcs[self.arc[row]], 1 if self.diff is None else int(self.diff[row])
-        return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, int(self.re[row]), diff)
+        re = k.FOREVER if self.re is None else int(self.re[row])  # an arc's lifetime does not end unless it is said
+        return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
 
-    def straight(self, codes: Mapping[int, int]) -> Batch | None:
+    def straight(self, codes: Mapping[int, int], room: Callable[[int], Any]) -> Batch | None:
         """Where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
 
         Addresses: the batch must outlive them.
 
-        ``codes``: the program's number of each arc, by its id.
+        ``codes``: the program's number of each arc, by its id; ``room`` gives so many words that nothing else uses until then.
         """
-        kind = None if self.kind is None else self.kind.astype(np.int64)
-        found = [self.le, self.re, kind, *(values for _, values, _ in self.fields)]
+        found = [self.le, self.re, *(values for _, values, _ in self.fields)]
         plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
-        events: Any = slice(None) if self.kind is None else self.kind == k.EVENT
-        single = self.diff is None or (self.diff[events] == 1).all()
-        if not plain or not single or any(slot.width == 2 for slot, _, _ in self.fields):
+        if not plain or any(slot.width == 2 for slot, _, _ in self.fields):
             return None
-        le, re, kind_at, *words = (0 if column is None else column.ctypes.data for column in found)
-        kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
+        if self.diff is not None and _any_event(self.diff != 1, self.kind):
+            return None
+        kind = None if self.kind is None else np.ascontiguousarray(self.kind, np.int8)
         arc = diff = None
-        if self.arc is not None:
+        if self.arc is not None and kind is not None:
             numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
-            arc = numbers[np.where(events, 0, self.arc)]
-            diff = np.ones(len(self.le), np.int64) if self.diff is None else self.diff.astype(np.int64)
-        arc_at, diff_at = (0 if column is None else column.ctypes.data for column in (arc, diff))
+            at = np.flatnonzero(kind == k.ARC)
+            arc, diff = room(2 * len(self.le)).reshape(2, -1)  # read where an arc changes only
+            arc[at] = numbers[self.arc[at]]
+            diff[at] = 1 if self.diff is None else self.diff[at]
+        le, re, *words = (0 if column is None else column.ctypes.data for column in found)
+        kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
+        kind_at, arc_at, diff_at = (0 if column is None else column.ctypes.data for column in (kind, arc, diff))
         row = [le, re, self.window or 0, kind_at, arc_at, diff_at, 0, *(item for pair in zip(words, kinds) for item in pair)]
         self.kept[:] = [kind, arc, diff]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
@@ -171,17 +174,14 @@ def encode(
     le = _ints(times["le"])
     n = len(le)
     re, diff, kind, arc = (_ints(times[name], n) if name in times else None for name in ("re", "diff", "kind", "arc"))
-    events: Any = slice(None) if kind is None else kind == k.EVENT
     if kind is not None and not _known(kind, arc, len(arcs)):
         raise Unfit
-    if diff is not None and not (diff[events] != 0).all():
+    if diff is not None and _any_event(diff == 0, kind):
         raise Unfit
-    if re is not None and not (re > le)[events].all():
+    if re is not None and _any_event(re <= le, kind):
         raise Unfit
     if re is None and window is not None and n and int(le.max()) > k.FOREVER - window:
         raise Unfit
-    if arc is not None and re is None:  # an arc's lifetime does not end unless it is said
-        re = np.where(events, k.FOREVER if window is None else le + window, k.FOREVER)
     fields = [_field(columns[slot.field.name], slot, engine.strings, n) for slot in engine.payloads.layout.slots]
     for slot, values, _ in fields:
         if slot is engine.sequence_slot and slot.field.type is float and np.isnan(values).any():
@@ -192,10 +192,18 @@ def encode(
 
 def _known(kind: Any, arc: Any, arcs: int) -> bool:
     """Whether all that is no event is a punctuation, or one of the arcs."""
-    known = (kind == k.EVENT) | (kind == k.PUNCTUATION)
-    if arc is not None:
-        known |= (kind == k.ARC) & (arc >= 0) & (arc < arcs)
-    return bool(known.all())
+    others = np.flatnonzero(kind)
+    kinds = kind[others]
+    if arc is None:
+        return bool((kinds == k.PUNCTUATION).all())
+    number = arc[others]
+    return bool(((kinds == k.PUNCTUATION) | ((kinds == k.ARC) & (number >= 0) & (number < arcs))).all())
+
+
+def _any_event(wrong: Any, kind: Any) -> bool:
+    """Whether something is wrong at the row of an event."""
+    found = np.flatnonzero(wrong)
+    return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
 def _plain(column: Any) -> Any:

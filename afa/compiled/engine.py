@@ -103,6 +103,7 @@ class CompiledEngine:
         self.batches = Batches(self)
         self._slots: Slots | None = None
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
+        self._ahead = False  # whether the program has arcs that the table does not have
         self._missing = False  # whether an arc in force has no place in the step function
         self._carry = False  # whether any arc was ignorable so far
         self._counted = bool(self.ordered)  # whether two steps could stand for one match so far
@@ -192,6 +193,7 @@ class CompiledEngine:
 
     def _back(self, table: ArcTable) -> None:
         """A call has failed: the program of the table that was in force."""
+        self._ahead = False
         self._install(table)
 
     def use(self, arcs: Sequence[Arc]) -> None:
@@ -213,14 +215,20 @@ class CompiledEngine:
         self._main(self.memory, self.program, EMPTY, k.DROP, t, 0)
 
     def follow(self, core: Core) -> None:
-        """Let the operator's table of arcs be what the kernels have made of it."""
-        if self.memory.m[k.C_ARCS]:
-            self.memory.m[k.C_ARCS] = 0
-            self._journal.note(self._back, self.table)
+        """Let the operator's table of arcs be what the kernels have made of it since `arcs_changed`."""
+        if self._ahead:
+            self._ahead = False
             self._journal.note(setattr, core.arcs, "table", core.arcs.table)
-            promised, progress = int(self.memory.m[k.C_EVENTS]), self.progress
-            self._drop(min(promised, progress.arcs) if progress.arc_punctuation else promised)
             self.table = core.arcs.table = ArcTable(self.program.events())
+
+    def arcs_changed(self) -> None:
+        """The kernels have changed arcs: drop those that ended, and be ready to go back; the table is made when asked for."""
+        self.memory.m[k.C_ARCS] = 0
+        if not self._ahead:
+            self._ahead = True
+            self._journal.note(self._back, self.table)
+        promised, progress = int(self.memory.m[k.C_EVENTS]), self.progress
+        self._drop(min(promised, progress.arcs) if progress.arc_punctuation else promised)
 
     # -- kernels -----------------------------------------------------------------------------------------------------------
 

@@ -136,12 +136,13 @@ class Program:
         self._strings = strings
         self._constants: list[int] = []  # where those of each arc stand
         self._words: list[int] = [0] * k.PROGRAM
+        self._rows: list[list[int]] = []  # ROW words an arc event
         self._put(numbers, final, initial, carry, counted, slots, python)
         self._put_arcs(numbers, carry, slots)
-        self._put_rows(list(dict.fromkeys(events)), numbers)
+        bounds = self._put_rows(list(dict.fromkeys(events)), numbers)
         self._put_plain(events, now)
-        self.words: Any = np.array(self._words, np.int64)
-        self.at, self.size = int(self.words.ctypes.data), len(self._words)
+        self.words: Any = self._array(bounds)
+        self.at, self.size = int(self.words.ctypes.data), len(self.words)
         self.address()
 
     def address(self) -> None:
@@ -200,34 +201,29 @@ class Program:
                 constants = self._room(sum(param.width for param in known.code.params))
             self._constants.append(constants)
 
-    def _put_rows(self, events: Sequence[ArcEvent], numbers: Mapping[str, int]) -> None:
+    def _put_rows(self, events: Sequence[ArcEvent], numbers: Mapping[str, int]) -> list[list[int]]:
+        """Make the rows of the arc events; their bounds."""
         w = self._words
-        w[k.A_COUNT] = len(events)
-        w[k.A_ROWCAP] = len(events) + self.room
-        w[k.A_ROWS] = self._room(w[k.A_ROWCAP] * k.ROW)
-        w[k.A_PLACES] = self._room(w[k.A_ROWCAP])
-        bounds: list[tuple[int, int, int]] = []
+        first = dict.fromkeys(range(len(numbers)), k.NOWHERE)  # by state, its first time-out
+        bounds: list[list[int]] = []
         for row, (arc, le, re) in enumerate(events):
-            at = w[k.A_ROWS] + row * k.ROW
-            w[at + k.R_CODE], w[at + k.R_BEGIN], w[at + k.R_END], w[at + k.R_NEXT] = self.codes[id(arc)], le, re, -1
-            bounds.append((le, 1, row))
+            self._rows.append([self.codes[id(arc)], le, re, k.NOWHERE, 0, k.NOWHERE])
+            bounds.append([le, row, 1])
             if re < k.FOREVER:
-                bounds.append((re, -1, row))
+                bounds.append([re, row, -1])
             if arc.kind == TIMEOUT:
                 w[k.A_TIMEOUT] = 1
-                first = w[k.A_WAITS] + numbers[arc.src]
-                w[at + k.R_NEXT], w[first] = w[first], row
-        bounds.sort()  # what ends before what begins, at one instant
-        w[k.A_BOUNDCOUNT] = len(bounds)
-        w[k.A_BOUNDS] = len(w)
-        for t, sign, row in bounds:
-            self._words += [t, row, sign]
+                src = numbers[arc.src]
+                self._rows[row][k.R_NEXT], first[src] = first[src], row
+        for state, row in first.items():
+            if row >= 0:
+                w[w[k.A_WAITS] + state] = row
+        bounds.sort(key=lambda bound: (bound[k.B_T], bound[k.B_SIGN], bound[k.B_ROW]))  # at one instant ends come first
         w[k.A_EPSILON] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
-        w[k.A_BOUNDCAP] = len(bounds) + self.room
-        self._room(self.room * k.BOUND)
         if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc
             w[k.A_STEP] = w[k.A_QUIET] = w[k.A_AHEAD] = w[k.A_RUNS] = 0
         w[k.A_LOW] = w[k.A_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
+        return bounds
 
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:
         """Whether arcs can change by `change_arc`, and for each the row of it that began last and still lasts."""
@@ -235,13 +231,24 @@ class Program:
         ends = all(re == k.FOREVER or re <= now for _, _, re in events)
         once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
         w[k.A_PLAIN] = int(ends and once and not any(arc.kind == TIMEOUT for arc in self.arcs))
-        for row in sorted(range(w[k.A_COUNT]), key=lambda row: w[w[k.A_ROWS] + row * k.ROW + k.R_BEGIN]):
-            at = w[k.A_ROWS] + row * k.ROW
-            w[at + k.R_BEFORE] = k.NOWHERE
-            if w[at + k.R_END] == k.FOREVER:
-                w[at + k.R_BEFORE], latest[w[at + k.R_CODE]] = latest[w[at + k.R_CODE]], row
+        for row, at in sorted(enumerate(self._rows), key=lambda item: item[1][k.R_BEGIN]):
+            if at[k.R_END] == k.FOREVER:
+                at[k.R_BEFORE], latest[at[k.R_CODE]] = latest[at[k.R_CODE]], row
         for code, row in latest.items():
             w[w[k.A_CODES] + code * k.RECORD + k.K_LATEST] = row
+
+    def _array(self, bounds: list[list[int]]) -> Any:
+        """The words, and behind them the rows, the bounds and room for more of both."""
+        w, rows, cap, at = self._words, self._rows, len(self._rows) + self.room, len(self._words)
+        w[k.A_COUNT], w[k.A_ROWCAP], w[k.A_ROWS] = len(rows), cap, at
+        w[k.A_PLACES] = at + cap * k.ROW
+        w[k.A_BOUNDCOUNT], w[k.A_BOUNDCAP], w[k.A_BOUNDS] = len(bounds), len(bounds) + self.room, w[k.A_PLACES] + cap
+        words = np.zeros(w[k.A_BOUNDS] + w[k.A_BOUNDCAP] * k.BOUND, np.int64)
+        words[:at] = w
+        for start, items in ((at, rows), (w[k.A_BOUNDS], bounds)):
+            if items:
+                words[start : start + len(items) * len(items[0])] = np.array(items, np.int64).ravel()
+        return words
 
     def events(self) -> list[ArcEvent]:
         """The arc events in force, as they are now."""

@@ -57,6 +57,15 @@ def _peek(context: Any, address: Any) -> Any:
     return types.int64(types.int64), generate
 
 
+@intrinsic
+def _peek_byte(context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte = builder.load(builder.inttoptr(args[0], ir.IntType(8).as_pointer()))
+        return builder.zext(byte, INT64)
+
+    return types.int64(types.int64), generate
+
+
 @functools.lru_cache(maxsize=4096)
 def _native(address: int, count: int) -> Callable[..., int]:
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)(address)
@@ -71,12 +80,17 @@ def _look(address: int) -> int:
     return ctypes.c_int64.from_address(int(address)).value
 
 
+def _look_byte(address: int) -> int:
+    return ctypes.c_uint8.from_address(int(address)).value
+
+
 _jit = not numba.config.DISABLE_JIT
 call1: Any = _call1 if _jit else _plain
 call2: Any = _call2 if _jit else _plain
 call4: Any = _call4 if _jit else _plain
 call9: Any = _call9 if _jit else _plain
 peek: Any = _peek if _jit else _look
+peek_byte: Any = _peek_byte if _jit else _look_byte
 
 OPTIONS = {"boundscheck": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 

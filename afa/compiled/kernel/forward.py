@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arcs import seek
-from afa.compiled.kernel.call import call1, kernel, peek
+from afa.compiled.kernel.call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.derive import repeated
 from afa.compiled.kernel.matches import accepted, announce
 from afa.compiled.kernel.names import (
@@ -178,7 +178,7 @@ def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
     record = row_of(c, record)
     le, change = peek(c[0, F_LE] + 8 * record), w[W_AHEAD] + X_CHANGE
     if c[0, F_KIND] != 0:
-        kind = peek(c[0, F_KIND] + 8 * record)
+        kind = peek_byte(c[0, F_KIND] + record)
         if kind == PUNCTUATION:
             promise(m, le)
             return NEXT
@@ -240,11 +240,15 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             status = NEED_NODES if code == -2 else DONE
             break
         found = control(m, w, p, c, record, latest)
+        while found == NEXT:
+            record += 1
+            if record >= high:
+                break
+            found = control(m, w, p, c, record, latest)
+            taken = 0
         if found == LEAVE:
             break
-        if found == NEXT:
-            record += 1
-        elif taken == room:
+        if found == READY and taken == room:
             status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
             break
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top

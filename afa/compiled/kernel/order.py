@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel, peek
+from afa.compiled.kernel.call import kernel, peek, peek_byte
 from afa.compiled.kernel.names import (
     BEGINNING,
     C_EVENTS,
@@ -130,7 +130,7 @@ def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
     latest = BEGINNING
     x = low
     while x < high:
-        le, kind = peek(le_at + 8 * x), peek(kind_at + 8 * x) if kind_at != 0 else EVENT
+        le, kind = peek(le_at + 8 * x), peek_byte(kind_at + x) if kind_at != 0 else EVENT
         if kind == PUNCTUATION:
             promise(m, le)
         elif kind != EVENT or le < m[C_EVENTS]:
