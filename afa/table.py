@@ -77,6 +77,8 @@ def _columns_of(core: Core, rows: Any, found: list[Hashable], keys: Keys | None)
     columns = [*core.engine.registers.columns(rows[:, 4:]), rows[:, 2], rows[:, 3], rows[:, 1]]  # type: ignore[attr-defined]
     if keys is None:
         return columns
+    if keys.single:
+        return [found, *columns]
     return [*([list(part) for part in zip(*map(keys.parts, found))] or [[] for _ in keys.labels]), *columns]
 
 

@@ -151,13 +151,15 @@ def _keys_array(column: list[Any], given: Any) -> Any:
             return pd.array(column, dtype=dtype)
     kinds = {"i": int, "u": int, "f": float, "b": bool}
     kind = kinds.get(getattr(dtype, "kind", "O"))
-    fits = kind is not None and all(type(key) is kind for key in column)
+    fits = kind is not None and set(map(type, column)) <= {kind}
     return _array(column, _DTYPES[kind] if fits else object)
 
 
 def _array(column: Any, dtype: Any) -> Any:
     if isinstance(column, np.ndarray) and column.dtype == dtype:
         return column
+    if dtype is not object:
+        return np.array(column, dtype=dtype)
     array = np.empty(len(column), dtype=dtype)
     for i, item in enumerate(column):
         array[i] = item

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Arc, Automaton, Int64Error, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from afa.compiled import batches
+from afa.compiled import batches, memory
 from afa.compiled import engine as compiled
 from tests import oracle
 from tests.conftest import ENGINES
@@ -35,7 +35,9 @@ def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(batches, "CHUNK", parts)
     monkeypatch.setattr(batches, "KEYED_CHUNK", keyed_parts)
     monkeypatch.setattr(compiled, "WARM", warm)
-    return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}"
+    sample = choose.one([3, 8, memory.SAMPLE])
+    monkeypatch.setattr(memory, "SAMPLE", sample)
+    return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}, SAMPLE {sample}"
 
 
 def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: list[Side], largest: int, say: str) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.columns import Encoded, only
+from afa.compiled.columns import Encoded, marked, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.errors import blame
@@ -42,24 +42,24 @@ class Batches:
         n, low = len(batch.le), 0
         size = KEYED_CHUNK if self._engine.keyed else CHUNK
         self._engine.ready(min(n, size), n)
-        straight = None if self._engine.keyed else batch.straight(self._engine.program.codes, self._room)
+        straight = batch.straight(self._engine.program.codes, self._room)
         while low < n:
-            high = min(low + size, n)
             if straight is not None:
-                low = self._forward(straight, low, high, core)
-                stopped = low
-                while low < n and batch.kind is not None and batch.kind[low] != k.EVENT:
+                begun, high = low, min(low + size, n)
+                if self._engine.keyed:
+                    low = self._grouped(straight, batch, low, high, core)
+                else:
+                    low = self._forward(straight, low, high, core)
+                if low < high and batch.kind is not None and batch.kind[low] != k.EVENT:
                     self._engine.follow(core)
                     core.take_record(batch.item(low))
                     low += 1
                     straight = batch.straight(self._engine.program.codes, self._room)
-                if low >= high or low > stopped:
+                elif low < high and not self._engine.keyed:
+                    low = self._arranged(straight, batch, low, min(low + size, n), core)
+                if low > begun:
                     continue
-                high = min(low + size, n)
-                stopped = self._arranged(straight, batch, low, high, core)
-                if stopped > low:
-                    low = stopped
-                    continue
+            high = min(low + size, n)
             self._engine.follow(core)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
@@ -118,15 +118,27 @@ class Batches:
             core.progress_to(promised)
         return stopped
 
+    def _grouped(self, straight: Any, batch: Encoded, low: int, high: int, core: Core) -> int:
+        """Take rows of many keys until one that is no event, or late; where it stopped."""
+        engine, progress = self._engine, self._engine.progress
+        columns, m = marked(straight, high - low), engine.memory.m
+        m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT] = progress.now, 0, 0
+        stopped = engine.call(k.GROUPS, low, high, columns)
+        m = engine.memory.m
+        progress.now = int(m[k.C_NOW])
+        core.changes += int(m[k.C_CHANGES])
+        self._run_rows(batch, np.flatnonzero(columns.words[1, : stopped - low]) + low, core)
+        return stopped
+
     def _run_rows(self, batch: Encoded, rows: Any, core: Core) -> None:
-        """Carry out the events of some rows, which are in order, none of them late."""
+        """Carry out the events of some rows, none of them late."""
         if not len(rows):
             return
         progress = self._engine.progress
         words = self._words(len(rows))
         batch.fill(words.words, rows)
         words.words[k.I_KIND] = k.EVENT
-        progress.now = max(progress.now, int(words.words[k.I_LE, -1]) + 1)
+        progress.now = max(progress.now, int(words.words[k.I_LE].max()) + 1)
         core.changes += len(rows)
         self._engine.memory.m[k.C_NOW] = progress.now
         self._run(words, 0, len(rows))

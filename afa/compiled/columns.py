@@ -6,7 +6,7 @@ which says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,8 +46,8 @@ class Encoded(NamedTuple):
     le, re, diff, kind, arc, key : numpy array or None
         None: ``le + window``, 1, an event, no arc, the one key.
     fields : list of Source
-    keys : dict of int to key
-        The keys whose numbers stand in ``key``.
+    keys : numpy array
+        The numbers that stand in ``key``.
     arcs : sequence of Arc
     window : int or None
     sequence : Slot or None
@@ -62,7 +62,7 @@ class Encoded(NamedTuple):
     arc: Any
     key: Any
     fields: list[Source]
-    keys: dict[int, Hashable]
+    keys: Any
     arcs: Sequence[Arc]
     window: int | None
     sequence: Slot | None
@@ -129,15 +129,23 @@ class Encoded(NamedTuple):
         le, re, *words = (0 if column is None else column.ctypes.data for column in found)
         kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
         kind_at, arc_at, diff_at = (0 if column is None else column.ctypes.data for column in (kind, arc, diff))
-        row = [le, re, self.window or 0, kind_at, arc_at, diff_at, 0, *(item for pair in zip(words, kinds) for item in pair)]
+        key = 0 if self.key is None else self.key.ctypes.data
+        row = [le, re, self.window or 0, kind_at, arc_at, diff_at, key, 0, *(item for pair in zip(words, kinds) for item in pair)]
         self.kept[:] = [kind, arc, diff]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
 
 
 def only(columns: Batch, rows: Any) -> Batch:
     """What `Encoded.straight` gives, for some rows, all of them events; ``rows`` must outlive it."""
-    words = columns.words.copy()
+    words: Any = columns.words.copy()
     words[0, [k.F_KIND, k.F_ARC]], words[0, k.F_INDEX] = 0, rows.ctypes.data
+    return Batch(words)
+
+
+def marked(columns: Batch, n: int) -> Batch:
+    """The same with a row of ``n`` marks behind it."""
+    words = np.zeros((2, max(n, columns.n)), np.int64)
+    words[0, : columns.n] = columns.words[0]
     return Batch(words)
 
 
@@ -186,7 +194,7 @@ def encode(
     for slot, values, _ in fields:
         if slot is engine.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
-    key, keys = (None, {}) if key_columns is None else _keys(engine, key_columns, single, n)
+    key, keys = (None, None) if key_columns is None else _keys(engine, key_columns, single, n)
     return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, [])
 
 
@@ -276,8 +284,8 @@ def _distinct(column: Any) -> tuple[Any, list[Any]]:
         raise Unfit from error
 
 
-def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, dict[int, Hashable]]:
-    """The number of each row's key, and the keys by number."""
+def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
+    """The number of each row's key, and the numbers."""
     indices, values = _distinct(columns[0])
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:
@@ -286,8 +294,11 @@ def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> t
         found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     if len(indices) != n:
         raise Unfit
-    numbers = [engine.key_code(key) for key in found]
-    return np.array(numbers, np.int64)[indices], dict(zip(numbers, found))
+    numbers = list(map(engine.codes.get, found))
+    if None in numbers:
+        numbers = [engine.key_code(key) if code is None else code for key, code in zip(found, numbers)]
+    codes = np.array(numbers, np.int64)
+    return codes[indices], codes
 
 
 def _sequence(slot: Slot, words: Any) -> Any:

@@ -88,6 +88,7 @@ class CompiledEngine:
         self._journal = journal
         self._free: list[int] = []  # numbers of keys that are gone
         self._touched: set[int] = set()
+        self._grouped: list[Any] = []  # the same, from batches
         self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
         self._idle = 0  # records since all keys were cleaned
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
@@ -172,7 +173,7 @@ class CompiledEngine:
         """A step function for the arcs in force."""
         quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
         register, payload = self.registers.layout, self.payloads.layout
-        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, register, payload, not self.keyed)
+        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, register, payload)
         self.memory.m[k.C_GENERAL] = 0
         self._make_program()
 
@@ -347,7 +348,8 @@ class CompiledEngine:
 
     def run_columns(self, batch: Encoded, core: Core) -> None:
         """Carry out a batch of records in order of arrival; `Core.run` for columns."""
-        self._touched.update(batch.keys)
+        if batch.keys is not None:
+            self._grouped.append(batch.keys)
         if batch.arcs:
             self.use(batch.arcs)
         self.batches.run(batch, core)
@@ -442,14 +444,15 @@ class CompiledEngine:
     def _end(self) -> None:
         m = self.memory.m
         m[k.C_SERIAL] += 1
-        if self._touched:
-            codes = np.fromiter(self._touched, np.int64, len(self._touched))
+        if self._touched or self._grouped:
+            codes = np.concatenate([np.fromiter(self._touched, np.int64, len(self._touched)), *self._grouped])
             for code in codes[m[m[k.C_DIR] + codes * k.DIRECTORY] == 0].tolist():
                 if self.names[code] is not None:
                     del self.codes[self.names[code]]
                     self.names[code] = None
                     self._free.append(code)
         self._touched.clear()
+        self._grouped.clear()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledEngine:
         """Another engine with the same state, on the copied operator's progress and journal."""

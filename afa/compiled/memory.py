@@ -8,6 +8,9 @@ import numpy as np
 
 from afa.compiled.kernel import names as k
 
+SAMPLE = 64
+"""Steps of a block that are looked at to see whether runs suit it; and how many records must have come."""
+
 
 class Batch:
     """An array of shape (rows, n) with its address, which numpy takes long to tell."""
@@ -45,6 +48,7 @@ class Memory:
         self.m[k.C_DIR], self.m[k.C_TOP] = k.CONTROL, k.CONTROL + self.keys * k.DIRECTORY
         self.m[k.C_KEYS], self.m[k.C_SERIAL] = 0 if keyed else 1, 1
         self.m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
+        self.m[k.C_SAMPLE] = SAMPLE
         self._set_heap()
         self._lay_out()
 

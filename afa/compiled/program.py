@@ -53,11 +53,10 @@ def slots(
     quiet: bool,
     register: Layout,
     payload: Layout,
-    loops: bool,
 ) -> Slots:
     """The code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
 
-    ``quiet``: whether to ask which events leave lists as they are; ``loops``: whether there are batches in order.
+    ``quiet``: whether to ask which events leave lists as they are.
     """
     found: dict[Any, list[ArcCode]] = {}
     for arc in arcs:
@@ -74,7 +73,7 @@ def slots(
     quiet = quiet and any(c.ignorable for c in classes)
     if quiet:
         made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
-    if loops and not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
+    if not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
         made = made._replace(plain=_loop(classes, width, payload, False), runs=_loop(classes, width, payload, True) if quiet else 0)
     return made
 

@@ -12,6 +12,7 @@ import time
 
 from afa import Operator
 from afa.compiled import engine as compiled
+from afa.compiled import memory
 from tests.strategies import Seeded
 from tests.stress.generate import world
 from tests.stress.run import Seen, report, run
@@ -26,10 +27,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20)")
     parser.add_argument("--engine", default="interpreted", help="or compiled, or both: each save changes over")
     parser.add_argument("--warm", type=int, default=compiled.WARM, help="steps after which a step function is compiled")
+    parser.add_argument("--sample", type=int, default=memory.SAMPLE, help="steps from which it is seen whether runs pay")
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
     parser.add_argument("--outputs-only", action="store_true", help="leave out operator._check()")
     options = parser.parse_args(arguments)
     compiled.WARM = options.warm
+    memory.SAMPLE = options.sample
     if options.outputs_only:
         Operator._check = lambda self: None
     seen, failed, begin, number = Seen(), 0, time.perf_counter(), options.first

@@ -21,7 +21,6 @@ from afa.compiled.kernel.names import (
     H_EVENT_CAP,
     H_EVENT_TOP,
     H_EVENTS,
-    H_FIRST,
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
@@ -85,26 +84,26 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
 
 
 @kernel
-def measure(m: Any, b: int) -> Any:
-    """How many steps a block has, and how many rows of events, nodes and matches they point to."""
+def measure(m: Any, b: int, first: int) -> Any:
+    """How many steps a block has from a place on, and how many rows of events, nodes and matches they point to."""
     cap = m[b + H_CAP]
     events = nodes = matches = 0
-    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+    for place in range(first, m[b + H_LAST]):
         i = m[b + HEAD + place]
         events += m[b + HEAD + EV * cap + i] & COUNT
         nodes += m[b + HEAD + ND * cap + i] & COUNT
         matches += m[b + HEAD + MT * cap + i] & COUNT
-    return m[b + H_LAST] - m[b + H_FIRST], events, nodes, matches
+    return m[b + H_LAST] - first, events, nodes, matches
 
 
 @kernel
-def move(m: Any, b: int, to: int) -> None:
-    """Copy what is live from one block to an empty one, in order; the old one stays as it was."""
+def move(m: Any, b: int, to: int, first: int) -> None:
+    """Copy the steps from a place on from one block to an empty one, in order; the old one stays as it was."""
     v, r = m[C_V], m[C_R]
     cap = m[b + H_CAP]
     order, le, seq, ev = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap, b + HEAD + EV * cap
     nd, mt, reach = b + HEAD + ND * cap, b + HEAD + MT * cap, b + HEAD + REACH * cap
-    first, last = m[b + H_FIRST], m[b + H_LAST]
+    last = m[b + H_LAST]
     new = m[to + H_CAP]
     steps = 0
     for place in range(first, last):

@@ -36,6 +36,7 @@ from afa.compiled.kernel.names import (
     C_M,
     C_P,
     C_R,
+    C_SAMPLE,
     C_V,
     C_W,
     COUNT,
@@ -80,7 +81,6 @@ from afa.compiled.kernel.order import find
 from afa.compiled.kernel.rows import alike, copy, equal
 from afa.compiled.kernel.steps import claim, marked, since, store
 
-SAMPLE = 64
 STATES = 62
 """Bits of `quiet`; one more says that no computation begins."""
 
@@ -368,22 +368,22 @@ def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
 
 @kernel
 def suits(m: Any, b: int) -> bool:
-    """Whether a block keeps lists in the way that suits its last SAMPLE steps; to begin with runs is done here.
+    """Whether a block keeps lists in the way that suits its last C_SAMPLE steps; to begin with runs is done here.
 
     Runs save time and room where most events leave the list as it is, and cost both where most do not.
     """
     s, cap, last = 4 + m[C_R], m[b + H_CAP], m[b + H_LAST]
     order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
-    same = 0
-    for place in range(last - SAMPLE, last):
+    same, sample = 0, m[C_SAMPLE]
+    for place in range(last - sample, last):
         here, before = m[slices + m[order + place]], m[slices + m[order + place - 1]]
         if m[b + H_RUNS]:
             same += here & COUNT == 0
         else:
             same += alike(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
-    if m[b + H_RUNS] == 0 and same * 4 >= SAMPLE * 3:
+    if m[b + H_RUNS] == 0 and same * 4 >= sample * 3:
         m[b + H_RUNS] = 1
-    return m[b + H_RUNS] == 0 or same * 2 >= SAMPLE
+    return m[b + H_RUNS] == 0 or same * 2 >= sample
 
 
 @kernel

@@ -48,6 +48,7 @@ from afa.compiled.kernel.names import (
     NEED_ROWS,
     NEED_UNDO,
     P_LE,
+    REACH,
     W_EPOCH,
     W_FROM,
     W_READY,
@@ -73,14 +74,33 @@ def tick(m: Any, w: Any, p: Any, b: int) -> int:
 
 
 @kernel
+def cover_of(m: Any, b: int, t: int) -> int:
+    """The place of the last step before ``t``; one before the first place if there is none."""
+    cover = find(m, b, t, 0) - 1
+    while cover >= m[b + H_FIRST] and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + cover]] >= t:
+        cover -= 1  # of several at t, `find` may give a later one
+    return int(cover)
+
+
+@kernel
+def oldest(m: Any, b: int, t: int) -> int:
+    """The first place that is of use when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
+    cover = cover_of(m, b, t)
+    if cover < m[b + H_FIRST]:
+        return int(m[b + H_FIRST])
+    i = m[b + HEAD + cover]
+    reach = m[b + HEAD + REACH * m[b + H_CAP] + i]
+    if reach >= m[b + HEAD + LE * m[b + H_CAP] + i]:
+        return int(cover)
+    return int(max(find(m, b, reach, 0), m[b + H_FIRST]))
+
+
+@kernel
 def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     """Drop what lies before ``cover(t)``. A status. O(log steps + the list of cover)."""
     m[b + H_CLEANED] = t
-    s, cap, first = 4 + m[C_R], m[b + H_CAP], m[b + H_FIRST]
-    cover = find(m, b, t, 0) - 1
-    while cover >= first and m[b + HEAD + LE * cap + m[b + HEAD + cover]] >= t:  # of several at t, `find` may give a later one
-        cover -= 1
-    if cover < first:
+    s, cap, cover = 4 + m[C_R], m[b + H_CAP], cover_of(m, b, t)
+    if cover < m[b + H_FIRST]:
         return DONE
     i = m[b + HEAD + cover]
     rows, slices = w[W_SOURCE], b + HEAD + EV * cap

@@ -20,8 +20,8 @@ from afa.compiled.native import native
 from punctuation.errors import AfaError
 
 SOURCES = (
-    *("arcs", "blocks", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs", "main", "matches"),
-    *("memory", "names", "order", "records", "rows", "steps", "swap", "sweep", "translate"),
+    *("arcs", "blocks", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs", "groups", "main"),
+    *("matches", "memory", "names", "order", "records", "rows", "steps", "swap", "sweep", "translate"),
 )
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 12)  # holds the interpreter's lock: state is no thread's own
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.carry import SAMPLE, lists, suits
-from afa.compiled.kernel.cleanup import clean, deadlines, expire, tick
+from afa.compiled.kernel.carry import lists, suits
+from afa.compiled.kernel.cleanup import clean, deadlines, expire, oldest, tick
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
+from afa.compiled.kernel.groups import group_rows
 from afa.compiled.kernel.matches import held
 from afa.compiled.kernel.memory import commit, give, own, rollback, room, save
 from afa.compiled.kernel.names import (
@@ -39,10 +40,12 @@ from afa.compiled.kernel.names import (
     C_RATE,
     C_REFUSE,
     C_RUNS,
+    C_SAMPLE,
     C_SERIAL,
     C_STALE,
     C_STOPPED,
     C_V,
+    C_W,
     C_WAITING,
     CLEAN,
     COLUMNS,
@@ -59,8 +62,10 @@ from afa.compiled.kernel.names import (
     EV,
     EVENT,
     EXPIRE,
+    F_INDEX,
     FOREVER,
     FORWARD,
+    GROUPS,
     H_BORN,
     H_CAP,
     H_CLEANED,
@@ -118,6 +123,7 @@ from afa.compiled.kernel.names import (
     SWAP,
     TAKEN,
     TICK,
+    W_BATCH,
     W_EPOCH,
     W_FROM,
     W_HEADS,
@@ -128,6 +134,7 @@ from afa.compiled.kernel.names import (
     W_MADE,
     W_NEXT,
     W_PLACES,
+    W_SORT,
     W_TAKEN,
     W_TEMP,
     W_TOUCHED,
@@ -158,14 +165,16 @@ def replace(m: Any, w: Any, key: int, b: int) -> None:
 def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     """Move a key's state to a block with room for ``n`` records more, or make its first one; the block, or a status.
 
+    What `clean` is about to drop stays behind.
     ``status``: what the old block, which was made for the same records, was short of; DONE for another one.
     """
     if not room(w, 8):
         return NEED_UNDO
     b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
-    steps = events = nodes = matches = waiting = 0
+    steps = events = nodes = matches = waiting = first = 0
     if b:
-        steps, events, nodes, matches = measure(m, b)
+        first = oldest(m, b, m[C_FINAL]) if n and m[b + H_CLEANED] < m[C_FINAL] else m[b + H_FIRST]
+        steps, events, nodes, matches = measure(m, b, first)
         waiting = m[b + H_PENDING_TOP]
         adjust(m, b)
     spare = n + n // 4 + steps // 2 + 3
@@ -181,9 +190,17 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         return to
     m[to + H_RUNS] = 1
     if b:
-        move(m, b, to)
+        move(m, b, to, first)
     replace(m, w, key, to)
     return to
+
+
+@kernel
+def short(m: Any, b: int, n: int) -> bool:
+    """Whether a block has hardly room for ``n`` records more."""
+    if m[b + H_CAP] - m[b + H_STEPS] < n or m[b + H_EVENT_CAP] - m[b + H_EVENT_TOP] < n:
+        return True
+    return bool(m[b + H_NODE_CAP] - m[b + H_NODE_TOP] < n * m[C_RATE + 1] >> 6)
 
 
 @kernel
@@ -192,7 +209,7 @@ def spread_out(m: Any, w: Any, key: int) -> int:
     if not room(w, 8):
         return NEED_UNDO
     b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
-    steps, events, nodes, matches = measure(m, b)
+    steps, events, nodes, matches = measure(m, b, m[b + H_FIRST])
     more = lists(m, w, b, 0)
     if more < 0:
         return more
@@ -202,7 +219,7 @@ def spread_out(m: Any, w: Any, key: int) -> int:
     to = make(m, steps + spare, events + spare, nodes + share * more + 2, matches * share + 1, pending)
     if to < 0:
         return to
-    move(m, b, to)
+    move(m, b, to, m[b + H_FIRST])
     lists(m, w, b, to)
     replace(m, w, key, to)
     return to
@@ -210,13 +227,15 @@ def spread_out(m: Any, w: Any, key: int) -> int:
 
 @kernel
 def adjust(m: Any, b: int) -> None:
-    """Learn from a block that is full how many rows a step takes: no less than here, and a quarter of what was thought at least."""
+    """Learn from a block that is full how many rows a step takes: no less than here, or with many keys about what most take."""
     steps = m[b + H_STEPS]
-    if steps < 16:
+    if steps < 8:
         return
     for i in range(3):
         found = m[b + (H_EVENT_TOP, H_NODE_TOP, H_MATCH_TOP)[i]] * 72 // steps + 4
-        if found > m[C_RATE + i]:
+        if m[C_KEYED]:
+            m[C_RATE + i] += (found - m[C_RATE + i]) // 8
+        elif found > m[C_RATE + i]:
             m[C_RATE + i] = found
         elif 4 * found < m[C_RATE + i]:
             m[C_RATE + i] -= m[C_RATE + i] // 8
@@ -235,6 +254,10 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     if b == 0:
         if n == 0:
             return DONE
+        b = grow(m, w, key, n, DONE)
+        if b < 0:
+            return b
+    elif n and short(m, b, n):
         b = grow(m, w, key, n, DONE)
         if b < 0:
             return b
@@ -279,7 +302,7 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     w[W_UNTIL] = BEGINNING
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
-    if p[A_CARRY] and n >= SAMPLE and m[b + H_LAST] - m[b + H_FIRST] > SAMPLE and not suits(m, b):
+    if p[A_CARRY] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not suits(m, b):
         return NEED_LISTS
     m[C_RUNS] = p[A_CARRY] and m[b + H_RUNS]
     if what == EXPIRE:
@@ -441,6 +464,28 @@ def chunk(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
+def groups(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+    """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from touched key C_NEXT on; where it stopped, or a status.
+
+    ``c[1, row - low]`` says of each whether it was not taken. See `group_rows`.
+    """
+    count = group_rows(m, w, c, low, high)
+    stopped = m[C_PLACE]
+    first = 0 if m[C_NEXT] == 0 else w[w[W_SORT] + w[W_BATCH] + m[C_NEXT] - 1]
+    c[0, F_INDEX] = m[C_W] + 8 * w[W_INDEX]
+    while m[C_NEXT] < count:
+        end = w[w[W_SORT] + w[W_BATCH] + m[C_NEXT]]
+        status = serve(m, w, p, c, w[w[W_TOUCHED] + m[C_NEXT]], end - first, FORWARD, first, end)
+        if status < 0:
+            return status
+        for k in range(m[C_STOPPED], end):
+            c[1, w[w[W_INDEX] + k] - low] = 1
+        first = end
+        m[C_NEXT] += 1
+    return int(stopped)
+
+
+@kernel
 def net(w: Any, order: Any, n: int, r: int) -> int:
     """Let entries of the output log that cancel each other have the sign 0; ``order[0]`` sorts them by T. How many are left."""
     s, log = 4 + r, w[W_LOG]
@@ -536,6 +581,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return serve(m, w, p, c, 0, high - low, FORWARD, low, high)
     if what == ARRANGE:
         return arrange_rows(m, w, c, m[m[C_DIR] + D_BLOCK], low, high)
+    if what == GROUPS:
+        return groups(m, w, p, c, low, high)
     if what == DROP:
         drop_arcs(p, low)
         return DONE

@@ -53,6 +53,7 @@ C_ASKED = 20  # how often Python was asked
 C_RANKS = 21  # address of the ranks of strings
 C_STOPPED = 34  # where `forward` stopped
 C_RUNS = 35  # whether the block at work keeps runs
+C_SAMPLE = 36  # from how many steps it is seen whether it should
 C_RATE = 30  # rows of events, nodes and matches that a step takes, in 64ths: three words
 C_FREE = 40  # heads of the free lists, by size class
 CLASSES = 96
@@ -143,7 +144,7 @@ W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
 W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
 # -- c: rows of a batch
 # Where `forward` reads: addresses of the columns of a batch, 0 for those that are not there; then of each word, and what it is.
-F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_INDEX, F_WORDS = 0, 1, 2, 3, 4, 5, 6, 7  # F_INDEX: the rows to take
+F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_KEY, F_INDEX, F_WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8  # F_INDEX: the rows to take
 WORD, FLOAT = 0, 1
 I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
 
@@ -173,7 +174,7 @@ NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 LATE = -11
 # -- what `main` does
-RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
+RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS = range(17)
 EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = 0, 1, 2, 3, 4  # kinds of records: as given, late, carried out
 
 BUSY = -1  # a list that no event leaves as it is
