@@ -86,7 +86,7 @@ class Model:
         entry = oracle.ArcEvent(item.payload, item.le, FOREVER if item.re is None else item.re)
         here, there = (self.arcs, self.waiting) if item.diff > 0 else (self.waiting, self.arcs)
         if entry in there:
-            there.remove(entry)
+            _remove(there, entry)
         else:
             here.append(entry)
         return OK
@@ -110,7 +110,7 @@ class Model:
         if not entries:
             return ERROR
         entry = max(entries, key=lambda entry: (entry.arc is item.payload, entry.le, entry.re))
-        self.arcs.remove(entry)
+        _remove(self.arcs, entry)
         if entry.le < begin:
             self.arcs.append(entry._replace(re=begin))
         return OK
@@ -133,7 +133,7 @@ class Model:
             del self.copies[event]
             self.dropped += [(*event[:2], -1)] * -n
         for entry in arcs:
-            self.waiting.remove(entry)
+            _remove(self.waiting, entry)
             self.dropped.append((*entry[:2], -1))
         if on_events:
             self.event_promise = t
@@ -141,3 +141,9 @@ class Model:
             self.arc_promise = t
         self._see(t)
         return OK
+
+
+def _remove(entries: list[oracle.ArcEvent], entry: oracle.ArcEvent) -> None:
+    """Take out one equal entry, of the same arc rather than of another one of its name."""
+    same = [i for i, other in enumerate(entries) if other == entry]
+    del entries[next((i for i in same if entries[i].arc is entry.arc), same[0])]

@@ -138,7 +138,8 @@ class Program:
         self._rows: list[list[int]] = []  # ROW words an arc event
         self._put(numbers, final, initial, carry, counted, slots, python)
         self._put_arcs(numbers, carry, slots)
-        bounds = self._put_rows(list(dict.fromkeys(events)), numbers)
+        once = {(id(event.arc), event.le, event.re): event for event in events}  # arcs of one name may differ
+        bounds = self._put_rows(list(once.values()), numbers)
         self._put_plain(events, now)
         self.words: Any = self._array(bounds)
         self.at, self.size = int(self.words.ctypes.data), len(self.words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from afa import BEGINNING, LateEventError, Operator, Punctuation, insert, retract
+from afa import BEGINNING, FOREVER, LateEventError, Operator, Punctuation, insert, retract
 from tests.automata import arc, small
 from tests.text import E, T, arc_of
 
@@ -51,3 +51,11 @@ def test_an_arc_that_ended_is_dropped_beside_time_outs() -> None:
     op.push(Punctuation(15))
     op._check()
     assert [change.le for change in op.push(insert(E(0), 60))] == [50, 60]
+
+
+def test_arcs_of_one_name_and_one_lifetime_are_both_in_force() -> None:
+    automaton = small("a", "b", arc("a", "b", "e.kind == 0", name="x"))
+    op = Operator(automaton, engine="compiled")
+    op.push_arc(insert(arc_of(arc("a", "b", "e.kind == 1", name="x")), BEGINNING, FOREVER))
+    assert len(op.push(insert(E(0), 1))) == len(op.push(insert(E(1), 2))) == 1
+    op._check()

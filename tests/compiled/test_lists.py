@@ -1,0 +1,94 @@
+"""Blocks keep runs where most events leave lists as they are, and whole lists where most do not; the answer is the same."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from afa import Arc, Automaton, Operator, Punctuation, insert, retract
+from afa.compiled.kernel import names as k
+
+WINDOW = 60
+
+
+class Move(NamedTuple):
+    step: int
+
+
+class Count(NamedTuple):
+    n: int = 0
+
+
+def operator(engine: str) -> Any:
+    """A climb that rests (ignorable) counts its steps until it falls back."""
+    climb = Automaton(
+        start="low",
+        final={"top"},
+        register=Count(),
+        event=Move,
+        arcs=[
+            Arc("low", "up", lambda e, r: e.step == 2),
+            Arc("up", "up", lambda e, r: e.step == 0, name="rest"),
+            Arc("up", "up", lambda e, r: e.step == 1, lambda e, r: Count(r.n + 1), name="climb"),
+            Arc("up", "top", lambda e, r: e.step == -1 and r.n > 2),
+        ],
+    )
+    return Operator(climb, window=WINDOW, engine=engine)
+
+
+def keeps_runs(compiled: Any) -> bool:
+    memory = compiled._core.engine.memory
+    block = memory.m[memory.m[k.C_DIR] + k.D_BLOCK]
+    return bool(memory.m[block + k.H_RUNS])
+
+
+def moves(share: float, n: int, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < share, 0, rng.choice([2, 1, -1], n, p=[0.2, 0.6, 0.2])).astype(np.int64)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_block_changes_over_and_back(late: bool) -> None:
+    slow, fast = operator("interpreted"), operator("compiled")
+    rng, at, seen = np.random.default_rng(5), 0, []
+    for number, share in enumerate((0.95, 0.0, 0.95, 0.0, 0.9)):
+        for part in range(2):
+            step = moves(share, 150, 10 * number + part)
+            le = np.arange(at, at + 150)
+            if late:
+                order = np.argsort(np.arange(150) + rng.integers(0, 15, 150), kind="stable")
+                step, le = step[order], le[order]
+            batch = {"step": step, "le": le}
+            outs = [[*side.push_many(batch)["n"].tolist()] for side in (slow, fast)]
+            assert outs[0] == outs[1]
+            at += 150
+        fast._check()
+        for side in (slow, fast):
+            side.push(Punctuation(at - 120))
+        seen.append(keeps_runs(fast))
+        held = fast.statistics
+        assert (held.intervals > 0) == seen[-1], f"runs: {seen}, {held}"
+        behind = at - 30
+        for change in (insert(Move(1), behind), retract(Move(1), behind), insert(Move(-1), at - 51)):
+            assert slow.push(change) == fast.push(change)
+        fast._check()
+        for side in (slow, fast):
+            side.push_many([retract(Move(-1), at - 51)])
+    assert seen == [True, False, True, False, True]
+
+
+def test_a_batch_that_fails_leaves_the_kind_of_block_as_it_was() -> None:
+    """An arc divides by zero at the end of the batch in which runs no longer pay."""
+    fast = operator("compiled")
+    fast.push_many({"step": moves(0.95, 400, 1), "le": np.arange(400)})
+    before, held = keeps_runs(fast), fast.statistics
+    fast.push_arc(insert(Arc("up", "top", lambda e, r: 1 // (e.step - 7) > 5)))
+    steps = moves(0.0, 400, 2)
+    steps[-2:] = 2, 7
+    with pytest.raises(ZeroDivisionError):
+        fast.push_many({"step": np.concatenate([[2], steps]), "le": np.arange(400, 801)})
+    assert keeps_runs(fast) == before
+    assert fast.statistics == held
+    fast._check()
