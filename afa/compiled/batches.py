@@ -31,7 +31,6 @@ class Batches:
     def __init__(self, engine: CompiledEngine) -> None:
         self._engine = engine
         self._promised = k.BEGINNING  # by the records scanned
-        self._spare: Any = np.empty(0, np.int64)
         self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, core: Core) -> None:
@@ -42,7 +41,7 @@ class Batches:
         n, low = len(batch.le), 0
         size = KEYED_CHUNK if self._engine.keyed else CHUNK
         self._engine.ready(min(n, size), n)
-        straight = batch.straight(self._engine.program.codes, self._room)
+        straight = batch.straight(self._engine.program.codes)
         while low < n:
             if straight is not None:
                 begun, high = low, min(low + size, n)
@@ -54,7 +53,7 @@ class Batches:
                     self._engine.follow(core)
                     core.take_record(batch.item(low))
                     low += 1
-                    straight = batch.straight(self._engine.program.codes, self._room)
+                    straight = batch.straight(self._engine.program.codes)
                 elif low < high and not self._engine.keyed:
                     low = self._arranged(straight, batch, low, min(low + size, n), core)
                 if low > begun:
@@ -66,12 +65,6 @@ class Batches:
             self._run_part(words, batch, low, core)
             low = high
         self._engine.follow(core)
-
-    def _room(self, n: int) -> Any:
-        """An array of ``n`` words; kept."""
-        if len(self._spare) < n:
-            self._spare = np.empty(n, np.int64)
-        return self._spare[:n]
 
     def _words(self, n: int) -> Batch:
         """An array for ``n`` records; kept: memory that is new costs more than what is written to it."""

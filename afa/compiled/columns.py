@@ -6,7 +6,7 @@ which says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -105,12 +105,12 @@ class Encoded(NamedTuple):
         re = k.FOREVER if self.re is None else int(self.re[row])  # an arc's lifetime does not end unless it is said
         return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
 
-    def straight(self, codes: Mapping[int, int], room: Callable[[int], Any]) -> Batch | None:
+    def straight(self, codes: Mapping[int, int]) -> Batch | None:
         """Where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
 
         Addresses: the batch must outlive them.
 
-        ``codes``: the program's number of each arc, by its id; ``room`` gives so many words that nothing else uses until then.
+        ``codes``: the program's number of each arc, by its id.
         """
         found = [self.le, self.re, *(values for _, values, _ in self.fields)]
         plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
@@ -119,19 +119,16 @@ class Encoded(NamedTuple):
         if self.diff is not None and _any_event(self.diff != 1, self.kind):
             return None
         kind = None if self.kind is None else np.ascontiguousarray(self.kind, np.int8)
-        arc = diff = None
+        arc = numbers = diff = None
         if self.arc is not None and kind is not None:
+            arc = np.ascontiguousarray(self.arc, np.int64)
             numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
-            at = np.flatnonzero(kind == k.ARC)
-            arc, diff = room(2 * len(self.le)).reshape(2, -1)  # read where an arc changes only
-            arc[at] = numbers[self.arc[at]]
-            diff[at] = 1 if self.diff is None else self.diff[at]
+            diff = None if self.diff is None else np.ascontiguousarray(self.diff, np.int64)
         le, re, *words = (0 if column is None else column.ctypes.data for column in found)
         kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
-        kind_at, arc_at, diff_at = (0 if column is None else column.ctypes.data for column in (kind, arc, diff))
-        key = 0 if self.key is None else self.key.ctypes.data
-        row = [le, re, self.window or 0, kind_at, arc_at, diff_at, key, 0, *(item for pair in zip(words, kinds) for item in pair)]
-        self.kept[:] = [kind, arc, diff]  # for as long as their addresses are in use
+        others = (0 if column is None else column.ctypes.data for column in (kind, arc, numbers, diff, self.key))
+        row = [le, re, self.window or 0, *others, 0, *(item for pair in zip(words, kinds) for item in pair)]
+        self.kept[:] = [kind, arc, numbers, diff]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
 
 
@@ -204,6 +201,8 @@ def _known(kind: Any, arc: Any, arcs: int) -> bool:
     kinds = kind[others]
     if arc is None:
         return bool((kinds == k.PUNCTUATION).all())
+    if len(arc) and arc.min() >= 0 and arc.max() < arcs:
+        return bool((kinds <= k.PUNCTUATION).all() and (kinds >= k.EVENT).all())
     number = arc[others]
     return bool(((kinds == k.PUNCTUATION) | ((kinds == k.ARC) & (number >= 0) & (number < arcs))).all())
 

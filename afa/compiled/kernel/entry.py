@@ -21,7 +21,7 @@ from punctuation.errors import AfaError
 
 SOURCES = (
     *("arcs", "blocks", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs", "groups", "main"),
-    *("matches", "memory", "names", "order", "records", "rows", "steps", "swap", "sweep", "translate"),
+    *("many", "matches", "memory", "names", "order", "records", "report", "rows", "steps", "swap", "sweep", "translate", "unit"),
 )
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 12)  # holds the interpreter's lock: state is no thread's own
 

@@ -40,6 +40,7 @@ from afa.compiled.kernel.names import (
     EV,
     EVENT,
     F_ARC,
+    F_CODES,
     F_DIFF,
     F_INDEX,
     F_KIND,
@@ -183,7 +184,8 @@ def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
             promise(m, le)
             return NEXT
         if kind == ARC and le == BEGINNING and c[0, F_ARC] != 0:
-            code, diff = peek(c[0, F_ARC] + 8 * record), peek(c[0, F_DIFF] + 8 * record)
+            code = peek(c[0, F_CODES] + 8 * peek(c[0, F_ARC] + 8 * record))
+            diff = peek(c[0, F_DIFF] + 8 * record) if c[0, F_DIFF] != 0 else 1
             if not change_arc(m, p, code, diff, max(m[C_NOW], latest + 1)):
                 return LEAVE
             w[change] = min(w[change], p[A_HIGH])

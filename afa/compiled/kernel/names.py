@@ -144,7 +144,7 @@ W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
 W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
 # -- c: rows of a batch
 # Where `forward` reads: addresses of the columns of a batch, 0 for those that are not there; then of each word, and what it is.
-F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_DIFF, F_KEY, F_INDEX, F_WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8  # F_INDEX: the rows to take
+F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_CODES, F_DIFF, F_KEY, F_INDEX, F_WORDS = range(10)  # F_INDEX: the rows to take
 WORD, FLOAT = 0, 1
 I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
 

@@ -1,0 +1,101 @@
+"""What the operator says of itself: the net of the output log, and what is held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.matches import held
+from afa.compiled.kernel.names import (
+    A_COUNTED,
+    ALONE,
+    C_DIR,
+    C_KEYS,
+    C_R,
+    C_V,
+    COUNT,
+    D_BLOCK,
+    DIRECTORY,
+    DONE,
+    E_COPIES,
+    EV,
+    H_CAP,
+    H_EVENTS,
+    H_FIRST,
+    H_LAST,
+    H_MATCHES,
+    H_NODES,
+    H_PENDING,
+    H_PENDING_TOP,
+    HEAD,
+    L_KEY,
+    L_RE,
+    L_SIGN,
+    L_T,
+    MT,
+    N_END,
+    ND,
+    P_COPIES,
+    W_LOG,
+    W_TEMP,
+)
+
+
+@kernel
+def net(w: Any, order: Any, n: int, r: int) -> int:
+    """Let entries of the output log that cancel each other have the sign 0; ``order[0]`` sorts them by T. How many are left."""
+    s, log = 4 + r, w[W_LOG]
+    left = n
+    for k in range(n):
+        x = log + order[0, k] * s
+        j = k - 1
+        while j >= 0:
+            y = log + order[0, j] * s
+            if w[y + L_T] != w[x + L_T]:
+                break
+            if w[y + L_SIGN] == -w[x + L_SIGN] and w[x + L_SIGN] != 0 and w[y + L_KEY] == w[x + L_KEY]:
+                twins = True
+                for i in range(L_RE, s):
+                    twins = twins and w[x + i] == w[y + i]
+                if twins:
+                    w[x + L_SIGN] = w[y + L_SIGN] = 0
+                    left -= 2
+                    break
+            j -= 1
+    return left
+
+
+@kernel
+def sizes(m: Any, w: Any, p: Any) -> int:
+    """At W_TEMP: events, partial matches, intervals, matches, pending retractions and keys held, over all keys. O(what is held)."""
+    at = w[W_TEMP]
+    for i in range(6):
+        w[at + i] = 0
+    for key in range(m[C_KEYS]):
+        b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+        if b == 0:
+            continue
+        size_up(m, w, p, b)
+        for row in range(m[b + H_PENDING_TOP]):
+            w[at + 4] += m[b + m[b + H_PENDING] + row * (3 + m[C_V]) + P_COPIES]
+        w[at + 5] += 1
+    return DONE
+
+
+@kernel
+def size_up(m: Any, w: Any, p: Any, b: int) -> None:
+    """Add the events, partial matches, intervals and matches of a block to those at W_TEMP."""
+    at, v, r, cap, first = w[W_TEMP], m[C_V], m[C_R], m[b + H_CAP], m[b + H_FIRST]
+    for place in range(first, m[b + H_LAST]):
+        i = m[b + HEAD + place]
+        events, nodes, matches = m[b + HEAD + EV * cap + i], m[b + HEAD + ND * cap + i], m[b + HEAD + MT * cap + i]
+        for k in range(events & COUNT):
+            w[at] += m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (2 + v) + E_COPIES]
+        w[at + 1] += nodes & COUNT
+        for k in range(nodes & COUNT):
+            w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (4 + r) + N_END] != ALONE
+        m[b + H_FIRST] = place + 1  # of the steps that hold one match the last one counts
+        for k in range(matches & COUNT):
+            match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (2 + r)
+            w[at + 3] += not (p[A_COUNTED] and held(m, b, i, m, match))
+    m[b + H_FIRST] = first

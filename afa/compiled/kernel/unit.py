@@ -1,0 +1,295 @@
+"""A unit of work: one key.
+
+Its block is cleaned as far as has been promised, takes its records, and its lists are brought up to date. What fails for want of
+room is taken back to the unit's begin, and done again in a larger block; only what the caller must provide (heap, scratch) ends the
+call with a status, after which the caller may ask for the same again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.blocks import make, measure, move
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.carry import lists, suits
+from afa.compiled.kernel.cleanup import clean, deadlines, expire, oldest, tick
+from afa.compiled.kernel.forward import forward, may_go_forward
+from afa.compiled.kernel.forward_runs import forward_runs
+from afa.compiled.kernel.memory import give, own, rollback, room, save
+from afa.compiled.kernel.names import (
+    A_BOUNDCOUNT,
+    A_CARRY,
+    BEGINNING,
+    C_ARCS,
+    C_CHANGES,
+    C_DIR,
+    C_EVENTS,
+    C_FINAL,
+    C_KEYED,
+    C_NOW,
+    C_RATE,
+    C_RUNS,
+    C_SAMPLE,
+    C_SERIAL,
+    C_STALE,
+    C_STOPPED,
+    C_WAITING,
+    D_ACT,
+    D_BLOCK,
+    D_CLEAN,
+    D_OWNED,
+    DIRECTORY,
+    DONE,
+    EXPIRE,
+    FOREVER,
+    FORWARD,
+    H_BORN,
+    H_CAP,
+    H_CLEANED,
+    H_EVENT_CAP,
+    H_EVENT_TOP,
+    H_FIRST,
+    H_LAST,
+    H_MATCH_CAP,
+    H_MATCH_TOP,
+    H_NODE_CAP,
+    H_NODE_TOP,
+    H_PENDING_CAP,
+    H_PENDING_TOP,
+    H_RUNS,
+    H_STEPS,
+    HEAD,
+    I_LE,
+    LE,
+    NEED_BLOCK,
+    NEED_EVENTS,
+    NEED_LISTS,
+    NEED_MATCHES,
+    NEED_NODES,
+    NEED_PLACES,
+    NEED_UNDO,
+    SERVE,
+    SWAP,
+    TICK,
+    W_EPOCH,
+    W_FROM,
+    W_INDEX,
+    W_KEY,
+    W_LOG_TOP,
+    W_MADE,
+    W_PLACES,
+    W_TAKEN,
+    W_UNDO_TOP,
+    W_UNTIL,
+)
+from afa.compiled.kernel.order import arrange, find
+from afa.compiled.kernel.records import append, merge
+from afa.compiled.kernel.steps import mark
+from afa.compiled.kernel.swap import forget_arcs
+from afa.compiled.kernel.sweep import sweep
+
+
+@kernel
+def replace(m: Any, w: Any, key: int, b: int) -> None:
+    """Let a key have another block, or none; the old one is kept for as long as the call can be taken back."""
+    entry = m[C_DIR] + key * DIRECTORY
+    old = m[entry + D_BLOCK]
+    if m[entry + D_OWNED] != m[C_SERIAL]:
+        own(m, w, key)
+        m[entry + D_OWNED] = m[C_SERIAL]
+    elif old:
+        give(m, old)
+    m[entry + D_BLOCK] = b
+
+
+@kernel
+def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
+    """Move a key's state to a block with room for ``n`` records more, or make its first one; the block, or a status.
+
+    What `clean` is about to drop stays behind.
+    ``status``: what the old block, which was made for the same records, was short of; DONE for another one.
+    """
+    if not room(w, 8):
+        return NEED_UNDO
+    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    steps = events = nodes = matches = waiting = first = 0
+    if b:
+        first = oldest(m, b, m[C_FINAL]) if n and m[b + H_CLEANED] < m[C_FINAL] else m[b + H_FIRST]
+        steps, events, nodes, matches = measure(m, b, first)
+        waiting = m[b + H_PENDING_TOP]
+        adjust(m, b)
+    spare = n + n // 4 + steps // 2 + 3
+    events += (spare * m[C_RATE] >> 6) + 1
+    nodes += (spare * m[C_RATE + 1] >> 6) + 2
+    matches += (spare * m[C_RATE + 2] >> 6) + 1
+    if status != DONE:  # nothing may be smaller than it was, or two needs would take turns
+        events = max(events, m[b + H_EVENT_CAP] << (status == NEED_EVENTS))
+        nodes = max(nodes, m[b + H_NODE_CAP] << (status == NEED_NODES))
+        matches = max(matches, m[b + H_MATCH_CAP] << (status == NEED_MATCHES))
+    to = make(m, steps + spare, events, nodes, matches, 2 * waiting + 1 + (n if waiting or m[C_WAITING] else 0))
+    if to < 0:
+        return to
+    m[to + H_RUNS] = 1
+    if b:
+        move(m, b, to, first)
+    replace(m, w, key, to)
+    return to
+
+
+@kernel
+def short(m: Any, b: int, n: int) -> bool:
+    """Whether a block has hardly room for ``n`` records more."""
+    if m[b + H_CAP] - m[b + H_STEPS] < n or m[b + H_EVENT_CAP] - m[b + H_EVENT_TOP] < n:
+        return True
+    return bool(m[b + H_NODE_CAP] - m[b + H_NODE_TOP] < n * m[C_RATE + 1] >> 6)
+
+
+@kernel
+def spread_out(m: Any, w: Any, key: int) -> int:
+    """Move a key's state to a block in which each step has its whole list; the block, or a status."""
+    if not room(w, 8):
+        return NEED_UNDO
+    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    steps, events, nodes, matches = measure(m, b, m[b + H_FIRST])
+    more = lists(m, w, b, 0)
+    if more < 0:
+        return more
+    spare = steps // 2 + 3
+    share = 2 + spare // max(steps, 1)
+    pending = m[b + H_PENDING_CAP]
+    to = make(m, steps + spare, events + spare, nodes + share * more + 2, matches * share + 1, pending)
+    if to < 0:
+        return to
+    move(m, b, to, m[b + H_FIRST])
+    lists(m, w, b, to)
+    replace(m, w, key, to)
+    return to
+
+
+@kernel
+def adjust(m: Any, b: int) -> None:
+    """Learn from a block that is full how many rows a step takes: no less than here, or with many keys about what most take."""
+    steps = m[b + H_STEPS]
+    if steps < 8:
+        return
+    for i in range(3):
+        found = m[b + (H_EVENT_TOP, H_NODE_TOP, H_MATCH_TOP)[i]] * 72 // steps + 4
+        if m[C_KEYED]:
+            m[C_RATE + i] += (found - m[C_RATE + i]) // 8
+        elif found > m[C_RATE + i]:
+            m[C_RATE + i] = found
+        elif 4 * found < m[C_RATE + i]:
+            m[C_RATE + i] -= m[C_RATE + i] // 8
+
+
+@kernel
+def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int, high: int) -> int:
+    """One unit: the ``n`` records at W_INDEX into a key's block, a change of arcs in ``[low, high)``, or what is due. A status."""
+    entry = m[C_DIR] + key * DIRECTORY
+    simple = arrange(m, w, c, n) if what == SERVE else True
+    logged, taken = w[W_LOG_TOP], w[W_TAKEN]
+    events, stale, changes, now = m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW]
+    arcs, bounds, again = m[C_ARCS], p[A_BOUNDCOUNT], False
+    b = m[entry + D_BLOCK]
+    w[W_KEY] = key
+    if b == 0:
+        if n == 0:
+            return DONE
+        b = grow(m, w, key, n, DONE)
+        if b < 0:
+            return b
+    elif n and short(m, b, n):
+        b = grow(m, w, key, n, DONE)
+        if b < 0:
+            return b
+    while True:
+        start = w[W_UNDO_TOP]
+        if not room(w, HEAD + 16):
+            return NEED_UNDO
+        save(m, w, b, HEAD)
+        if m[b + H_BORN] != m[C_SERIAL]:
+            save(m, w, entry, 3)
+        status = unit(m, w, p, c, b, n, simple, what, low, high)
+        if status >= 0:
+            break
+        rollback(m, w, start)
+        w[W_LOG_TOP], w[W_TAKEN] = logged, taken
+        m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW] = events, stale, changes, now
+        m[C_ARCS] = arcs
+        forget_arcs(p, bounds)
+        if status != NEED_BLOCK and status > NEED_EVENTS:
+            return status
+        b = spread_out(m, w, key) if status == NEED_LISTS else grow(m, w, key, n, status if again else DONE)
+        again = again or status != NEED_LISTS
+        if b < 0:
+            return b
+    deadlines(m, p, b, entry)
+    if m[b + H_BORN] == m[C_SERIAL]:
+        w[W_UNDO_TOP] = start
+    if m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0:
+        if not room(w, 8):
+            return NEED_UNDO
+        replace(m, w, key, 0)
+        m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
+    return DONE
+
+
+@kernel
+def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int, low: int, high: int) -> int:
+    """The work of a unit, in the block as it is. A status."""
+    w[W_MADE] = m[b + H_STEPS]
+    w[W_EPOCH] += 1
+    w[W_FROM] = FOREVER
+    w[W_UNTIL] = BEGINNING
+    if m[b + H_CAP] > w[W_PLACES]:
+        return NEED_PLACES
+    if p[A_CARRY] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not suits(m, b):
+        return NEED_LISTS
+    m[C_RUNS] = p[A_CARRY] and m[b + H_RUNS]
+    if what == EXPIRE:
+        return expire(m, w, b, low)
+    if what == TICK:
+        return tick(m, w, p, b)
+    if m[b + H_CLEANED] < m[C_FINAL]:
+        status = clean(m, w, p, b, m[C_FINAL])
+        if status < 0:
+            return status
+    if what == SWAP:
+        return sweep(m, w, p, b, affected(m, w, b, low, high))
+    if what == FORWARD:
+        m[C_STOPPED] = low
+        if may_go_forward(m, p, b):
+            low = forward_runs(m, w, p, c, b, low, high) if m[C_RUNS] else forward(m, w, p, c, b, low, high)
+            m[C_STOPPED] = low
+        return low
+    if n == 0:
+        return DONE
+    last = m[b + H_LAST]
+    if (
+        simple
+        and (last == m[b + H_FIRST] or m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + last - 1]] < c[I_LE, w[w[W_INDEX]]])
+        and m[b + H_PENDING_TOP] == 0
+    ):
+        place = append(m, w, c, b, n)
+    else:
+        place = merge(m, w, p, c, b, n)
+    return place if place < 0 else sweep(m, w, p, b, place)
+
+
+@kernel
+def affected(m: Any, w: Any, b: int, low: int, high: int) -> int:
+    """Mark the steps that an arc with lifetime ``[low, high)`` serves; the first of them.
+
+    One step past the lifetime belongs to them, and with time-outs the one before them: what fires within it feeds that step.
+    """
+    begin = place = find(m, b, low, 0)
+    while begin > m[b + H_FIRST] and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + begin - 1]] >= low:
+        begin -= 1
+    place = begin
+    mark(m, w, b, begin - 1)
+    while place < m[b + H_LAST]:
+        mark(m, w, b, place)
+        if m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]] >= high:
+            break
+        place += 1
+    return max(begin - 1, m[b + H_FIRST])
