@@ -1,6 +1,7 @@
 """How does the rate depend on the number of keys? Q1, k = 1; a punctuation after every batch of 100,000 events.
 
-Events of the keys in turn; with those of a key side by side in each batch; and keys drawn by Zipf's law (exponent 1.1).
+Events of the keys in turn; with those of a key side by side in each batch, and in batches of ten times as many; and keys drawn by
+Zipf's law (exponent 1.1).
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ def number(o: Options, keys: int) -> Row:
     def make() -> Any:
         return Keyed(q1(), key="key", window=WINDOW * keys, engine=o.engine)  # type: ignore[arg-type]
 
-    orders = {"in turn": turns, "grouped": grouped(turns, batch), "zipf": keyed(n, keys, zipf=1.1)}
+    orders = {
+        "in turn": (turns, batch),
+        "grouped": (grouped(turns, batch), batch),
+        "large": (grouped(turns, 10 * batch), 10 * batch),
+        "zipf": (keyed(n, keys, zipf=1.1), batch),
+    }
     runs = {}
-    for name, stream in orders.items():
+    for name, (stream, size) in orders.items():
         # A promise that splits no batch: rows of a batch and its punctuation go together.
-        fed = batched(punctuated(stream, batch), batch + 1)
+        fed = batched(punctuated(stream, size), size + 1)
         runs[name] = partial(run, make, fed)
     columns = interleaved(runs, o.rounds, agree=False)
     assert columns["in turn"][0].answer == columns["grouped"][0].answer, "the order of keys changed the answer"
@@ -43,6 +49,7 @@ def number(o: Options, keys: int) -> Row:
         "events per key and batch": batch / keys,
         "in turn, M events/s": rates(columns["in turn"]),
         "grouped, M events/s": rates(columns["grouped"]),
+        "grouped, batches of 1,000,000, M events/s": rates(columns["large"]),
         "Zipf, M events/s": rates(columns["zipf"]),
         "grouped, relative to in turn": ratio(columns["grouped"], columns["in turn"]),
         "matches": columns["grouped"][0].final,

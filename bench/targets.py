@@ -117,7 +117,10 @@ TARGETS = (
         where={"ignorable": "90%", "disorder": "5%"},
         unit="records per final match",
     ),
-    Target("10,000 keys, grouped batches", "keys", "grouped, M events/s", least=5, where={"keys": 10_000}, unit="M events/s"),
+    *(
+        Target(f"10,000 keys, grouped batches of {size}", "keys", column, least=5, where={"keys": 10_000}, unit="M events/s")
+        for size, column in (("100,000", "grouped, M events/s"), ("1,000,000", "grouped, batches of 1,000,000, M events/s"))
+    ),
     Target("snapshot of a key with 5 events", "snapshot", "bytes per key", most=499, where={"events per key": 5}, unit="bytes"),
     Target("push of a single event, median", "push", "p50, microseconds", most=10, unit="microseconds"),
     Target("import afa", "start", "import afa, ms", most=500, unit="ms"),

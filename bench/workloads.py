@@ -91,10 +91,11 @@ def punctuated(stream: Stream, every: int) -> Stream:
     >>> stream["kind"].tolist(), stream["le"].tolist()
     ([0, 0, 2, 0, 2], [0, 1, 2, 2, 3])
     """
-    le = stream["le"]
-    n = len(le)
+    n = len(stream["le"])
+    events = stream["kind"] == EVENT if "kind" in stream else np.ones(n, bool)
+    end = stream["le"][events].max() + 1
     at = np.append(np.arange(every, n, every), n)
-    later = np.append(np.minimum.accumulate(le[::-1])[::-1], le.max() + 1)
+    later = np.append(np.minimum.accumulate(np.where(events, stream["le"], end)[::-1])[::-1], end)
     return inserted(stream, at, kind=PROMISE, le=later[at])
 
 

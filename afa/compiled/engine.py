@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 WARM = 256
 """Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
+LONG = 200_000
+"""Rows of batches after which its loops are compiled too, which takes three times as long."""
 
 
 @functools.cache
@@ -103,6 +105,8 @@ class CompiledEngine:
         self._callback = Callback(self)
         self.batches = Batches(self)
         self._slots: Slots | None = None
+        self._rows = 0  # of batches since the step function was made
+        self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
         self._ahead = False  # whether the program has arcs that the table does not have
         self._missing = False  # whether an arc in force has no place in the step function
@@ -173,7 +177,10 @@ class CompiledEngine:
         """A step function for the arcs in force."""
         quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
         register, payload = self.registers.layout, self.payloads.layout
-        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, register, payload)
+        loops = self._rows >= LONG
+        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, register, payload, loops)
+        self._looped = loops
+        self._rows = 0
         self.memory.m[k.C_GENERAL] = 0
         self._make_program()
 
@@ -321,6 +328,9 @@ class CompiledEngine:
         if max(n, coming) + int(self.memory.m[k.C_GENERAL]) >= WARM and (self._slots is None or self._missing):
             self._compile_step()
         self._idle += max(n, coming)
+        self._rows = 0 if self._looped else self._rows + coming
+        if self._rows >= LONG and not self._looped and self._slots is not None:
+            self._compile_step()
 
     def sequence_word(self, payload: Any) -> int:
         """The word that orders events of one LE."""

@@ -12,6 +12,10 @@ SAMPLE = 64
 """Steps of a block that are looked at to see whether runs suit it; and how many records must have come."""
 
 
+HEAP = 1 << 18
+"""Words of a new heap. That they are many costs nothing: the system gives memory when it is first touched."""
+
+
 class Batch:
     """An array of shape (rows, n) with its address, which numpy takes long to tell."""
 
@@ -43,7 +47,7 @@ class Memory:
         self.row = 4 + register
         self.keys = 16  # room in the directory
         self.sizes = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16 if keyed else 1}
-        self.m: Any = np.zeros(k.CONTROL + self.keys * k.DIRECTORY + 2048, np.int64)
+        self.m: Any = np.zeros(HEAP, np.int64)
         self.m[k.C_V], self.m[k.C_R], self.m[k.C_ORDERED], self.m[k.C_KEYED] = payload, register, ordered, int(keyed)
         self.m[k.C_DIR], self.m[k.C_TOP] = k.CONTROL, k.CONTROL + self.keys * k.DIRECTORY
         self.m[k.C_KEYS], self.m[k.C_SERIAL] = 0 if keyed else 1, 1
@@ -57,9 +61,9 @@ class Memory:
         self.m[k.C_LIMIT], self.m[k.C_M] = self.m_size, self.m_at
 
     def grow_heap(self) -> None:
-        """Twice the heap."""
-        more = np.zeros(2 * len(self.m), np.int64)
-        more[: len(self.m)] = self.m
+        """Twice the heap; what was never used of it is left alone, as the system gives memory when it is first touched."""
+        more, top = np.zeros(2 * len(self.m), np.int64), int(self.m[k.C_TOP])
+        more[:top] = self.m[:top]
         self.m = more
         self._set_heap()
 

@@ -68,8 +68,10 @@ class Native:
         self._compiled = self._from_disk = 0
         self._seconds = 0.0
 
-    def function(self, key: str, make_ir: Callable[[], str], optimise: bool = False) -> int:
+    def function(self, key: str, make_ir: Callable[[], str] | None, optimise: bool = False) -> int:
         """The address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
+
+        Without ``make_ir``: 0 if no code is kept.
 
         Parameters
         ----------
@@ -85,7 +87,9 @@ class Native:
         with LOCK:
             address = self._addresses.get(key)
             if address is None:
-                address = self._addresses[key] = self._find(key, make_ir, optimise)
+                address = self._find(key, make_ir, optimise)
+                if address:
+                    self._addresses[key] = address
         return address
 
     def known(self, key: str) -> bool:
@@ -98,7 +102,7 @@ class Native:
         failed = (0, "") if folder is None else (folder.failures, folder.reason)
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
 
-    def _find(self, key: str, make_ir: Callable[[], str], optimise: bool) -> int:
+    def _find(self, key: str, make_ir: Callable[[], str] | None, optimise: bool) -> int:
         if self._engine is None:
             self._engine = _Engine()
         name = hashlib.blake2b(key.encode(), digest_size=20, key=self._engine.identity).hexdigest()
@@ -107,6 +111,8 @@ class Native:
         if address:
             self._from_disk += 1
             return address
+        if make_ir is None:
+            return 0
         if optimise:
             self._say_wait()
         begin = time.thread_time()

@@ -53,10 +53,11 @@ def slots(
     quiet: bool,
     register: Layout,
     payload: Layout,
+    loops: bool,
 ) -> Slots:
     """The code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
 
-    ``quiet``: whether to ask which events leave lists as they are.
+    ``quiet``: whether to ask which events leave lists as they are; ``loops``: whether to compile the loops if they are not at hand.
     """
     found: dict[Any, list[ArcCode]] = {}
     for arc in arcs:
@@ -74,12 +75,14 @@ def slots(
     if quiet:
         made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
     if not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
-        made = made._replace(plain=_loop(classes, width, payload, False), runs=_loop(classes, width, payload, True) if quiet else 0)
+        plain = _loop(classes, width, payload, False, loops)
+        made = made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if quiet else 0)
     return made
 
 
-def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool) -> int:
-    return native.function(ahead_key(classes, width, payload, runs), lambda: ahead_ir(classes, width, payload, runs))
+def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, wanted: bool) -> int:
+    key = ahead_key(classes, width, payload, runs)
+    return native.function(key, (lambda: ahead_ir(classes, width, payload, runs)) if wanted else None)
 
 
 class Program:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
+from afa.compiled import batches
+from afa.compiled import engine as compiled
 from afa.compiled.kernel import names as k
 
 WINDOW = 60
@@ -38,8 +41,8 @@ def operator(engine: str) -> Any:
     return Operator(climb, window=WINDOW, engine=engine)
 
 
-def keeps_runs(compiled: Any) -> bool:
-    memory = compiled._core.engine.memory
+def keeps_runs(fast: Any) -> bool:
+    memory = fast._core.engine.memory
     block = memory.m[memory.m[k.C_DIR] + k.D_BLOCK]
     return bool(memory.m[block + k.H_RUNS])
 
@@ -92,3 +95,25 @@ def test_a_batch_that_fails_leaves_the_kind_of_block_as_it_was() -> None:
     assert keeps_runs(fast) == before
     assert fast.statistics == held
     fast._check()
+
+
+@pytest.mark.parametrize("size", [3000, 700, 90])
+@pytest.mark.parametrize("chunk", [batches.CHUNK, 300])
+def test_a_block_that_is_full_goes_on_in_a_larger_one(size: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tens of partial matches alive: blocks are made for far fewer."""
+    monkeypatch.setattr(batches, "CHUNK", chunk)
+    monkeypatch.setattr(compiled, "LONG", 0)
+    rng = np.random.default_rng(3)
+    step = rng.choice([2, 1, 0, -1], 3000, p=[0.2, 0.4, 0.35, 0.05]).astype(np.int64)
+    nets = []
+    for engine, part in (("interpreted", 3000), ("compiled", size)):
+        side, net = operator(engine), Counter[Any]()
+        for at in range(0, 3000, part):
+            out = side.push_many({"step": step[at : at + part], "le": np.arange(at, min(at + part, 3000))})
+            net.update(zip(out["n"].tolist(), out["le"].tolist(), out["re"].tolist()))
+            side.push(Punctuation(min(at + part, 3000) - 70))
+        nets.append(net)
+        assert side.statistics.changes == 3000
+    side._check()
+    assert nets[0] == nets[1]
+    assert len(nets[0]) > 300

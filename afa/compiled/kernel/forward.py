@@ -33,6 +33,7 @@ from afa.compiled.kernel.names import (
     C_P,
     C_R,
     C_RUNS,
+    C_SHORT,
     C_V,
     C_W,
     COUNT,
@@ -116,14 +117,6 @@ def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Whether `forward` or `forward_runs` serves this program and this block."""
     loop = p[A_RUNS] if m[C_RUNS] else p[A_AHEAD]
     return bool(p[A_STEP] != 0 and loop != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
-
-
-@kernel
-def passed(m: Any, n: int, latest: int) -> None:
-    """Note that ``n`` events were taken, the last of them at ``latest``."""
-    m[C_CHANGES] += n
-    if n:
-        m[C_NOW] = max(m[C_NOW], latest + 1)
 
 
 @kernel
@@ -254,7 +247,22 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
             break
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
-    passed(m, i - first, latest)
+    return stopped(m, i - first, latest, record, status)
+
+
+@kernel
+def stopped(m: Any, n: int, latest: int, record: int, status: int) -> int:
+    """Note that ``n`` events were taken, the last of them at ``latest``; the record that comes next, or a status.
+
+    A block that is full after some events goes on in a larger one: C_SHORT.
+    """
+    m[C_CHANGES] += n
+    if n:
+        m[C_NOW] = max(m[C_NOW], latest + 1)
+    m[C_SHORT] = DONE
+    if n and (status == NEED_BLOCK or status <= NEED_EVENTS):
+        m[C_SHORT] = status
+        return record
     return int(status if status < 0 else record)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from afa.compiled.kernel.call import call1, call2, kernel, peek
 from afa.compiled.kernel.carry import STATES, end_runs, load, stay, summary
 from afa.compiled.kernel.derive import step
-from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, passed, put_step, row_of, start
+from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, put_step, row_of, start, stopped
 from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
     A_BEGIN,
@@ -144,8 +144,7 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
         renewed(m, w, p, x, nodes + top * s, status, latest)
         i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + status
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
-    passed(m, i - first, latest)
-    return int(status if status < 0 and status != ASK else record)
+    return stopped(m, i - first, latest, record, DONE if status == ASK else status)
 
 
 @kernel

@@ -53,6 +53,7 @@ C_ASKED = 20  # how often Python was asked
 C_RANKS = 21  # address of the ranks of strings
 C_STOPPED = 34  # where `forward` stopped
 C_RUNS = 35  # whether the block at work keeps runs
+C_SHORT = 37  # what the block was short of when `forward` stopped
 C_SAMPLE = 36  # from how many steps it is seen whether it should
 C_RATE = 30  # rows of events, nodes and matches that a step takes, in 64ths: three words
 C_FREE = 40  # heads of the free lists, by size class

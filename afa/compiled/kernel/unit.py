@@ -31,6 +31,7 @@ from afa.compiled.kernel.names import (
     C_RUNS,
     C_SAMPLE,
     C_SERIAL,
+    C_SHORT,
     C_STALE,
     C_STOPPED,
     C_WAITING,
@@ -187,51 +188,69 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     """One unit: the ``n`` records at W_INDEX into a key's block, a change of arcs in ``[low, high)``, or what is due. A status."""
     entry = m[C_DIR] + key * DIRECTORY
     simple = arrange(m, w, c, n) if what == SERVE else True
-    logged, taken = w[W_LOG_TOP], w[W_TAKEN]
-    events, stale, changes, now = m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW]
-    arcs, bounds, again = m[C_ARCS], p[A_BOUNDCOUNT], False
+    begun, origin = counts(m, w, p), w[W_UNDO_TOP]
+    here, again, advanced = begun, False, False
     b = m[entry + D_BLOCK]
     w[W_KEY] = key
-    if b == 0:
-        if n == 0:
-            return DONE
+    if b == 0 and n == 0:
+        return DONE
+    if b == 0 or (n and short(m, b, n)):
         b = grow(m, w, key, n, DONE)
-        if b < 0:
-            return b
-    elif n and short(m, b, n):
-        b = grow(m, w, key, n, DONE)
-        if b < 0:
-            return b
-    while True:
+    while b > 0:
         start = w[W_UNDO_TOP]
         if not room(w, HEAD + 16):
-            return NEED_UNDO
+            b = NEED_UNDO
+            break
         save(m, w, b, HEAD)
         if m[b + H_BORN] != m[C_SERIAL]:
             save(m, w, entry, 3)
         status = unit(m, w, p, c, b, n, simple, what, low, high)
         if status >= 0:
-            break
+            if m[b + H_BORN] == m[C_SERIAL]:
+                w[W_UNDO_TOP] = start
+            if what != FORWARD or m[C_SHORT] == DONE:
+                break
+            low, again, advanced = m[C_STOPPED], False, True
+            n = high - low
+            here = counts(m, w, p)
+            b = grow(m, w, key, n, DONE)
+            continue
         rollback(m, w, start)
-        w[W_LOG_TOP], w[W_TAKEN] = logged, taken
-        m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW] = events, stale, changes, now
-        m[C_ARCS] = arcs
-        forget_arcs(p, bounds)
-        if status != NEED_BLOCK and status > NEED_EVENTS:
-            return status
-        b = spread_out(m, w, key) if status == NEED_LISTS else grow(m, w, key, n, status if again else DONE)
-        again = again or status != NEED_LISTS
-        if b < 0:
-            return b
+        set_counts(m, w, p, here)
+        if status == NEED_LISTS:
+            b = spread_out(m, w, key)
+        elif status == NEED_BLOCK or status <= NEED_EVENTS:
+            b = grow(m, w, key, n, status if again else DONE)
+            again = True
+        else:
+            b = status
+    if b < 0 and advanced:  # the rest is another unit
+        b, m[C_STOPPED] = m[entry + D_BLOCK], low
+    empty = b > 0 and m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0
+    if empty and not room(w, 8):
+        b = NEED_UNDO
+    if b < 0:
+        rollback(m, w, origin)
+        set_counts(m, w, p, begun)
+        return b
     deadlines(m, p, b, entry)
-    if m[b + H_BORN] == m[C_SERIAL]:
-        w[W_UNDO_TOP] = start
-    if m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0:
-        if not room(w, 8):
-            return NEED_UNDO
+    if empty:
         replace(m, w, key, 0)
         m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
     return DONE
+
+
+@kernel
+def counts(m: Any, w: Any, p: Any) -> Any:
+    """What a unit that is taken back must find as it was, beside its block."""
+    return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[A_BOUNDCOUNT]
+
+
+@kernel
+def set_counts(m: Any, w: Any, p: Any, old: Any) -> None:
+    """The same again."""
+    w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], bounds = old
+    forget_arcs(p, bounds)
 
 
 @kernel
@@ -257,7 +276,7 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     if what == SWAP:
         return sweep(m, w, p, b, affected(m, w, b, low, high))
     if what == FORWARD:
-        m[C_STOPPED] = low
+        m[C_STOPPED], m[C_SHORT] = low, DONE
         if may_go_forward(m, p, b):
             low = forward_runs(m, w, p, c, b, low, high) if m[C_RUNS] else forward(m, w, p, c, b, low, high)
             m[C_STOPPED] = low
