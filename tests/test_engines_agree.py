@@ -35,7 +35,7 @@ def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(batches, "CHUNK", parts)
     monkeypatch.setattr(batches, "KEYED_CHUNK", keyed_parts)
     monkeypatch.setattr(compiled, "WARM", warm)
-    monkeypatch.setattr(compiled, "LONG", choose.one([0, 0, compiled.LONG]))
+    monkeypatch.setattr(compiled, "LONG", compiled.LONG if parts == 64 else 0)
     sample = choose.one([3, 8, memory.SAMPLE])
     monkeypatch.setattr(memory, "SAMPLE", sample)
     return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}, SAMPLE {sample}"

@@ -33,7 +33,7 @@ def operator(engine: str) -> Any:
         event=Move,
         arcs=[
             Arc("low", "up", lambda e, r: e.step == 2),
-            Arc("up", "up", lambda e, r: e.step == 0, name="rest"),
+            Arc("up", "up", lambda e, r: e.step in (0, 2), name="rest"),
             Arc("up", "up", lambda e, r: e.step == 1, lambda e, r: Count(r.n + 1), name="climb"),
             Arc("up", "top", lambda e, r: e.step == -1 and r.n > 2),
         ],

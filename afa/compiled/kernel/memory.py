@@ -19,6 +19,7 @@ from afa.compiled.kernel.names import (
     C_TOP,
     CLASSES,
     D_BLOCK,
+    D_OWNED,
     DIRECTORY,
     NEED_HEAP,
     W_UNDO,
@@ -82,6 +83,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
                 give(m, m[entry + D_BLOCK])
             for i in range(3):
                 m[entry + i] = w[base + top - 4 + i]
+            m[entry + D_OWNED] = 0
             top -= 5
             continue
         address = w[base + top - 2]
