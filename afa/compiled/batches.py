@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CHUNK, KEYED_CHUNK = 8192, 65536
 """Records carried out at once: enough to bring most disorder into order, few enough to stay in the cache."""
+ROOM, LEAST = 1 << 21, 256
+"""Words that their lists may take; but so many records at least."""
 
 
 class Batches:
@@ -38,33 +40,39 @@ class Batches:
 
         What is in order is read where it stands; from the first record that is not, a chunk is brought into the kernels' form.
         """
-        n, low = len(batch.le), 0
-        size = KEYED_CHUNK if self._engine.keyed else CHUNK
-        self._engine.ready(min(n, size), n)
-        straight = batch.straight(self._engine.program.codes)
+        n, low, engine = len(batch.le), 0, self._engine
+        engine.ready(min(n, self._size()), n)
+        straight = batch.straight(engine.program.codes)
         while low < n:
             if straight is not None:
-                begun, high = low, min(low + size, n)
-                if self._engine.keyed:
-                    low = self._grouped(straight, batch, low, high, core)
-                else:
-                    low = self._forward(straight, low, high, core)
-                if low < high and batch.kind is not None and batch.kind[low] != k.EVENT:
-                    self._engine.follow(core)
+                begun, high = low, min(low + self._size(), n)
+                low = self._grouped(straight, batch, low, high, core) if engine.keyed else self._forward(straight, low, high, core)
+                if low == high or engine.memory.m[k.C_SHORT]:
+                    continue
+                if batch.kind is not None and batch.kind[low] != k.EVENT:
+                    engine.follow(core)
                     core.take_record(batch.item(low))
                     low += 1
-                    straight = batch.straight(self._engine.program.codes)
-                elif low < high and not self._engine.keyed:
-                    low = self._arranged(straight, batch, low, min(low + size, n), core)
+                    straight = batch.straight(engine.program.codes)
+                elif not engine.keyed:
+                    low = self._arranged(straight, batch, low, min(low + self._size(), n), core)
                 if low > begun:
                     continue
-            high = min(low + size, n)
-            self._engine.follow(core)
+            high = min(low + self._size(), n)
+            engine.follow(core)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, core)
             low = high
-        self._engine.follow(core)
+        engine.follow(core)
+
+    def _size(self) -> int:
+        """How many records to carry out at once: fewer where each leaves long lists."""
+        if self._engine.keyed:
+            return KEYED_CHUNK
+        memory = self._engine.memory
+        words = max(1, memory.row * int(memory.m[k.C_RATE + 1]) >> 6)
+        return min(CHUNK, max(ROOM // words, LEAST))
 
     def _words(self, n: int) -> Batch:
         """An array for ``n`` records; kept: memory that is new costs more than what is written to it."""
@@ -105,7 +113,10 @@ class Batches:
         progress.stale += int(m[k.C_STALE])
         self._run_rows(batch, index[:behind], core)
         if behind < n:
-            done = self._forward(only(straight, index), behind, n, core)
+            columns = only(straight, index)
+            done = self._forward(columns, behind, n, core)
+            while engine.memory.m[k.C_SHORT]:
+                done = self._forward(columns, done, n, core)
             self._run_rows(batch, index[done:], core)
         if promised > progress.events:
             core.progress_to(promised)
@@ -115,7 +126,7 @@ class Batches:
         """Take rows of many keys until one that is no event, or late; where it stopped."""
         engine, progress = self._engine, self._engine.progress
         columns, m = marked(straight, high - low), engine.memory.m
-        m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT] = progress.now, 0, 0
+        m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_SHORT] = progress.now, 0, 0, 0, 0
         stopped = engine.call(k.GROUPS, low, high, columns)
         m = engine.memory.m
         progress.now = int(m[k.C_NOW])

@@ -254,16 +254,13 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
 def stopped(m: Any, n: int, latest: int, record: int, status: int) -> int:
     """Note that ``n`` events were taken, the last of them at ``latest``; the record that comes next, or a status.
 
-    A block that is full after some events goes on in a larger one: C_SHORT.
+    A block that is full after some events has done them: C_SHORT; the rest is for another unit, in a larger one.
     """
     m[C_CHANGES] += n
     if n:
         m[C_NOW] = max(m[C_NOW], latest + 1)
-    m[C_SHORT] = DONE
-    if n and (status == NEED_BLOCK or status <= NEED_EVENTS):
-        m[C_SHORT] = status
-        return record
-    return int(status if status < 0 else record)
+    m[C_SHORT] = n > 0 and (status == NEED_BLOCK or status <= NEED_EVENTS)
+    return int(status if status < 0 and m[C_SHORT] == 0 else record)
 
 
 @kernel

@@ -12,6 +12,7 @@ from afa.compiled.kernel.names import (
     C_DIR,
     C_EVENTS,
     C_FINAL,
+    C_FROM,
     C_KEYED,
     C_KEYS,
     C_LATE,
@@ -19,6 +20,7 @@ from afa.compiled.kernel.names import (
     C_NOW,
     C_PLACE,
     C_REFUSE,
+    C_SHORT,
     C_STOPPED,
     C_W,
     C_WAITING,
@@ -163,21 +165,23 @@ def chunk(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def groups(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from touched key C_NEXT on; where it stopped, or a status.
+    """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from C_NEXT and C_FROM on; where it stopped, or a status.
 
     ``c[1, row - low]`` says of each whether it was not taken. See `group_rows`.
     """
     count = group_rows(m, w, c, low, high)
     stopped = m[C_PLACE]
-    first = 0 if m[C_NEXT] == 0 else w[w[W_SORT] + w[W_BATCH] + m[C_NEXT] - 1]
     c[0, F_INDEX] = m[C_W] + 8 * w[W_INDEX]
     while m[C_NEXT] < count:
         end = w[w[W_SORT] + w[W_BATCH] + m[C_NEXT]]
-        status = serve(m, w, p, c, w[w[W_TOUCHED] + m[C_NEXT]], end - first, FORWARD, first, end)
+        status = serve(m, w, p, c, w[w[W_TOUCHED] + m[C_NEXT]], end - m[C_FROM], FORWARD, m[C_FROM], end)
         if status < 0:
             return status
+        if m[C_SHORT]:
+            m[C_FROM] = m[C_STOPPED]
+            continue
         for k in range(m[C_STOPPED], end):
             c[1, w[w[W_INDEX] + k] - low] = 1
-        first = end
+        m[C_FROM] = end
         m[C_NEXT] += 1
     return int(stopped)

@@ -189,7 +189,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     entry = m[C_DIR] + key * DIRECTORY
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = counts(m, w, p), w[W_UNDO_TOP]
-    here, again, advanced = begun, False, False
+    again = False
     b = m[entry + D_BLOCK]
     w[W_KEY] = key
     if b == 0 and n == 0:
@@ -208,15 +208,9 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         if status >= 0:
             if m[b + H_BORN] == m[C_SERIAL]:
                 w[W_UNDO_TOP] = start
-            if what != FORWARD or m[C_SHORT] == DONE:
-                break
-            low, again, advanced = m[C_STOPPED], False, True
-            n = high - low
-            here = counts(m, w, p)
-            b = grow(m, w, key, n, DONE)
-            continue
+            break
         rollback(m, w, start)
-        set_counts(m, w, p, here)
+        set_counts(m, w, p, begun)
         if status == NEED_LISTS:
             b = spread_out(m, w, key)
         elif status == NEED_BLOCK or status <= NEED_EVENTS:
@@ -224,8 +218,6 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
             again = True
         else:
             b = status
-    if b < 0 and advanced:  # the rest is another unit
-        b, m[C_STOPPED] = m[entry + D_BLOCK], low
     empty = b > 0 and m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0
     if empty and not room(w, 8):
         b = NEED_UNDO
