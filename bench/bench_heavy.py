@@ -19,7 +19,7 @@ def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     for size in o.some(BATCHES):
         for share in o.some(SHARES):
-            stream = punctuated(shifted(ticks(o.size(200_000, least=500), HEAVY.p), share), WINDOW)
+            stream = punctuated(shifted(ticks(o.size(400_000, least=500), HEAVY.p), share), WINDOW)
             columns = interleaved(
                 {
                     "ours": partial(run, make, batched(stream, size)),

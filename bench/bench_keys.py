@@ -34,7 +34,7 @@ def number(o: Options, keys: int) -> Row:
     orders = {
         "in turn": (turns, batch),
         "grouped": (grouped(turns, batch), batch),
-        "large": (grouped(turns, 10 * batch), 10 * batch),
+        "large": (grouped(keyed(2 * n, keys), 10 * batch), 10 * batch),
         "zipf": (keyed(n, keys, zipf=1.1), batch),
     }
     runs = {}

@@ -18,7 +18,7 @@ BATCH = 100_000
 def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     for case in ALL:
-        stream = ticks(o.size(200_000 if case is HEAVY else 1_000_000), case.p)
+        stream = ticks(o.size(400_000 if case is HEAVY else 1_000_000), case.p)
         few = take(stream, slice(0, 1000 if o.scale == "tiny" else 5_000 if case is HEAVY else 20_000))
 
         def go(engine: str, stream=stream, case=case):  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ choice       which automata and arcs are served, what is said of the others, wha
 arcs         an arc taken apart, or the reason why Python runs it
 types        expression -> terms; casts: from one kind to another; term: what a term is
 code         an arc: its shape (what its machine code depends on) and its constants
-steps        all arcs of an automaton in one function
+steps        all arcs of an automaton in one function; ahead: in one loop over the rows of a batch
 emit         terms -> LLVM IR; writer: as text; arithmetic: what overflows or divides by zero *asks*
 native       LLVM IR -> addresses; folder: machine code on disk
 program      the arcs in force as the kernels read them

@@ -42,7 +42,7 @@ class Batches:
         """
         n, low, engine = len(batch.le), 0, self._engine
         engine.ready(min(n, self._size()), n)
-        straight = batch.straight(engine.program.codes)
+        straight = self._straight(batch)
         while low < n:
             if straight is not None:
                 begun, high = low, min(low + self._size(), n)
@@ -53,7 +53,7 @@ class Batches:
                     engine.follow(core)
                     core.take_record(batch.item(low))
                     low += 1
-                    straight = batch.straight(engine.program.codes)
+                    straight = self._straight(batch)
                 elif not engine.keyed:
                     low = self._arranged(straight, batch, low, min(low + self._size(), n), core)
                 if low > begun:
@@ -65,6 +65,11 @@ class Batches:
             self._run_part(words, batch, low, core)
             low = high
         engine.follow(core)
+
+    def _straight(self, batch: Encoded) -> Batch | None:
+        """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
+        program = self._engine.program
+        return batch.straight(program.codes) if program.loops else None
 
     def _size(self) -> int:
         """How many records to carry out at once: fewer where each leaves long lists."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 WARM = 256
 """Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
+AGAIN = 16
+"""So many times as many after which it is compiled again, for arcs that have no place in it."""
 LONG = 200_000
 """Rows of batches after which its loops are compiled too, which takes three times as long."""
 
@@ -325,7 +327,8 @@ class CompiledEngine:
         """Room for ``n`` records at once, and a step function if there is much to do."""
         if n > self.memory.sizes["batch"]:
             self.memory.grow("batch", n)
-        if max(n, coming) + int(self.memory.m[k.C_GENERAL]) >= WARM and (self._slots is None or self._missing):
+        wanted = WARM if self._slots is None else WARM * AGAIN
+        if (self._slots is None or self._missing) and max(n, coming) + int(self.memory.m[k.C_GENERAL]) >= wanted:
             self._compile_step()
         self._idle += max(n, coming)
         self._rows = 0 if self._looped else self._rows + coming

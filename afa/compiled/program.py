@@ -253,6 +253,12 @@ class Program:
                 words[start : start + len(items) * len(items[0])] = np.array(items, np.int64).ravel()
         return words
 
+    @property
+    def loops(self) -> bool:
+        """Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`."""
+        w = self.words
+        return bool(w[k.A_STEP] and w[k.A_AHEAD] and not w[k.A_TIMEOUT] and not w[k.A_COUNTED])
+
     def events(self) -> list[ArcEvent]:
         """The arc events in force, as they are now."""
         at, n = int(self.words[k.A_ROWS]), int(self.words[k.A_COUNT])

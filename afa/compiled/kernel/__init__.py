@@ -1,15 +1,17 @@
 """The kernels: what the compiled engine does with events, in the subset of Python that numba compiles.
 
-    main      one unit of work: a key, its records, its lists brought up to date, or all of it taken back
+    main      what may be asked of the kernels
+      many, groups       batches, and what concerns many keys
+      unit               one unit of work: a key, its records, its lists brought up to date, or all of it taken back
       records, order     events in and out of steps, in the order of LE (and sequence)
       sweep              Algorithm 1 over the marked steps; carry: with ignorable runs; steps: one of them
         derive             what a list of partial matches becomes by a step
         closure            by epsilon arcs and time-outs
         rows               the same partial match once
         matches            what they stand for -> output log
-      forward            the common case: events in order, at once; forward_runs: with ignorable runs
+      forward            the common case: rows in order, at once; forward_runs: with ignorable runs
       arcs               which arcs are in force at an instant; swap: arcs that change in the midst of a batch
-      cleanup            what a punctuation lets go
+      cleanup            what a punctuation lets go; report: what is held, what comes out
 
 names       where everything stands in the arrays: read it first
 blocks      the state of one key as a block of words
