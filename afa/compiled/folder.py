@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -117,14 +118,20 @@ class Folder:
 
     def _prune(self) -> None:
         """Delete the oldest files, down to three quarters of the bounds, and what a killed process left."""
+        found: list[tuple[float, int, str]] = []
         with os.scandir(self.path) as entries:
-            found = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in entries)
-        count, size = len(found), sum(entry[1] for entry in found)
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # another process has just finished it
+                    status = entry.stat()
+                    found.append((status.st_mtime, status.st_size, entry.path))
+        found.sort()
+        count, size = len(found), sum(length for _, length, _ in found)
         over = count > FILES or size > BYTES
         for modified, length, path in found:
             left = not path.endswith(SUFFIX) and modified < time.time() - DAY
             if left or (over and (count > FILES * 3 // 4 or size > BYTES * 3 // 4)):
-                os.unlink(path)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
                 count, size = count - 1, size - length
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from afa.compiled import folder as folders
-from afa.compiled.folder import Folder, default_path
+from afa.compiled.folder import EVERY, Folder, default_path
 from afa.compiled.native import Native
 from tests.compiled.calls import function
 
@@ -251,6 +251,15 @@ def test_processes_share_a_folder(path: Path) -> None:
     processes = [run(program, path) for _ in range(2)]
     assert [output(process) for process in processes] == ["0\n", "0\n"]
     assert len(kept(path)) == 100
+
+
+def test_a_file_that_vanishes_while_the_folder_is_looked_through(path: Path) -> None:
+    folder = Folder(path)
+    folder.put("first", b"code")
+    (path / "gone").symlink_to(path / "nowhere")
+    folder._written = EVERY - 1
+    folder.put("second", b"code")
+    assert (folder.get("second"), folder.failures) == (b"code", 0)
 
 
 def test_without_jit_native_code_runs_all_the_same(path: Path) -> None:
