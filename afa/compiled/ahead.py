@@ -4,7 +4,7 @@
 
 ``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
 are written, how far the loop may go. It ends with AHEAD_STOP at a row that is no event, that is late, at which other arcs are in
-force, or at the limit; with AHEAD_LOOK at one whose list has to be looked at, for a match or for two rows that may be equal: its
+force, or at the limit; with AHEAD_LOOK at one whose list has to be looked at, for a match or for two rows that are equal: its
 event and list are written, its step is not; or with what `step_ir` of `afa.compiled.steps` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
@@ -185,7 +185,7 @@ def _set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:
 
 
 def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
-    """To ``look`` if a row is in a state that is final now, or has start and state of one before it; else to ``made``.
+    """To ``look`` if a row is in a state that is final now, or the same as one before it; else to ``made``.
 
     With ``runs`` it tells when the list stays as it is: RUN.
     """
@@ -205,7 +205,12 @@ def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
     e.place("of_list")
     e.branch(e.let(f"icmp eq i64 {e.load('i64', '%twin_next', k.N_START)}, {start}"), "same_start", "next_row")
     e.place("same_start")
-    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%twin_next', k.N_STATE)}, {state}"), "look", "other")
+    for word in (k.N_STATE, k.N_M, *range(k.N_REG, stride // 8)):
+        on = e.name()
+        there = e.load("i64", "%twin_next", word)
+        e.branch(e.let(f"icmp eq i64 {there}, {e.load('i64', '%at', word)}"), on, "other")
+        e.place(on)
+    e.goto("look")
     e.place("other")
     e.goto("twins")
     e.place("next_row")
