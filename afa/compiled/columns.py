@@ -51,6 +51,8 @@ class Encoded(NamedTuple):
     arcs : sequence of Arc
     window : int or None
     sequence : Slot or None
+    single : bool
+        Whether all events are insertions of one copy.
     kept : list
         What must not be freed before the batch is done.
     """
@@ -66,6 +68,7 @@ class Encoded(NamedTuple):
     arcs: Sequence[Arc]
     window: int | None
     sequence: Slot | None
+    single: bool
     kept: list[Any]
 
     def fill(self, words: Any, part: Any) -> None:
@@ -114,9 +117,7 @@ class Encoded(NamedTuple):
         """
         found = [self.le, self.re, *(values for _, values, _ in self.fields)]
         plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
-        if not plain or any(slot.width == 2 for slot, _, _ in self.fields):
-            return None
-        if self.diff is not None and _any_event(self.diff != 1, self.kind):
+        if not plain or not self.single or any(slot.width == 2 for slot, _, _ in self.fields):
             return None
         kind = None if self.kind is None else np.ascontiguousarray(self.kind, np.int8)
         arc = numbers = diff = None
@@ -181,7 +182,9 @@ def encode(
     re, diff, kind, arc = (_ints(times[name], n) if name in times else None for name in ("re", "diff", "kind", "arc"))
     if kind is not None and not _known(kind, arc, len(arcs)):
         raise Unfit
-    if diff is not None and _any_event(diff == 0, kind):
+    odd = np.empty(0, np.int64) if diff is None else np.flatnonzero(diff != 1)
+    odd = odd if kind is None else odd[kind[odd] == k.EVENT]
+    if diff is not None and (diff[odd] == 0).any():
         raise Unfit
     if re is not None and _any_event(re <= le, kind):
         raise Unfit
@@ -192,7 +195,7 @@ def encode(
         if slot is engine.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
     key, keys = (None, None) if key_columns is None else _keys(engine, key_columns, single, n)
-    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, [])
+    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, not len(odd), [])
 
 
 def _known(kind: Any, arc: Any, arcs: int) -> bool:
@@ -201,8 +204,6 @@ def _known(kind: Any, arc: Any, arcs: int) -> bool:
     kinds = kind[others]
     if arc is None:
         return bool((kinds == k.PUNCTUATION).all())
-    if len(arc) and arc.min() >= 0 and arc.max() < arcs:
-        return bool((kinds <= k.PUNCTUATION).all() and (kinds >= k.EVENT).all())
     number = arc[others]
     return bool(((kinds == k.PUNCTUATION) | ((kinds == k.ARC) & (number >= 0) & (number < arcs))).all())
 
