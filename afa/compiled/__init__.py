@@ -23,6 +23,7 @@ memory       the arrays, and their growth
 records      payloads and registers as words, and back; strings: as numbers; inuse: which of them may be forgotten
 columns      batches without a Python object a row; batches: how they go through the kernels
 callback     arcs that Python runs for the kernels
+output       the output log
 block        the state of one key read from Python; saved: as plain data; check: its invariants
 kernel/      what runs: Algorithm 1 over arrays
 

@@ -302,6 +302,6 @@ def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> t
 
 
 def _sequence(slot: Slot, words: Any) -> Any:
-    """The words that order events of one LE; see `engine.sortable`."""
+    """The words that order events of one LE; see `sortable` of `afa.compiled.records`."""
     column = words[k.I_WORDS + slot.value]
     return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

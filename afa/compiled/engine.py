@@ -13,7 +13,7 @@ from afa.arc import CONSUME, Arc
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.compiled import check, saved
+from afa.compiled import check, output, saved
 from afa.compiled.arcs import CompiledArc, compiled_arc
 from afa.compiled.batches import CHUNK, Batches
 from afa.compiled.callback import Callback
@@ -25,10 +25,10 @@ from afa.compiled.kernel.entry import load
 from afa.compiled.layout import Layout
 from afa.compiled.memory import EMPTY, Batch, Memory
 from afa.compiled.program import Program, Slots, class_of, slots
-from afa.compiled.records import Records, bits
+from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
 from afa.engine import Sizes
-from afa.errors import AutomatonError, ClosureError
+from afa.errors import AutomatonError
 from afa.journal import Journal
 from punctuation.progress import Progress
 
@@ -265,7 +265,7 @@ class CompiledEngine:
             if status == k.FAULT:
                 raise self._callback.fault()
             if status == k.ENDLESS:
-                raise self._endless()
+                raise output.endless(self)
             if status == k.LATE:
                 return status
             assert self.memory.meet(status), f"status {status}"
@@ -273,15 +273,6 @@ class CompiledEngine:
     def _everyone(self, what: int, low: int = 0, high: int = 0) -> None:
         self.memory.m[k.C_NEXT] = 0
         self.call(what, low, high)
-
-    def _endless(self) -> ClosureError:
-        m, w, s = self.memory.m, self.memory.w, self.memory.row
-        rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
-        states = dict.fromkeys(self.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.N_STATE])
-        return ClosureError(
-            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.C_PLACE]} through the "
-            f"states {', '.join(states)}; let the fence of an epsilon arc end the cycle"
-        )
 
     # -- events ------------------------------------------------------------------------------------------------------------
 
@@ -376,23 +367,8 @@ class CompiledEngine:
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
 
     def log(self) -> tuple[Any, list[Hashable]]:
-        """The output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
-
-        Beside them the keys of the rows, if there are keys.
-        """
-        w, s = self.memory.w, self.memory.row
-        n = int(w[k.W_LOG_TOP])
-        rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s)
-        times = rows[:, k.L_T]
-        order = None if n < 2 or (times[1:] >= times[:-1]).all() else np.argsort(times, kind="stable")
-        if n > 1 and w[k.W_TAKEN]:
-            order = np.arange(n) if order is None else order
-            self.call(k.NET, n, self.registers.layout.width, Batch(order.reshape(1, n)))
-        rows = rows.copy() if order is None else rows[order]
-        if w[k.W_TAKEN]:
-            rows = np.concatenate([rows[rows[:, k.L_SIGN] < 0], rows[rows[:, k.L_SIGN] > 0]])
-        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
-        return rows, [self.names[code] for code in rows[:, k.L_KEY].tolist()] if self.keyed else []
+        """The output log's net entries; empties it. See `afa.compiled.output.take`."""
+        return output.take(self)
 
     # -- progress ------------------------------------------------------------------------------------------------------------
 
@@ -503,9 +479,3 @@ class CompiledEngine:
         """Assert the invariants."""
         self.clean_all()
         check.check(self)
-
-
-def sortable(value: float) -> int:
-    """The bits of a float as an int64 in the same order."""
-    word = bits(value)
-    return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFF

@@ -116,3 +116,9 @@ def _reader(kind: type | None, strings: Strings) -> Callable[[int], Any]:
 def _float(word: int) -> float:
     value: float = _TO_BITS.unpack(_FROM_BITS.pack(word))[0]
     return NAN if value != value else value
+
+
+def sortable(value: float) -> int:
+    """The bits of a float as an int64 in the same order."""
+    word = bits(value)
+    return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFF
