@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from afa import BEGINNING, FOREVER, LateEventError, Operator, Punctuation, insert, retract
+from afa import BEGINNING, FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
 from tests.automata import arc, small
 from tests.text import E, T, arc_of
 
@@ -59,3 +59,19 @@ def test_arcs_of_one_name_and_one_lifetime_are_both_in_force() -> None:
     op.push_arc(insert(arc_of(arc("a", "b", "e.kind == 1", name="x")), BEGINNING, FOREVER))
     assert len(op.push(insert(E(0), 1))) == len(op.push(insert(E(1), 2))) == 1
     op._check()
+
+
+def test_a_time_out_that_begins_where_a_key_was_not_cleaned_yet_is_announced() -> None:
+    outs = []
+    for engine in ("interpreted", "compiled"):
+        automaton = small("a", "c", arc("a", "b", "e.kind == 0"), arc("b", "c", "e.kind == 1"))
+        op = Keyed(automaton, key="seq", window=60, engine=engine)
+        for i in range(4):
+            op.push(insert(E(0, i), 100 + i))
+        for t in (108, 110, 114):
+            op.push(Punctuation(t))
+        timeout = arc_of(arc("b", "c", kind="timeout", at="114", name="w"))
+        outs.append([(change.key, change.le, change.re, change.diff) for change in op.push_arc(insert(timeout, 114, 120))])
+        op._check()
+    assert outs[0] == outs[1]
+    assert len(outs[0]) == 4

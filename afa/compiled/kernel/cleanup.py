@@ -32,6 +32,7 @@ from afa.compiled.kernel.names import (
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
+    H_MATCHES,
     H_NODE_CAP,
     H_NODE_TOP,
     H_NODES,
@@ -40,12 +41,15 @@ from afa.compiled.kernel.names import (
     H_SINCE,
     HEAD,
     LE,
+    M_T,
+    MT,
     N_END,
     N_M,
     ND,
     NEED_MATCHES,
     NEED_NODES,
     NEED_ROWS,
+    NEED_TEMP,
     NEED_UNDO,
     P_LE,
     REACH,
@@ -54,11 +58,13 @@ from afa.compiled.kernel.names import (
     W_READY,
     W_ROWS,
     W_SOURCE,
+    W_TEMP,
+    W_TEMP_CAP,
     W_UNTIL,
 )
 from afa.compiled.kernel.order import find
 from afa.compiled.kernel.rows import copy, unique
-from afa.compiled.kernel.steps import since, store, timed
+from afa.compiled.kernel.steps import since, store
 from afa.compiled.kernel.sweep import sweep
 
 
@@ -124,15 +130,31 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     copy(w, rows, m, nodes, alive * s)
     store(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
     m[b + H_FIRST] = cover if alive else cover + 1
-    count = 0
-    if alive and p[A_TIMEOUT]:
-        count = timed(m, w, p, b, cover, m, nodes, alive, 0)
-        if count < 0:
-            return int(count)
-        if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
-            return NEED_MATCHES
+    count = remaining(m, w, b, i, t) if alive and p[A_TIMEOUT] else 0
+    if count < 0:
+        return int(count)
+    if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
+        return NEED_MATCHES
     keep(m, w, b, i, count)
     return DONE
+
+
+@kernel
+def remaining(m: Any, w: Any, b: int, i: int, t: int) -> int:
+    """Put the matches of ``cover`` that are not final at W_TEMP; how many, or a status.
+
+    As they were announced: arcs may have changed since, which is for those who are told of that to see to.
+    """
+    width, count = 2 + m[C_R], 0
+    rows = m[b + HEAD + MT * m[b + H_CAP] + i]
+    if (rows & COUNT) * width > w[W_TEMP_CAP]:
+        return NEED_TEMP
+    for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
+        match = b + m[b + H_MATCHES] + k * width
+        if m[match + M_T] >= t:
+            copy(m, match, w, w[W_TEMP] + count * width, width)
+            count += 1
+    return count
 
 
 @kernel
