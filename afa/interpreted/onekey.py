@@ -73,6 +73,7 @@ class OneKey:
         """Put a table in force that differs in ``[le, re)`` only; ``states`` are all that hold a step or a wait from ``le`` on."""
         states = list(states)
         for s in states:
+            self.tick(s)  # the last punctuations may not have concerned it: a new time-out fires up to the present clock
             self._algorithm.leave_arcs(s, le, re)
         self._journal.note(setattr, self._transitions, "table", self._transitions.table)
         self._transitions.table = table

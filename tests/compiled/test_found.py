@@ -61,12 +61,13 @@ def test_arcs_of_one_name_and_one_lifetime_are_both_in_force() -> None:
     op._check()
 
 
-def test_a_time_out_that_begins_where_a_key_was_not_cleaned_yet_is_announced() -> None:
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_time_out_that_begins_where_a_key_was_not_cleaned_yet_is_announced(engine: str) -> None:
     timeout = insert(arc_of(arc("b", "c", kind="timeout", at="114", name="w")), 114, 120)
     found = []
     for first in (True, False):
         automaton = small("a", "c", arc("a", "b", "e.kind == 0"), arc("b", "c", "e.kind == 1"))
-        op = Keyed(automaton, key="seq", window=60, engine="compiled")
+        op = Keyed(automaton, key="seq", window=60, engine=engine)
         out = [change for i in range(4) for change in op.push(insert(E(0, i), 100 + i))]
         out += op.push_arc(timeout) if first else []
         out += [item for t in (108, 110, 114) for item in op.push(Punctuation(t))]
