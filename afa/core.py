@@ -61,6 +61,7 @@ class Core:
         self.engine = make_engine(engine, automaton, table, self.progress, self.journal, sequence, keyed)
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.changes = self.outputs = self.retractions = 0
+        self.saved: bytes | None = None  # digest of the last snapshot
         self._take = taker(automaton.event_schema)
 
     # -- calls -------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from afa.arc import Arc
 from afa.arctable import ArcTable
@@ -11,6 +11,7 @@ from afa.automaton import Automaton
 from afa.change import Change
 from afa.errors import AfaError
 from afa.journal import Journal
+from afa.states import States
 from punctuation.progress import Progress
 
 
@@ -60,11 +61,20 @@ class Engine(Protocol):
     def rollback(self) -> None:
         """The call has failed: be as before it."""
 
-    def save(self) -> list[Any]:
-        """The states of all keys as plain data, in an order that only they decide."""
+    def save(self, changed: bool = False) -> States:
+        """The states of all keys, or of those that changed or went since the last snapshot, in an order that only they decide."""
 
-    def load(self, states: Iterable[Any]) -> None:
-        """The states again; raises ValueError, TypeError or an AfaError where one does not fit."""
+    def saved(self) -> None:
+        """A snapshot was taken."""
+
+    def load(self, states: States) -> None:
+        """The states of keys that are not held yet, from a snapshot.
+
+        Raises
+        ------
+        ValueError, TypeError, AfaError
+            One does not fit.
+        """
 
     def check(self) -> None:
         """Assert the engine's invariants."""

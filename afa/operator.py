@@ -182,7 +182,7 @@ class Operator:
             An arc that was given means nothing here, or ``engine="compiled"`` and it does not compile.
         """
         op = cls.__new__(cls)
-        op._core = snapshot.load(automaton, blob, arcs, late, engine, keyed=False)
+        op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False)
         return op
 
     def _check(self) -> None:

@@ -1,12 +1,12 @@
 """State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 2
+Format, version 3
 -----------------
     bytes 0..3    b"AFAS"
     byte  4       version
     bytes 5..8    CRC-32 of the rest, big endian
     bytes 9..     msgpack: a list
-        [ keyed, automaton, options, marks, arcs, pending arcs, counters, states ]
+        [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None]
@@ -14,7 +14,8 @@ Format, version 2
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
     counters      [changes, outputs, retractions, late]
-    states        one list a key, see `afa.saved`
+    follows       null; or of an incremental snapshot 16 bytes: the digest of the blob that must be restored before it
+    states        see `afa.packed`; of an incremental snapshot those of the keys that changed; a key without any is gone
 A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
 """
 
@@ -22,10 +23,11 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import msgpack
+import numpy as np
 
 from afa.arc import Arc
 from afa.arcinput import ArcInput
@@ -34,16 +36,18 @@ from afa.automaton import Automaton
 from afa.core import Core
 from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
+from afa.packed import pack, unpack
+from afa.states import CHANGES, ROWS, States
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.time import as_count, as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 2, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 3, 1
 _HEAD = len(MAGIC) + 5
 
 
-def save(core: Core, keyed: bool) -> bytes:
-    """The state of an operator as a blob. O(state).
+def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
+    """The state of an operator as a blob. O(state); an incremental one O(state of the keys that changed).
 
     Raises
     ------
@@ -52,6 +56,7 @@ def save(core: Core, keyed: bool) -> bytes:
     """
     late = core.late.policy if isinstance(core.late.policy, str) else None
     refs = _references(core.automaton, core.arcs)
+    follows = core.saved if incremental else None
     body = [
         keyed,
         fingerprint(core.automaton),
@@ -60,22 +65,27 @@ def save(core: Core, keyed: bool) -> bytes:
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         [core.changes, core.outputs, core.retractions, core.late.count],
-        core.engine.save(),
+        follows,
+        pack(core.automaton, core.engine.save(changed=follows is not None)),
     ]
     try:
         packed: bytes = msgpack.packb(body, default=_extended, strict_types=True)
     except (TypeError, ValueError, OverflowError) as error:
         raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {error}") from error
-    return MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+    blob = MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+    core.saved = _digest(blob)
+    core.engine.saved()
+    return blob
 
 
-def load(automaton: Automaton, blob: bytes, arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
-    """The operator's core again.
+def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
+    """The operator's core again, from a snapshot and the incremental ones that follow it.
 
     Raises
     ------
     SnapshotError
-        The blob is no snapshot, is damaged, of a newer version, or of another automaton; or an arc is missing.
+        A blob is no snapshot, is damaged, of a newer version, of another automaton, or does not follow the one before; or an arc is
+        missing.
     AutomatonError
         An arc that was given can't mean anything here, or does not compile and ``engine="compiled"``.
     AfaError
@@ -87,13 +97,48 @@ def load(automaton: Automaton, blob: bytes, arcs: Iterable[Arc], late: Policy | 
     for arc in given:
         automaton.check_arc(arc)
     check_engine(engine, automaton, [*automaton.arcs, *given])
-    body = _unpack(blob)
+    blobs = list(blobs)
+    bodies = [_unpack(blob) for blob in blobs]
     try:
-        return _fill(automaton, body, given, late, engine, keyed)
+        states = _chain(automaton, blobs, bodies, keyed)
+        core = _fill(automaton, bodies[-1], states, given, late, engine, keyed)
     except SnapshotError:
         raise
     except (AfaError, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as error:
         raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
+    core.saved = _digest(blobs[-1])
+    return core
+
+
+def _chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> list[States]:
+    """The states of the last blob of each key."""
+    before = None
+    for n, (blob, body) in enumerate(zip(blobs, bodies)):
+        was_keyed, digest, *_, follows, _ = body
+        if was_keyed is not keyed:
+            made, use = ("Keyed", "Keyed.restore") if was_keyed else ("Operator", "Operator.restore")
+            raise SnapshotError(f"expected a snapshot of another kind but got one of {made}: use {use}")
+        if digest != fingerprint(automaton):
+            raise SnapshotError(
+                f"expected a snapshot of {automaton!r} but got one of an automaton with other states, arcs or schemas"
+            )
+        if follows != before:
+            wanted = "one that is not incremental" if before is None else "the incremental one that was taken next"
+            raise SnapshotError(f"expected as snapshot number {n + 1} of {len(blobs)} {wanted} but got another")
+        before = _digest(blob)
+    if before is None:
+        raise SnapshotError("expected a snapshot but got none")
+    found, newer = [], set[Hashable]()
+    for _, _, _, marks, *_, states in reversed(bodies):
+        part = unpack(automaton, states, Marks(*marks).final)
+        held = part.heads[[CHANGES, ROWS]].any(axis=0)
+        found.append(part.only(held & np.array([key not in newer for key in part.keys], np.bool_)))
+        newer.update(part.keys)
+    return found
+
+
+def _digest(blob: bytes) -> bytes:
+    return hashlib.blake2b(blob, digest_size=16).digest()
 
 
 def fingerprint(automaton: Automaton) -> bytes:
@@ -121,13 +166,10 @@ def _unpack(blob: bytes) -> Any:
         raise SnapshotError(f"expected msgpack but got something else: {error}") from error
 
 
-def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
-    was_keyed, digest, options, marks, in_force, pending, counters, states = body
-    if was_keyed is not keyed:
-        made, use = ("Keyed", "Keyed.restore") if was_keyed else ("Operator", "Operator.restore")
-        raise SnapshotError(f"expected a snapshot of another kind but got one of {made}: use {use}")
-    if digest != fingerprint(automaton):
-        raise SnapshotError(f"expected a snapshot of {automaton!r} but got one of an automaton with other states, arcs or schemas")
+def _fill(
+    automaton: Automaton, body: Any, states: list[States], arcs: list[Arc], late: Policy | None, engine: str, keyed: bool
+) -> Core:
+    _, _, options, marks, in_force, pending, counters, _, _ = body
     window, sequence, arc_punctuation, policy = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
@@ -145,7 +187,8 @@ def _fill(automaton: Automaton, body: Any, arcs: list[Arc], late: Policy | None,
     core.put_table(table)
     core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
     core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
-    core.engine.load(states)
+    for part in states:
+        core.engine.load(part)
     core.forget_call()
     return core
 

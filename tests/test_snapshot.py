@@ -129,7 +129,7 @@ def test_every_damaged_byte_is_noticed() -> None:
     [
         (b"", r"expected a snapshot \(it begins with b'AFAS'\) but got b''"),
         (b"\x80\x04\x95pickle", r"expected a snapshot"),
-        (b"AFAS\x09" + bytes(20), r"version 2 but got version 9"),
+        (b"AFAS\x09" + bytes(20), r"version 3 but got version 9"),
         ("AFAS", r"expected bytes but got str"),
     ],
 )
@@ -143,7 +143,7 @@ def forged(change: Any) -> bytes:
     body = msgpack.unpackb(fed().snapshot()[9:])
     body = change(body)
     packed = msgpack.packb(body)
-    return MAGIC + b"\x02" + zlib.crc32(packed).to_bytes(4, "big") + packed
+    return MAGIC + b"\x03" + zlib.crc32(packed).to_bytes(4, "big") + packed
 
 
 def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
@@ -170,14 +170,28 @@ def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
         lambda body: put(body, (5,), [[0, 1, 2, "many"]]),
         lambda body: put(body, (6,), [1, 2]),
         lambda body: put(body, (7,), 5),
-        lambda body: put(body, (7, 0, 2, 0, 1), "le"),
-        lambda body: put(body, (7, 0, 2, 0, 0), ["x"]),
-        lambda body: put(body, (7, 0, 2), [[[1.0, 1.0], 1, 9, -1]]),
-        lambda body: put(body, (7, 0, 1), [1, 1, [[1, 9, 17, [0, 0]]]]),
-        lambda body: put(body, (7, 0, 1), [1, 1, [[1, 9, "rise", ["x", "y"]]]]),
-        lambda body: put(body, (7, 0, 1), [1, "now", []]),
-        lambda body: put(body, (7, 0, 2), [[[1.0, 1.0], 1, 9, 2**63]]),
-        lambda body: put(body, (7, 0, 3), {"a": 1}),
+        lambda body: put(body, (7,), b"0"),
+        lambda body: put(body, (8,), 5),
+        lambda body: put(body, (8, 0), [[]]),
+        lambda body: put(body, (8, 0), [None, None]),
+        lambda body: put(body, (8, 1), [2**62, b"\0"]),
+        lambda body: put(body, (8, 1), [-6, b"\0"]),
+        lambda body: put(body, (8, 2, 1), b"\0\0\0"),
+        lambda body: put(body, (8, 3, 0), "le"),
+        lambda body: put(body, (8, 3, 0), 3),
+        lambda body: put(body, (3, 2), None),
+        lambda body: put(body, (8, 4), ["fall"]),
+        lambda body: put(body, (8, 4, 1), 7),
+        lambda body: put(body, (8, 5, 1), b"\1\0\0"),
+        lambda body: put(body, (8, 8), [[0, b"\0\0\0"]]),
+        lambda body: put(body, (8, 8, 0), b"\0" * 24),
+        lambda body: put(body, (8, 9, 1), "\0\1\2\4\5\6"),
+        lambda body: put(body, (8, 10, 0), 0),
+        lambda body: put(body, (8, 10, 0), -(2**63)),
+        lambda body: put(body, (8, 11, 0), -2),
+        lambda body: put(body, (8, 12, 0), [1.0] * 6),
+        lambda body: put(body, (8, 12, 1), b"\0" * 40),
+        lambda body: put(body, (8,), body[8][:-1]),
         lambda body: put(body, (0,), msgpack.ExtType(7, b"import os")),
     ],
 )

@@ -170,7 +170,7 @@ class Batches:
             self._engine.call(k.RUN, low, high, words)
         except Exception as error:
             if self._engine.keyed:
-                blame(error, f"of key {self._engine.names[int(self._engine.memory.w[k.W_KEY])]!r}")
+                blame(error, f"of key {self._engine.directory.names[int(self._engine.memory.w[k.W_KEY])]!r}")
             raise
 
     def _scan(self, words: Batch, low: int, high: int, core: Core) -> int:
@@ -193,4 +193,4 @@ class Batches:
     def _change(self, words: Batch, place: int) -> Change:
         """The record at a place as a change."""
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
-        return Change(self._engine.payloads.record(payload), le, re, diff, self._engine.names[key])
+        return Change(self._engine.payloads.record(payload), le, re, diff, self._engine.directory.names[key])

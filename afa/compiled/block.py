@@ -23,7 +23,7 @@ class Block:
     def __init__(self, engine: CompiledEngine, code: int) -> None:
         self.engine = engine
         self.m = engine.memory.m
-        self.at = int(engine.directory()[code, k.D_BLOCK])
+        self.at = int(engine.directory.entries[code, k.D_BLOCK])
         self.steps: list[int] = []
         if self.at:
             first, last = self.head(k.H_FIRST), self.head(k.H_LAST)

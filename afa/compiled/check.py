@@ -24,7 +24,7 @@ def check(engine: CompiledEngine) -> None:
     """
     totals: Counter[str] = Counter()
     transitions = Transitions(engine.automaton, engine.table)
-    for code in engine.codes.values():
+    for code in engine.directory.codes.values():
         block = Block(engine, code)
         if block.at:
             _check_key(engine, transitions, block, totals)

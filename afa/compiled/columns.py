@@ -97,7 +97,7 @@ class Encoded(NamedTuple):
                 words[k.I_WORDS + slot.offset] = 1 if present is None else present[part]
                 if present is not None:
                     out[~present[part]] = 0
-        words[k.I_SEQ] = 0 if self.sequence is None else _sequence(self.sequence, words)
+        words[k.I_SEQ] = 0 if self.sequence is None else sequence_words(self.sequence, words)
 
     def item(self, row: int) -> Change | Punctuation:
         """A row that is no event, as what `Core.run` takes."""
@@ -294,14 +294,11 @@ def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> t
         found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     if len(indices) != n:
         raise Unfit
-    numbers = list(map(engine.codes.get, found))
-    if None in numbers:
-        numbers = [engine.key_code(key) if code is None else code for key, code in zip(found, numbers)]
-    codes = np.array(numbers, np.int64)
+    codes = engine.directory.numbers(found)
     return codes[indices], codes
 
 
-def _sequence(slot: Slot, words: Any) -> Any:
+def sequence_words(slot: Slot, words: Any) -> Any:
     """The words that order events of one LE; see `sortable` of `afa.compiled.records`."""
     column = words[k.I_WORDS + slot.value]
     return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

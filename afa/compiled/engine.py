@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from afa.compiled.batches import CHUNK, Batches
 from afa.compiled.callback import Callback
 from afa.compiled.choice import admitted
 from afa.compiled.columns import Encoded, Unfit, encode
+from afa.compiled.directory import Directory
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.entry import load
@@ -30,6 +31,7 @@ from afa.compiled.strings import Strings
 from afa.engine import Sizes
 from afa.errors import AutomatonError
 from afa.journal import Journal
+from afa.states import States
 from punctuation.progress import Progress
 
 if TYPE_CHECKING:
@@ -86,13 +88,8 @@ class CompiledEngine:
         self.progress = progress
         self.keyed = keyed
         self._strict = strict
-        self.codes: dict[Hashable, int] = {} if keyed else {None: 0}
-        self.names: list[Hashable] = [] if keyed else [None]
         self.automaton = automaton
         self._journal = journal
-        self._free: list[int] = []  # numbers of keys that are gone
-        self._touched: set[int] = set()
-        self._grouped: list[Any] = []  # the same, from batches
         self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
         self._idle = 0  # records since all keys were cleaned
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
@@ -100,6 +97,7 @@ class CompiledEngine:
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
         self.ordered = 0 if kind is None else 2 if kind is str else 1
         self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        self.directory = Directory(self.memory, keyed)
         self.numbers = {state: i for i, state in enumerate(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))}
         self.states = list(self.numbers)
         self._known: dict[int, CompiledArc] = {}
@@ -196,7 +194,7 @@ class CompiledEngine:
             return
         self._install(table)
         if waits:  # deadlines may be other than noted
-            entries = self.directory()
+            entries = self.directory.entries
             entries[:, k.D_ACT] = np.where(entries[:, k.D_BLOCK] != 0, k.BEGINNING, k.FOREVER)
         if le < self.progress.now:
             self._everyone(k.SWAP, le, re)
@@ -223,6 +221,7 @@ class CompiledEngine:
     def _drop(self, t: int) -> None:
         """Drop the arcs that ended at or before ``t``."""
         self._main(self.memory, self.program, EMPTY, k.DROP, t, 0)
+        self.directory.arcs_dropped(t)
 
     def follow(self, core: Core) -> None:
         """Let the operator's table of arcs be what the kernels have made of it since `arcs_changed`."""
@@ -276,33 +275,21 @@ class CompiledEngine:
 
     # -- events ------------------------------------------------------------------------------------------------------------
 
-    def key_code(self, key: Hashable) -> int:
-        """The number of a key; its entry in the directory."""
-        code = self.codes.get(key)
-        if code is None:
-            code = self._free.pop() if self._free else self.memory.add_key()
-            self.codes[key] = code
-            if code == len(self.names):
-                self.names.append(key)
-            else:
-                self.names[code] = key
-        return code
-
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         """Event changes of one key."""
-        code = self.key_code(key)
+        code = self.directory.code(key)
         n = len(changes)
         batch: Any = np.empty((k.I_WORDS + self.payloads.layout.width, n), np.int64)
         for i, (payload, le, re, diff, _) in enumerate(changes):
             batch[:, i] = [le, re, diff, code, self.sequence_word(payload), k.EVENT, -1, *self.payloads.words(payload)]
         self.ready(n)
-        self._touched.add(code)
+        self.directory.touch(code)
         self.call(k.SERVE, code, n, Batch(batch))
 
     def push(self, change: Change) -> list[Change]:
         """One event change, checked and not late, as a call of its own: what `apply`, `collect` and `commit` would do."""
         payload, le, re, diff, key = change
-        code = self.key_code(key) if self.keyed else 0
+        code = self.directory.code(key) if self.keyed else 0
         self._one.words[:, 0] = (le, re, diff, code, self.sequence_word(payload), k.EVENT, -1, *self.payloads.words(payload))
         memory = self.memory
         if self._missing or self._slots is None:
@@ -310,7 +297,7 @@ class CompiledEngine:
         self._idle += 1
         changes = self.collect() if self.call(k.PUSH, code, 1, self._one) else []
         if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
-            self._touched.add(code)
+            self.directory.touch(code)
             self._end()
         return changes
 
@@ -353,7 +340,7 @@ class CompiledEngine:
     def run_columns(self, batch: Encoded, core: Core) -> None:
         """Carry out a batch of records in order of arrival; `Core.run` for columns."""
         if batch.keys is not None:
-            self._grouped.append(batch.keys)
+            self.directory.touch(batch.keys)
         if batch.arcs:
             self.use(batch.arcs)
         self.batches.run(batch, core)
@@ -363,7 +350,7 @@ class CompiledEngine:
         if not self.memory.w[k.W_LOG_TOP]:
             return []
         rows, _ = self.log()
-        record, names = self.registers.record, self.names
+        record, names = self.registers.record, self.directory.names
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
 
     def log(self) -> tuple[Any, list[Hashable]]:
@@ -372,15 +359,9 @@ class CompiledEngine:
 
     # -- progress ------------------------------------------------------------------------------------------------------------
 
-    def directory(self) -> Any:
-        """The entries of the directory, as a view."""
-        m = self.memory.m
-        n = int(m[k.C_KEYS])
-        return m[m[k.C_DIR] : m[k.C_DIR] + n * k.DIRECTORY].reshape(n, k.DIRECTORY)
-
     def overdue(self, t: int) -> list[Change]:
         """Take out the retractions that waited in vain."""
-        entries, m = self.directory(), self.memory.m
+        entries, m = self.directory.entries, self.memory.m
         changes: list[Change] = []
         if not m[k.C_WAITING]:
             return changes
@@ -389,7 +370,7 @@ class CompiledEngine:
         for code in np.nonzero((entries[:, k.D_BLOCK] != 0) & (entries[:, k.D_ACT] <= t))[0].tolist():
             found = [change for change in saved.pending(self, code) if change.le is not None and change.le < t]
             if found:
-                self._touched.add(code)
+                self.directory.touch(code)
                 self.call(k.EXPIRE, code, t)
                 changes += [change._replace(diff=-1) for change in found for _ in range(-change.diff)]
         return changes
@@ -401,17 +382,17 @@ class CompiledEngine:
 
     def clean(self) -> None:
         """Drop what is final: at once without keys, with keys when they are touched, or all now and then."""
-        lazy = self.keyed and self._idle < len(self.codes)
-        self._everyone(k.CLEAN, int(not lazy))
+        lazy = self.keyed and self._idle < len(self.directory.codes)
+        self._everyone(k.CLEAN, 0 if lazy else k.ALL_KEYS)
         if not lazy:
             self._idle = 0
-            self._touched.update(self.codes.values())
+            self.directory.touch_all()
 
-    def clean_all(self) -> None:
-        """Drop all that is final, so that what is held is what must be."""
-        if self.keyed and self.codes:
-            self._everyone(k.CLEAN, 1)
-            self._touched.update(self.codes.values())
+    def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
+        """Drop all that is final, so that what is held is what must be; of CHANGED_KEYS only those that changed from a call on."""
+        if self.keyed and self.directory.codes:
+            self._everyone(k.CLEAN, whom, since)
+            self.directory.touch_all()
             self.commit()
 
     # -- the call ------------------------------------------------------------------------------------------------------------
@@ -431,17 +412,8 @@ class CompiledEngine:
         self._end()
 
     def _end(self) -> None:
-        m = self.memory.m
-        m[k.C_SERIAL] += 1
-        if self._touched or self._grouped:
-            codes = np.concatenate([np.fromiter(self._touched, np.int64, len(self._touched)), *self._grouped])
-            for code in codes[m[m[k.C_DIR] + codes * k.DIRECTORY] == 0].tolist():
-                if self.names[code] is not None:
-                    del self.codes[self.names[code]]
-                    self.names[code] = None
-                    self._free.append(code)
-        self._touched.clear()
-        self._grouped.clear()
+        self.memory.m[k.C_SERIAL] += 1
+        self.directory.end()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledEngine:
         """Another engine with the same state, on the copied operator's progress and journal."""
@@ -450,6 +422,7 @@ class CompiledEngine:
         other = CompiledEngine(self.automaton, self.table, progress, journal, name, self.keyed, self._strict)
         other.load(self.save())
         other.commit()
+        other.directory.follow(self.directory)
         return other
 
     # -- what is held ------------------------------------------------------------------------------------------------------
@@ -457,23 +430,27 @@ class CompiledEngine:
     def keys(self) -> list[Hashable]:
         """The keys that hold anything."""
         self.clean_all()
-        entries = self.directory()
-        return [key for key, code in self.codes.items() if entries[code, k.D_BLOCK]]
+        entries = self.directory.entries
+        return [key for key, code in self.directory.codes.items() if entries[code, k.D_BLOCK]]
 
     def sizes(self) -> Sizes:
         """What is held. O(what is held)."""
         self.clean_all()
         return saved.sizes(self)
 
-    def save(self) -> list[Any]:
-        """The states as plain data."""
-        self.clean_all()
-        return saved.save(self)
+    def save(self, changed: bool = False) -> States:
+        """The states of all keys, or of those that changed since the last snapshot."""
+        if changed:
+            self.clean_all(k.CHANGED_KEYS, self.directory.since)
+        return saved.save(self, self.directory.changed() if changed else self.keys())
 
-    def load(self, states: Iterable[Any]) -> None:
-        """The states again."""
-        for data in states:
-            saved.load(self, data)
+    def saved(self) -> None:
+        """A snapshot was taken."""
+        self.directory.saved()
+
+    def load(self, states: States) -> None:
+        """The states of keys that are not held yet."""
+        saved.load(self, states)
 
     def check(self) -> None:
         """Assert the invariants."""

@@ -38,7 +38,7 @@ def forget_strings(engine: CompiledEngine) -> None:
 
 def _numbers(engine: CompiledEngine) -> Iterator[Any]:
     m = engine.memory.m
-    blocks = engine.directory()[:, k.D_BLOCK]
+    blocks = engine.directory.entries[:, k.D_BLOCK]
     blocks = blocks[blocks != 0]
     for section, top, head, payload in SECTIONS:
         layout = engine.payloads.layout if payload else engine.registers.layout

@@ -32,7 +32,7 @@ def take(engine: CompiledEngine) -> tuple[Any, list[Hashable]]:
     if w[k.W_TAKEN]:
         rows = np.concatenate([rows[rows[:, k.L_SIGN] < 0], rows[rows[:, k.L_SIGN] > 0]])
     w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
-    return rows, [engine.names[code] for code in rows[:, k.L_KEY].tolist()] if engine.keyed else []
+    return rows, [engine.directory.names[code] for code in rows[:, k.L_KEY].tolist()] if engine.keyed else []
 
 
 def endless(engine: CompiledEngine) -> ClosureError:

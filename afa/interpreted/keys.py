@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.engine import Sizes
+from afa.interpreted import saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
 from afa.journal import Journal
+from afa.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.progress import Progress
 
@@ -23,6 +25,7 @@ class InterpretedEngine:
 
     def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
         self.states: dict[Hashable, State] = {}
+        self._automaton = automaton
         self._one = OneKey(automaton, table, progress, journal, sequence)
         self._progress = progress
         self._journal = journal
@@ -30,6 +33,8 @@ class InterpretedEngine:
         self._deadlines = Deadlines()
         self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
         self._touched: dict[Hashable, State] = {}  # keys of this call
+        self._changed: dict[Hashable, None] = {}  # keys touched since the last snapshot; of those that are gone, those that it has
+        self._saved: set[Hashable] = set()  # keys that it has
         self._sizes: dict[Hashable, tuple[int, ...]] = {}
         self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
         self._held = [0] * 5
@@ -43,6 +48,7 @@ class InterpretedEngine:
             s = self._one.new(key)
             self._journal.put(self.states, key, s)
         self._touched[key] = s
+        self._changed[key] = None
         self._restless[key] = None
         self._measure[key] = None
         return s
@@ -83,6 +89,8 @@ class InterpretedEngine:
         for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
             self._journal.drop(self.states, key)
             self._weigh(key)
+            if key not in self._saved:
+                del self._changed[key]
         self._touched.clear()
         if self._progress.final > self._final:
             self._final = self._progress.final
@@ -107,6 +115,7 @@ class InterpretedEngine:
         self._touched.clear()
         self._final = self._progress.final
         self._restless = dict.fromkeys(self.states)
+        self._changed.update(self._restless)
         self._measure.update(self._restless)
 
     def keys(self) -> list[Hashable]:
@@ -129,16 +138,27 @@ class InterpretedEngine:
         self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
         self._measure.pop(key, None)
 
-    def save(self) -> list[Any]:
-        """The states as plain data."""
-        return sorted((self._one.save(s) for s in self.states.values()), key=repr)
+    def save(self, changed: bool = False) -> States:
+        """The states of all keys, or of those that changed since the last snapshot."""
+        return saved.save(self._automaton, self._progress.final, list(self._changed if changed else self.states), self.states)
 
-    def load(self, states: Iterable[Any]) -> None:
-        """The states again."""
-        for data in states:
-            s = self._one.load(data)
-            self.states[s.key] = s
-            self.state(s.key)
+    def saved(self) -> None:
+        """A snapshot was taken."""
+        self._saved = set(self.states)
+        self._changed.clear()
+
+    def load(self, states: States) -> None:
+        """The states of keys that are not held yet."""
+        for key, cover, changes in saved.load(self._automaton, states):
+            s = self._one.fill(key, cover, changes)
+            self._saved.add(key)
+            if not s.empty:
+                self.states[key] = s
+                self.state(key)
+            if any(le < self._progress.final for _, le, *_ in changes):  # it was not cleaned since it was saved
+                self._changed[key] = None
+            else:
+                self._changed.pop(key, None)
         self._touched.clear()
 
     def check(self) -> None:

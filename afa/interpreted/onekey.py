@@ -21,7 +21,6 @@ class OneKey:
     """The work on one key's state. Every write leaves its inverse in the journal."""
 
     def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
-        self._automaton = automaton
         self._journal = journal
         self._sequence = sequence
         self._transitions = Transitions(automaton, table)
@@ -103,13 +102,9 @@ class OneKey:
         cleanup.drop_final(s, self._progress.final)
         return changes
 
-    def save(self, s: State) -> list[Any]:
-        """The state as plain data."""
-        return saved.save(self._automaton, s)
-
-    def load(self, data: Any) -> State:
-        """The state again."""
-        return saved.load(self._automaton, self._algorithm, self.new(None), data, self._sequence)
+    def fill(self, key: Any, cover: Any, changes: list[Any]) -> State:
+        """The state of a key as `saved.load` gives it."""
+        return saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence)
 
     def check(self, s: State) -> None:
         """Assert the invariants of [AFA10] Sec. 5.1."""

@@ -1,29 +1,70 @@
-"""The state of one key as plain data, and back, in the form of `afa.saved`."""
+"""The states of keys as columns, and back; see `afa.states`."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from afa.automaton import Automaton
 from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.cleanup import clean
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
-from afa.saved import as_key_state, key_state
+from afa.states import CHANGES, COVER, ROWS, States, columns, in_order, records
 
 
-def save(automaton: Automaton, s: State) -> list[Any]:
-    """The state as lists. O(state log state)."""
-    cover, events = None, []
-    for y in s.index.values():
-        if not y.events:
-            cover = (y.le, y.rest.since, [(_le(p.start), p.re, p.state, p.register) for p in y.nodes])
-        events += [(payload, y.le, re, n) for (payload, re), n in y.events.items()]
-    return key_state(automaton, s.key, cover, events, ((*event, n) for event, n in s.pending.items()))
+def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State]) -> States:
+    """The states of some keys, at a punctuation; of those that are not held, none. O(state log state)."""
+    keys = in_order(keys)
+    heads: Any = np.zeros((3, len(keys)), np.int64)
+    rows: list[tuple[int, int, str, Any]] = []
+    changes: list[tuple[int, int, int, Any]] = []
+    for i, key in enumerate(keys):
+        if key not in held:
+            continue
+        s, before = held[key], (len(changes), len(rows))
+        for y in s.index.values():
+            if not y.events:
+                heads[COVER, i] = y.le
+                rows += [(_le(p.start), p.re, p.state, p.register) for p in y.nodes]
+            changes += [(y.le, re, n, payload) for (payload, re), n in y.events.items()]
+        changes += [(le, re, -n, payload) for (payload, le, re), n in s.pending.items()]
+        heads[CHANGES, i], heads[ROWS, i] = len(changes) - before[0], len(rows) - before[1]
+    names = {state: i for i, state in enumerate(dict.fromkeys(state for _, _, state, _ in rows))}
+    return States(
+        keys,
+        final,
+        heads,
+        list(names),
+        _numbers([(start, m, names[state]) for start, m, state, _ in rows]),
+        columns([register for *_, register in rows], automaton.register_schema),
+        _numbers([(le, re, n) for le, re, n, _ in changes]),
+        columns([payload for *_, payload in changes], automaton.event_schema),
+    ).arranged()
 
 
-def load(automaton: Automaton, algorithm: Algorithm, s: State, data: Any, sequence: str | None) -> State:
-    """Fill an empty state: its lists are derived anew. Whatever does not fit raises ValueError, TypeError or an AfaError."""
-    s.key, cover, events, pending = as_key_state(automaton, data)
+def _numbers(rows: list[tuple[int, int, int]]) -> Any:
+    return np.array(rows, np.int64).reshape(-1, 3).T
+
+
+def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, list[Any]]]:
+    """Each key with its cover, ``(LE, since, [(start, m, state, register)..])`` or None, and ``[(payload, LE, RE, copies)..]``."""
+    starts, ms, numbers = states.rows.tolist()
+    registers = records(states.registers, automaton.register_schema, len(starts))
+    rows = list(zip(starts, ms, map(states.names.__getitem__, numbers), registers))
+    les, res, copies = states.changes.tolist()
+    changes = list(zip(records(states.payloads, automaton.event_schema, len(les)), les, res, copies))
+    row = change = 0
+    for key, count, length, le in zip(states.keys, *states.heads.tolist()):
+        cover = (le, max(le, states.final), rows[row : row + length]) if length else None
+        yield key, cover, changes[change : change + count]
+        row, change = row + length, change + count
+
+
+def fill(algorithm: Algorithm, s: State, cover: Any, changes: list[Any], sequence: str | None) -> State:
+    """Fill an empty state: its lists are derived anew, and what has become final since it was saved is dropped."""
     if cover is not None:
         le, since, rows = cover
         y = Entry(s.place(le), le, s.journal.serial)
@@ -34,13 +75,15 @@ def load(automaton: Automaton, algorithm: Algorithm, s: State, data: Any, sequen
         for p in y.nodes:
             algorithm.emit(s, y, p, 1)
     steps: dict[Any, tuple[int, dict[tuple[Any, int], int]]] = {}
-    for payload, le, re, n in events:
+    for payload, le, re, n in changes:
+        if n < 0:
+            s.pending[(payload, le, re)] = -n
+            continue
         key = le if sequence is None else (le, getattr(payload, sequence))
         steps.setdefault(key, (le, {}))[1][(payload, re)] = n
     for key in sorted(steps):
         algorithm.change_step(s, key, *steps[key])
-    for payload, le, re, n in pending:
-        s.pending[(payload, le, re)] = n
+    clean(algorithm, s, algorithm.progress.final)
     s.delta.clear()
     return s
 

@@ -8,38 +8,22 @@ from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.many import chunk, everyone, groups, scan
 from afa.compiled.kernel.memory import commit, rollback
 from afa.compiled.kernel.names import (
-    ALONE,
     ARRANGE,
     C_DIR,
-    C_FINAL,
-    C_R,
     C_SERIAL,
     CLEAN,
-    COLUMNS,
     D_BLOCK,
     DONE,
     DROP,
     EXPIRE,
     FORWARD,
     GROUPS,
-    H_CAP,
-    H_CLEANED,
-    H_LAST,
-    H_NODE_TOP,
-    H_NODES,
-    H_SINCE,
-    H_STEPS,
-    HEAD,
-    LE,
-    N_END,
-    N_REG,
-    ND,
     NET,
     PUSH,
-    REACH,
     RESTORE,
     ROLLBACK,
     RUN,
+    SAVE,
     SCAN,
     SERVE,
     SIZES,
@@ -50,35 +34,9 @@ from afa.compiled.kernel.names import (
 )
 from afa.compiled.kernel.order import arrange_rows
 from afa.compiled.kernel.report import net, sizes
+from afa.compiled.kernel.saved import restore_covers, save_keys
 from afa.compiled.kernel.swap import drop_arcs
-from afa.compiled.kernel.unit import grow, serve
-
-
-@kernel
-def restore(m: Any, w: Any, p: Any, c: Any, key: int, n: int) -> int:
-    """A key's first block, with a cover step of ``n`` partial matches: ``c[:, i]`` is ``[start, m, state, register..]``. A status.
-
-    Behind them stands ``[LE, since, 0, ..]``.
-    """
-    b = grow(m, w, key, n, DONE)
-    if b < 0:
-        return b
-    s, cap = 4 + m[C_R], m[b + H_CAP]
-    for column in range(COLUMNS):
-        m[b + HEAD + column * cap] = 0
-    m[b + HEAD + LE * cap] = m[b + HEAD + REACH * cap] = c[0, n]
-    m[b + H_SINCE], m[b + H_CLEANED] = c[1, n], m[C_FINAL]
-    for k in range(n):
-        row = b + m[b + H_NODES] + k * s
-        for i in range(3):
-            m[row + i] = c[i, k]
-        m[row + N_END] = ALONE
-        for i in range(s - N_REG):
-            m[row + N_REG + i] = c[3 + i, k]
-    m[b + HEAD + ND * cap] = n
-    m[b + H_NODE_TOP] = n
-    m[b + H_STEPS] = m[b + H_LAST] = 1
-    return DONE
+from afa.compiled.kernel.unit import serve
 
 
 @kernel
@@ -116,7 +74,9 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     if what == EXPIRE:
         return serve(m, w, p, c, low, 0, EXPIRE, high, 0)
     if what == RESTORE:
-        return restore(m, w, p, c, low, high)
+        return restore_covers(m, w, c, high)
+    if what == SAVE:
+        return save_keys(m, c, high, low)
     if what == SIZES:
         return sizes(m, w, p)
     if what == ROLLBACK:

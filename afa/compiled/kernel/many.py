@@ -7,6 +7,7 @@ from typing import Any
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.groups import group_rows
 from afa.compiled.kernel.names import (
+    ALL_KEYS,
     BEGINNING,
     C_CHANGES,
     C_DIR,
@@ -24,8 +25,10 @@ from afa.compiled.kernel.names import (
     C_STOPPED,
     C_W,
     C_WAITING,
+    CHANGED_KEYS,
     D_ACT,
     D_BLOCK,
+    D_CHANGED,
     D_CLEAN,
     DIRECTORY,
     DONE,
@@ -58,14 +61,16 @@ from afa.compiled.kernel.unit import serve
 def everyone(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     """A unit for each key that a punctuation (TICK, CLEAN) or a change of arcs (SWAP) concerns, from key C_NEXT on. A status.
 
-    CLEAN with ``low`` = 0 leaves those keys alone that it would only make smaller.
+    CLEAN leaves those keys alone that it would only make smaller, but with ``low`` = ALL_KEYS; with CHANGED_KEYS it takes those of
+    them that have changed since the call ``high``.
     """
     key = m[C_NEXT]
     while key < m[C_KEYS]:
         entry = m[C_DIR] + key * DIRECTORY
         due = m[entry + D_BLOCK] != 0
         if what != SWAP:
-            due = due and (m[entry + D_ACT] <= m[C_EVENTS] or (low != 0 and m[entry + D_CLEAN] <= m[C_FINAL]))
+            smaller = low == ALL_KEYS or (low == CHANGED_KEYS and m[entry + D_CHANGED] >= high)
+            due = due and (m[entry + D_ACT] <= m[C_EVENTS] or (smaller and m[entry + D_CLEAN] <= m[C_FINAL]))
         if due:
             status = serve(m, w, p, c, key, 0, what, low, high)
             if status < 0:

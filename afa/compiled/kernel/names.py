@@ -64,7 +64,8 @@ CONTROL = C_FREE + CLASSES
 # -- directory entries
 D_BLOCK, D_ACT, D_CLEAN = 0, 1, 2  # its block; the smallest punctuation that makes it speak; that makes it smaller
 D_OWNED = 3  # the call in which its old block was last noted
-DIRECTORY = 4
+D_CHANGED = 4  # the call in which what a snapshot holds of it last changed
+DIRECTORY = 5
 
 # -- block header
 H_CLASS, H_CAP, H_FIRST, H_LAST, H_STEPS = 0, 1, 2, 3, 4
@@ -176,7 +177,11 @@ NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 LATE = -11
 # -- what `main` does
-RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS = range(17)
+RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS, SAVE = (
+    range(18)
+)
+ALL_KEYS, CHANGED_KEYS = 1, 2  # of CLEAN: whom else it concerns
+HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
 EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = 0, 1, 2, 3, 4  # kinds of records: as given, late, carried out
 
 BUSY = -1  # a list that no event leaves as it is

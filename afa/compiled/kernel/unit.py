@@ -37,6 +37,7 @@ from afa.compiled.kernel.names import (
     C_WAITING,
     D_ACT,
     D_BLOCK,
+    D_CHANGED,
     D_CLEAN,
     D_OWNED,
     DIRECTORY,
@@ -226,6 +227,8 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         set_counts(m, w, p, begun)
         return b
     deadlines(m, p, b, entry)
+    if what != TICK:
+        m[entry + D_CHANGED] = m[C_SERIAL]
     if empty:
         replace(m, w, key, 0)
         m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER

@@ -1,0 +1,172 @@
+"""What a snapshot holds of many keys at once, and those keys again; see `afa.states`.
+
+A batch of three forms: its first row always tells of which keys (their numbers in the directory).
+
+    HEADS      changes, rows, LE                of each key
+    COVERS     start, m, state, register..      of each partial match of their covers
+    CHANGES    LE, RE, copies, words..          of each event, and with -copies of each retraction that waits
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.names import (
+    ALONE,
+    BEGINNING,
+    C_DIR,
+    C_FINAL,
+    C_NEXT,
+    C_R,
+    C_V,
+    COLUMNS,
+    COUNT,
+    COVERS,
+    D_ACT,
+    D_BLOCK,
+    D_CLEAN,
+    DIRECTORY,
+    DONE,
+    E_COPIES,
+    E_RE,
+    E_WORDS,
+    EV,
+    H_CAP,
+    H_CLEANED,
+    H_EVENTS,
+    H_FIRST,
+    H_LAST,
+    H_NODE_TOP,
+    H_NODES,
+    H_PENDING,
+    H_PENDING_TOP,
+    H_SINCE,
+    H_STEPS,
+    HEAD,
+    HEADS,
+    LE,
+    N_END,
+    N_M,
+    N_REG,
+    N_START,
+    N_STATE,
+    ND,
+    P_COPIES,
+    P_LE,
+    P_RE,
+    P_WORDS,
+    REACH,
+)
+from afa.compiled.kernel.unit import grow
+
+
+@kernel
+def save_keys(m: Any, c: Any, n: int, what: int) -> int:
+    """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. DONE."""
+    at = 0
+    for k in range(n):
+        b = m[m[C_DIR] + c[0, k] * DIRECTORY + D_BLOCK]
+        if b == 0:
+            continue
+        if what == HEADS:
+            save_head(m, c, b, k)
+        elif what == COVERS:
+            at = save_cover(m, c, b, at)
+        else:
+            at = save_changes(m, c, b, at)
+    return DONE
+
+
+@kernel
+def covered(m: Any, b: int) -> bool:
+    """Whether a block's first step is ``cover``."""
+    return bool(m[b + H_FIRST] < m[b + H_LAST] and m[b + HEAD + EV * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]] & COUNT == 0)
+
+
+@kernel
+def save_head(m: Any, c: Any, b: int, k: int) -> None:
+    """How many changes and rows a block has, and the times of its cover."""
+    cap, changes = m[b + H_CAP], m[b + H_PENDING_TOP]
+    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+        changes += m[b + HEAD + EV * cap + m[b + HEAD + place]] & COUNT
+    c[1, k] = changes
+    if covered(m, b):
+        i = m[b + HEAD + m[b + H_FIRST]]
+        c[2, k] = m[b + HEAD + ND * cap + i] & COUNT
+        c[3, k] = m[b + HEAD + LE * cap + i]
+
+
+@kernel
+def save_cover(m: Any, c: Any, b: int, at: int) -> int:
+    """The list of a block's cover from column ``at`` on; the column behind it."""
+    if not covered(m, b):
+        return at
+    s, rows = 4 + m[C_R], m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]]
+    for k in range(rows & COUNT):
+        node = b + m[b + H_NODES] + ((rows >> 24) + k) * s
+        c[1, at], c[2, at], c[3, at] = m[node + N_START], m[node + N_M], m[node + N_STATE]
+        for i in range(m[C_R]):
+            c[4 + i, at] = m[node + N_REG + i]
+        at += 1
+    return at
+
+
+@kernel
+def save_changes(m: Any, c: Any, b: int, at: int) -> int:
+    """The events of a block and its retractions that wait, from column ``at`` on; the column behind them."""
+    v, cap = m[C_V], m[b + H_CAP]
+    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+        step = m[b + HEAD + place]
+        rows = m[b + HEAD + EV * cap + step]
+        for k in range(rows & COUNT):
+            row = b + m[b + H_EVENTS] + ((rows >> 24) + k) * (2 + v)
+            c[1, at], c[2, at], c[3, at] = m[b + HEAD + LE * cap + step], m[row + E_RE], m[row + E_COPIES]
+            for i in range(v):
+                c[4 + i, at] = m[row + E_WORDS + i]
+            at += 1
+    for k in range(m[b + H_PENDING_TOP]):
+        row = b + m[b + H_PENDING] + k * (3 + v)
+        c[1, at], c[2, at], c[3, at] = m[row + P_LE], m[row + P_RE], -m[row + P_COPIES]
+        for i in range(v):
+            c[4 + i, at] = m[row + P_WORDS + i]
+        at += 1
+    return at
+
+
+@kernel
+def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
+    """First blocks of keys with their cover steps, from column C_NEXT of the batch on. A status.
+
+    A column ``[key, LE, since, n]``, then ``n`` columns as COVERS has them.
+    """
+    while m[C_NEXT] < high:
+        at = m[C_NEXT]
+        status = restore(m, w, c, c[0, at], at, c[3, at])
+        if status < 0:
+            return status
+        m[C_NEXT] = at + 1 + c[3, at]
+    return DONE
+
+
+@kernel
+def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
+    """A key's first block, with a cover step of ``n`` partial matches. A status."""
+    b = grow(m, w, key, n, DONE)
+    if b < 0:
+        return int(b)
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    for column in range(COLUMNS):
+        m[b + HEAD + column * cap] = 0
+    m[b + HEAD + LE * cap] = m[b + HEAD + REACH * cap] = c[1, at]
+    m[b + H_SINCE], m[b + H_CLEANED] = c[2, at], m[C_FINAL]
+    for k in range(n):
+        row, x = b + m[b + H_NODES] + k * s, at + 1 + k
+        m[row + N_START], m[row + N_M], m[row + N_STATE], m[row + N_END] = c[1, x], c[2, x], c[3, x], ALONE
+        for i in range(m[C_R]):
+            m[row + N_REG + i] = c[4 + i, x]
+    m[b + HEAD + ND * cap] = m[b + H_NODE_TOP] = n
+    m[b + H_STEPS] = m[b + H_LAST] = 1
+    entry = m[C_DIR] + key * DIRECTORY
+    m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    return DONE

@@ -1,0 +1,208 @@
+"""The states of keys as columns, the same for every engine: what can't be computed again.
+
+    keys       key                             in an order that only they decide
+    heads      changes, rows, LE               of each key: how many of the two below; its cover's LE
+    rows       start, m, state | register..    cover: the list of the step before the punctuation ([AFA10] App. C.1)
+    changes    LE, RE, copies | payload..      events; copies < 0: retractions that wait for their insertion
+
+The rows of a key stand side by side, in the order of the keys. What partial matches the events leave, and what matches are in
+force, follows from these, the punctuation that was final then (`States.final`) and the arcs in force. A key without changes and
+without rows is gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.schema import NAN, Field, Schema
+
+ANYTHING = Field("payload", None, True)
+CHANGES, ROWS, COVER = 0, 1, 2
+START, M, STATE = 0, 1, 2
+LE, RE, COPIES = 0, 1, 2
+
+
+class Column(NamedTuple):
+    """The values of one field.
+
+    Parameters
+    ----------
+    values : numpy array or list
+        float64; int64, for bool and str too; or a list, of a field that holds anything.
+    present : numpy array of bool or None
+        Of an optional field: which values are there.
+    texts : list of str or None
+        The strings that ``values`` numbers.
+    """
+
+    values: Any
+    present: Any = None
+    texts: list[str] | None = None
+
+    @classmethod
+    def of(cls, items: Sequence[Any], field: Field) -> Column:
+        """The column of values in their schema's form."""
+        if field.type is None:
+            return cls(list(items))
+        present = None
+        if field.optional:
+            present = np.array([item is not None for item in items], np.bool_)
+            nothing = field.type()
+            items = [nothing if item is None else item for item in items]
+        if field.type is str:
+            texts = sorted(set(items))
+            numbers = {text: i for i, text in enumerate(texts)}
+            return cls(np.array([numbers[item] for item in items], np.int64), present, texts)
+        return cls(np.array(items, np.float64 if field.type is float else np.int64), present)
+
+    def items(self, field: Field) -> list[Any]:
+        """The values again, as Python objects."""
+        if field.type is None:
+            return list(self.values)
+        items = self.values.tolist()
+        if field.type is float:
+            items = [NAN if item != item else item for item in items]
+        elif field.type is bool:
+            items = list(map(bool, items))
+        elif self.texts is not None:
+            items = list(map(self.texts.__getitem__, items))
+        return items if self.present is None else [item if there else None for item, there in zip(items, self.present.tolist())]
+
+    def take(self, places: Any) -> Column:
+        """Some of the values; of texts only those that are in use."""
+        if isinstance(self.values, list):
+            return Column(self.values[places] if isinstance(places, slice) else [self.values[i] for i in places.tolist()])
+        values, texts = self.values[places], self.texts
+        if texts is not None:
+            values, texts = sorted_texts(values, texts)
+        return Column(values, None if self.present is None else self.present[places], texts)
+
+    @property
+    def sort_keys(self) -> list[Any]:
+        """Arrays that bring the values into an order of their own, the first one first."""
+        if isinstance(self.values, list):
+            return [np.unique([repr(value) for value in self.values], return_inverse=True)[1]]
+        values = self.values.view(np.int64)  # floats too: any order will do
+        return [values] if self.present is None else [self.present, values]
+
+
+class States(NamedTuple):
+    """The states of some keys; see above.
+
+    Parameters
+    ----------
+    keys : list
+    final : int
+        What time-outs before it have made stands in the covers.
+    heads : numpy array of shape (3, keys)
+    names : list of str
+        The states that ``rows`` numbers.
+    rows : numpy array of shape (3, n)
+    registers : list of Column
+    changes : numpy array of shape (3, n)
+    payloads : list of Column
+        One a field; one, without a schema.
+    """
+
+    keys: list[Hashable]
+    final: int
+    heads: Any
+    names: list[str]
+    rows: Any
+    registers: list[Column]
+    changes: Any
+    payloads: list[Column]
+
+    def only(self, wanted: Any) -> States:
+        """The states of some keys; ``wanted``: an array of bools."""
+        places = [np.flatnonzero(np.repeat(wanted, self.heads[which])) for which in (ROWS, CHANGES)]
+        return States(
+            list(itertools.compress(self.keys, wanted)),
+            self.final,
+            self.heads[:, wanted],
+            self.names,
+            self.rows[:, places[0]],
+            [column.take(places[0]) for column in self.registers],
+            self.changes[:, places[1]],
+            [column.take(places[1]) for column in self.payloads],
+        )
+
+    def arranged(self) -> States:
+        """The same in the one order that only the state decides, if the keys are in theirs; equal partial matches once."""
+        numbers, names = sorted_texts(self.rows[STATE], self.names)
+        rows, registers, of_row = _in_order(self.heads[ROWS], np.stack([self.rows[START], self.rows[M], numbers]), self.registers)
+        changes, payloads, _ = _in_order(self.heads[CHANGES], self.changes, self.payloads)
+        twins = _same([of_row, *rows, *(array for column in registers for array in column.sort_keys)])
+        heads = self.heads
+        if twins.any():  # with a sequence, two may have begun at steps of one LE
+            once = np.flatnonzero(~np.concatenate([[False], twins]))
+            rows, registers, heads = rows[:, once], [column.take(once) for column in registers], heads.copy()
+            heads[ROWS] = np.bincount(of_row[once], minlength=len(self.keys))
+        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads)
+
+
+def in_order(keys: Iterable[Hashable]) -> list[Hashable]:
+    """Keys in an order that only they decide."""
+    return sorted(keys, key=repr)
+
+
+def fields(schema: Schema | None) -> Sequence[Field]:
+    """What columns a payload has."""
+    return (ANYTHING,) if schema is None else schema.fields
+
+
+def columns(records: Sequence[Any], schema: Schema | None) -> list[Column]:
+    """The columns of payloads or registers."""
+    if schema is None:
+        return [Column.of(records, ANYTHING)]
+    parts = zip(*records) if records else [()] * len(schema.fields)
+    return [Column.of(part, field) for part, field in zip(parts, schema.fields)]
+
+
+def records(parts: Sequence[Column], schema: Schema | None, n: int) -> list[Any]:
+    """The payloads or registers of columns."""
+    if schema is None:
+        return parts[0].items(ANYTHING)
+    items = [part.items(field) for part, field in zip(parts, schema.fields)]
+    return [schema.cls(*record) for record in zip(*items)] if items else [schema.cls()] * n
+
+
+def sorted_texts(numbers: Any, texts: Sequence[str]) -> tuple[Any, list[str]]:
+    """Numbers of texts as numbers of those texts that are in use, in order."""
+    used, places = np.unique(numbers, return_inverse=True)
+    found = [texts[i] for i in used.tolist()]
+    order = sorted(range(len(found)), key=found.__getitem__)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[places.reshape(-1)], [found[i] for i in order]
+
+
+def _in_order(counts: Any, numbers: Any, more: list[Column]) -> tuple[Any, list[Column], Any]:
+    """Rows of keys by their numbers, then by their columns; and which key each is of."""
+    keys = np.repeat(np.arange(len(counts)), counts)
+    if _ascends([keys, *numbers]):
+        return numbers, [column.take(slice(None)) for column in more], keys
+    order = np.lexsort([*(array for column in reversed(more) for array in reversed(column.sort_keys)), *numbers[::-1], keys])
+    return numbers[:, order], [column.take(order) for column in more], keys
+
+
+def _same(arrays: Sequence[Any]) -> Any:
+    """Which rows equal the one before; an array of one bool fewer."""
+    same = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
+    for array in arrays:
+        same &= array[1:] == array[:-1]
+    return same
+
+
+def _ascends(arrays: Sequence[Any]) -> bool:
+    """Whether each row is above the one before, the first array counting most."""
+    level = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
+    for array in arrays:
+        if (level & (array[1:] < array[:-1])).any():
+            return False
+        level &= array[1:] == array[:-1]
+    return not level.any()

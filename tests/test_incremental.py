@@ -1,0 +1,117 @@
+"""Incremental snapshots: a chain of them is the state; engines may take turns in it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from afa import Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from tests.automata import Tick, two_vees
+from tests.conftest import ENGINES
+from tests.strategies import Seeded
+from tests.streams import PROGRAMS, Mix, Quote, Setting, setting, stream
+
+
+def again(here: Setting, chain: list[bytes], engine: str) -> Any:
+    return Keyed.restore(here.automaton, chain, key=here.key, arcs=here.pool[len(here.automaton.arcs) :], engine=engine)
+
+
+def one(number: int, n: int, engines: list[str]) -> int:
+    """A keyed operator that is saved, lost and restored all the time beside one that is not; how often it was restored."""
+    choose = Seeded(f"incremental/{number}")
+    here = setting(list(PROGRAMS)[number % 4], Quote, choose.one([("who",), ("name", "who")]), window=choose.one([9, 40]))
+    mix = Mix(arcs=choose.one([1, 8]), promise=choose.one([2, 10]), shift=5, retract=10)
+    items, _ = stream(choose, here, n, mix, choose.one([5, 60]))
+    lead, operator = here.make(choose.one(engines)), here.make(choose.one(engines))
+    chain, at, restored = [operator.snapshot(incremental=True)], 0, 0
+    while at < len(items):
+        batch = items[at : at + choose.number(1, 40)]
+        at += len(batch)
+        outs = [sorted(map(repr, op.push_many(batch))) for op in (operator, lead)]
+        assert outs[0] == outs[1], f"{number}, before item {at}"
+        if choose.chance(10):
+            operator = copy.deepcopy(operator)
+        if choose.chance(30):
+            chain.append(operator.snapshot(incremental=True))
+            if choose.chance(60):
+                operator, restored = again(here, chain, choose.one(engines)), restored + 1
+        if choose.chance(4):
+            chain = [operator.snapshot()]
+    operator = again(here, [*chain, operator.snapshot(incremental=True)], choose.one(engines))
+    operator._check()
+    assert operator.snapshot() == lead.snapshot(), number
+    return restored
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_chain_of_snapshots_is_the_state(number: int) -> None:
+    assert one(number, 300, list(ENGINES)) > 0
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("number", range(12, 212))
+def test_long_chains(number: int) -> None:
+    assert one(number, 1500, [["compiled"], list(ENGINES)][number % 2]) > 0
+
+
+def filled(engine: str, keys: int = 1000) -> Keyed:
+    op = Keyed(two_vees, key="price", window=50, engine=engine)  # type: ignore[arg-type]
+    op.push_many({"price": [float(i) for i in range(keys)], "change": [1.0] * keys, "le": list(range(keys))})
+    return op
+
+
+def test_it_holds_what_has_changed_only(engine: str) -> None:
+    op = filled(engine)
+    whole = op.snapshot(incremental=True)
+    assert len(whole) > 10_000
+    op.push(insert(Tick(7.0, -1.0), 1000))
+    op.push(retract(Tick(8.0, 1.0), 8))
+    small = op.snapshot(incremental=True)
+    assert len(small) < 500
+    back = Keyed.restore(two_vees, [whole, small], key="price", engine=engine)  # type: ignore[arg-type]
+    assert 8.0 not in back.keys
+    assert back.snapshot() == op.snapshot()
+    assert len(op.snapshot(incremental=True)) < 400, "nothing has changed"
+
+
+def test_keys_that_came_and_went_in_between_are_not_remembered(engine: str) -> None:
+    op = filled(engine, 3)
+    blobs = [op.snapshot()]
+    for i in range(100):
+        op.push(insert(Tick(100.0 + i, 1.0), 5))
+        op.push(retract(Tick(100.0 + i, 1.0), 5))
+    blobs.append(op.snapshot(incremental=True))
+    assert len(blobs[1]) < 400
+    op.push(Punctuation(2000))
+    blobs.append(op.snapshot(incremental=True))
+    assert Keyed.restore(two_vees, blobs, key="price").keys == op.keys == []
+
+
+def test_a_key_that_was_not_cleaned_yet_needs_no_arc_that_is_forgotten(engine: str) -> None:
+    op = filled(engine, 10)
+    blobs = [op.snapshot(incremental=True)]
+    for arc in two_vees.arcs:
+        op.push_arc(retract(arc))
+    op.push(Punctuation(15))
+    blobs.append(op.snapshot(incremental=True))
+    op.push(Punctuation(20))
+    blobs.append(op.snapshot(incremental=True))
+    back = Keyed.restore(two_vees, blobs, key="price", engine=engine)  # type: ignore[arg-type]
+    back._check()
+    assert back.snapshot() == op.snapshot()
+
+
+def test_a_chain_with_a_hole_is_refused() -> None:
+    op = filled("auto", 5)
+    blobs = [op.snapshot(incremental=True)]
+    for le in (10, 11):
+        op.push(insert(Tick(1.0, 1.0), le))
+        blobs.append(op.snapshot(incremental=True))
+    for chain in (blobs[1:], [blobs[0], blobs[2]], [blobs[0], blobs[1], blobs[1]], [blobs[1], blobs[0]], []):
+        with pytest.raises(SnapshotError, match=r"expected (as snapshot number|a snapshot but got none)"):
+            Keyed.restore(two_vees, chain, key="price")
+    with pytest.raises(SnapshotError, match="one of Keyed"):
+        Operator.restore(two_vees, blobs[0])
+    assert Keyed.restore(two_vees, blobs, key="price").snapshot() == op.snapshot()
