@@ -1,4 +1,7 @@
-"""What does a snapshot cost? Q1, k = 1; 10,000 keys with 1, 5 and 100 events each, none of them final yet; and one key alone."""
+"""What does a snapshot cost? Q1, k = 1; 10,000 keys with 1, 5 and 100 events each, none of them final yet; and one key alone.
+
+Incremental: after one event more of each tenth key.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ def measure(o: Options) -> list[Row]:
 def row(o: Options, keys: int, events: int) -> Row:
     """So many keys with so many events each."""
     stream = keyed(keys * events, keys)
-    saved, restored = [], []
+    tenth = {name: column[: keys * events : 10] for name, column in keyed(keys, keys).items()}
+    saved, restored, increments, chained = [], [], [], []
     op = Keyed(q1(), key="key", window=500 * keys, engine=o.engine)  # type: ignore[arg-type]
     op.push_many(stream)
     assert len(op.keys) == keys
@@ -36,6 +40,17 @@ def row(o: Options, keys: int, events: int) -> Row:
         end = time.thread_time()
         saved.append(1e6 * (middle - begin) / keys)
         restored.append(1e6 * (end - middle) / keys)
+        again.push_many({**tenth, "le": tenth["le"] + keys * events})
+        changed = len(tenth["le"])
+        begin = time.thread_time()
+        more = again.snapshot(incremental=True)
+        middle = time.thread_time()
+        last = Keyed.restore(q1(), [blob, more], key="key", engine=o.engine)  # type: ignore[arg-type]
+        end = time.thread_time()
+        increments.append(1e6 * (middle - begin) / changed)
+        chained.append(1e6 * (end - middle) / keys)
+        assert last.snapshot() == again.snapshot(), "the chain is another state"
+        again = Keyed.restore(q1(), blob, key="key", engine=o.engine)  # type: ignore[arg-type]
     partial_matches = op.statistics.partial_matches
     _same(op, again, keys, events)
     return {
@@ -45,6 +60,9 @@ def row(o: Options, keys: int, events: int) -> Row:
         "partial matches per key": partial_matches / keys,
         "snapshot, microseconds per key": spread(saved[1:]),
         "restore, microseconds per key": spread(restored[1:]),
+        "incremental, microseconds per changed key": spread(increments[1:]),
+        "incremental, bytes": len(more),
+        "restore of both, microseconds per key": spread(chained[1:]),
     }
 
 
