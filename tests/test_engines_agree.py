@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Arc, Automaton, Int64Error, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from afa.compiled import batches, memory
-from afa.compiled import engine as compiled
+from afa.compiled import batches, inforce, memory
 from tests import oracle
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
@@ -31,11 +30,11 @@ MIXES = {
 
 def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let a run have borders and step functions in unusual places; what was chosen."""
-    parts, keyed_parts, warm = choose.one([7, 64, 8192]), choose.one([7, 64, 65536]), choose.one([0, compiled.WARM, 10**9])
+    parts, keyed_parts, warm = choose.one([7, 64, 8192]), choose.one([7, 64, 65536]), choose.one([0, inforce.WARM, 10**9])
     monkeypatch.setattr(batches, "CHUNK", parts)
     monkeypatch.setattr(batches, "KEYED_CHUNK", keyed_parts)
-    monkeypatch.setattr(compiled, "WARM", warm)
-    monkeypatch.setattr(compiled, "LONG", compiled.LONG if parts == 64 else 0)
+    monkeypatch.setattr(inforce, "WARM", warm)
+    monkeypatch.setattr(inforce, "LONG", inforce.LONG if parts == 64 else 0)
     sample = choose.one([3, 8, memory.SAMPLE])
     monkeypatch.setattr(memory, "SAMPLE", sample)
     return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}, SAMPLE {sample}"

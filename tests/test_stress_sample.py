@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from afa import Punctuation
-from afa.compiled import engine as compiled
+from afa.compiled import inforce
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
 from tests.stress import generate
@@ -66,7 +66,7 @@ def test_a_planted_fault_is_found_and_shrunk(engine: str) -> None:
 
 def test_worlds_that_change_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each snapshot is restored into the other engine; step functions from the first event on."""
-    monkeypatch.setattr(compiled, "WARM", 0)
+    monkeypatch.setattr(inforce, "WARM", 0)
     seen = Seen()
     for number in range(60):
         spec = generate.world(Seeded(f"both/{number}"), 40)

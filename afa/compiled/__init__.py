@@ -18,13 +18,13 @@ code         an arc: its shape (what its machine code depends on) and its consta
 steps        all arcs of an automaton in one function; ahead: in one loop over the rows of a batch
 emit         terms -> LLVM IR; writer: as text; arithmetic: what overflows or divides by zero *asks*
 native       LLVM IR -> addresses; folder: machine code on disk
-program      the arcs in force as the kernels read them
-memory       the arrays, and their growth
+program      the arcs in force as the kernels read them; inforce: when one is made, and code for it
+memory       the arrays, and their growth; directory: keys and their numbers
 records      payloads and registers as words, and back; strings: as numbers; inuse: which of them may be forgotten
 columns      batches without a Python object a row; batches: how they go through the kernels
 callback     arcs that Python runs for the kernels
 output       the output log
-block        the state of one key read from Python; saved: as plain data; check: its invariants
+saved        the states of keys as columns; block: one read from Python; check: its invariants
 kernel/      what runs: Algorithm 1 over arrays
 
 Python's meaning is kept by asking: where a word can't hold what Python would give (an int beyond int64, a division by zero), the

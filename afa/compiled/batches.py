@@ -68,7 +68,7 @@ class Batches:
 
     def _straight(self, batch: Encoded) -> Batch | None:
         """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
-        program = self._engine.program
+        program = self._engine.arcs.program
         return batch.straight(program.codes) if program.loops else None
 
     def _size(self) -> int:

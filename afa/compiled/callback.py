@@ -40,7 +40,7 @@ class Callback:
     def _run_python(self, code: int, event: int, register: int, out: int) -> int:
         """One arc in Python, for a kernel that can't: 1 taken, 0 not, -1 a fault."""
         try:
-            arc, le = self._engine.program.arcs[code], int(self._engine.memory.m[k.C_PLACE])
+            arc, le = self._engine.arcs.program.arcs[code], int(self._engine.memory.m[k.C_PLACE])
             words = (ctypes.c_int64 * self._engine.registers.layout.width).from_address(register)[:]
             found = self._carry_out(arc, event, self._engine.registers.record(words), le)
             if found is None:

@@ -51,7 +51,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
         starts = [node[k.N_START] for node in own]
         assert starts == sorted(starts), f"Ordering at {le}: {starts}"
         rows = block.list_of(place)
-        layer = [PMatch(start, m, engine.states[state], register(words)) for start, m, state, _, *words in rows]
+        layer = [PMatch(start, m, engine.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
         assert len(layer) == len(set(layer)), f"Content at {le}: a partial match twice in {layer}"
         reach = block.word(k.REACH, step)
         far = [times[at] for at in range(place) for node in block.nodes(block.steps[at]) if node[k.N_END] > le]

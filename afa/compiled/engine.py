@@ -9,40 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afa.arc import CONSUME, Arc
+from afa.arc import Arc
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.compiled import check, output, saved
-from afa.compiled.arcs import CompiledArc, compiled_arc
-from afa.compiled.batches import CHUNK, Batches
+from afa.compiled.batches import Batches
 from afa.compiled.callback import Callback
-from afa.compiled.choice import admitted
 from afa.compiled.columns import Encoded, Unfit, encode
 from afa.compiled.directory import Directory
+from afa.compiled.inforce import InForce
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.entry import load
 from afa.compiled.layout import Layout
 from afa.compiled.memory import EMPTY, Batch, Memory
-from afa.compiled.program import Program, Slots, class_of, slots
 from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
 from afa.engine import Sizes
-from afa.errors import AutomatonError
 from afa.journal import Journal
 from afa.states import States
 from punctuation.progress import Progress
 
 if TYPE_CHECKING:
     from afa.core import Core
-
-WARM = 256
-"""Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
-AGAIN = 16
-"""So many times as many after which it is compiled again, for arcs that have no place in it."""
-LONG = 200_000
-"""Rows of batches after which its loops are compiled too, which takes three times as long."""
 
 
 @functools.cache
@@ -98,101 +88,28 @@ class CompiledEngine:
         self.ordered = 0 if kind is None else 2 if kind is str else 1
         self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
         self.directory = Directory(self.memory, keyed)
-        self.numbers = {state: i for i, state in enumerate(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))}
-        self.states = list(self.numbers)
-        self._known: dict[int, CompiledArc] = {}
         self._main = kernel()
         self._callback = Callback(self)
         self.batches = Batches(self)
-        self._slots: Slots | None = None
-        self._rows = 0  # of batches since the step function was made
-        self._looped = False  # whether its loops were compiled, where they can be
-        self._pool: Sequence[Arc] = ()  # arcs of the present batch
-        self._ahead = False  # whether the program has arcs that the table does not have
-        self._missing = False  # whether an arc in force has no place in the step function
-        self._carry = False  # whether any arc was ignorable so far
-        self._counted = bool(self.ordered)  # whether two steps could stand for one match so far
-        self._tables = 0  # how many strings the program's tables know
-        self._install(table)
+        self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, self._callback.address, strict)
+        self._ahead = False  # whether the kernels have arcs that the table does not have
 
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
-    def _install(self, table: ArcTable) -> None:
-        """Make and put in force the program of a table."""
-        self.table = table
-        known: dict[int, CompiledArc] = {}
-        for arc in {id(arc): arc for arc in [*(event.arc for event in table.events), *self._pool]}.values():
-            known[id(arc)] = self._known.get(id(arc)) or self._admitted(arc)
-            for state in (arc.src, arc.dst):
-                if state not in self.numbers:
-                    self.numbers[state] = len(self.numbers)
-                    self.states.append(state)
-        self._known = known
-        self._counted = self._counted or bool(table.timeouts)
-        self._carry = self._carry or (not self.ordered and any(arc.arc.ignorable for arc in known.values()))
-        self._make_program()
-
-    def constants(self) -> list[str]:
-        """The strings that the program holds."""
-        codes = [arc.code for arc in self._known.values() if arc.code is not None]
-        return [param.value for code in codes for param in code.params if param.kind == "str"]
-
-    def _admitted(self, arc: Arc) -> CompiledArc:
-        return admitted(compiled_arc(arc, self.payloads.layout, self.registers.layout), self._strict)
-
-    def state_number(self, state: str) -> int:
-        """The number of a state; that an arc led to it which is gone may be all that is known of it."""
-        if state not in self.numbers:
-            self.numbers[state] = len(self.numbers)
-            self.states.append(state)
-            self._make_program()
-        return self.numbers[state]
-
-    def _make_program(self) -> None:
-        places = self._slots.places if self._slots else {}
-        wanted = (class_of(arc, self.numbers[arc.arc.src], self._carry) for arc in self._known.values() if arc.arc.kind == CONSUME)
-        self._missing = any(key is not None and key not in places for key in wanted)
-        self.program = Program(
-            self.table.events,
-            self._known,
-            self.numbers,
-            self.automaton.final,
-            self.registers.words(self.automaton.register),
-            self._carry,
-            self._counted,
-            self._slots,
-            self._callback.address,
-            self.strings,
-            self._pool,
-            2 * CHUNK if self._pool else 0,
-            self.progress.now,
-        )
-        self._put_program(self.program)
-
-    def _put_program(self, program: Program) -> None:
-        self.program = program
-        self.memory.m[k.C_P] = program.at
-
-    def _compile_step(self) -> None:
-        """A step function for the arcs in force."""
-        quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
-        register, payload = self.registers.layout, self.payloads.layout
-        loops = self._rows >= LONG
-        self._slots = slots(self._known.values(), self.numbers, self._carry, quiet, register, payload, loops)
-        self._looped = loops
-        self._rows = 0
-        self.memory.m[k.C_GENERAL] = 0
-        self._make_program()
+    @property
+    def table(self) -> ArcTable:
+        """The arcs that the operator knows of."""
+        return self.arcs.table
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Put a table in force; keys are visited only if it differs before the present."""
         self._journal.note(self._back, self.table)
         waits = self.table.timeouts or table.timeouts
         if le == k.FOREVER and not waits:  # arcs that ended are dropped
-            self.table = table
+            self.arcs.table = table
             self._drop(self.progress.final)
             return
-        self._install(table)
+        self.arcs.install(table)
         if waits:  # deadlines may be other than noted
             entries = self.directory.entries
             entries[:, k.D_ACT] = np.where(entries[:, k.D_BLOCK] != 0, k.BEGINNING, k.FOREVER)
@@ -202,25 +119,11 @@ class CompiledEngine:
     def _back(self, table: ArcTable) -> None:
         """A call has failed: the program of the table that was in force."""
         self._ahead = False
-        self._install(table)
-
-    def use(self, arcs: Sequence[Arc]) -> None:
-        """Be ready for arcs that come in the midst of a batch."""
-        before, self._pool = self._pool, arcs
-        if any(id(arc) not in self.program.codes for arc in arcs):
-            try:
-                self._install(self.table)
-            except AutomatonError:  # one of them is refused
-                self._pool = before
-                raise
-        if self._missing:
-            self._compile_step()
-        elif not self.program.room:
-            self._make_program()
+        self.arcs.install(table)
 
     def _drop(self, t: int) -> None:
         """Drop the arcs that ended at or before ``t``."""
-        self._main(self.memory, self.program, EMPTY, k.DROP, t, 0)
+        self._main(self.memory, self.arcs.program, EMPTY, k.DROP, t, 0)
         self.directory.arcs_dropped(t)
 
     def follow(self, core: Core) -> None:
@@ -228,7 +131,7 @@ class CompiledEngine:
         if self._ahead:
             self._ahead = False
             self._journal.note(setattr, core.arcs, "table", core.arcs.table)
-            self.table = core.arcs.table = ArcTable(self.program.events())
+            self.arcs.table = core.arcs.table = ArcTable(self.arcs.program.events())
 
     def arcs_changed(self) -> None:
         """The kernels have changed arcs: drop those that ended, and be ready to go back; the table is made when asked for."""
@@ -252,13 +155,11 @@ class CompiledEngine:
         """
         m = self.memory.m
         m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final
-        if self.strings.asked and self._tables != len(self.strings):
-            self._tables = len(self.strings)
-            self.program.address()
+        self.arcs.know_strings()
         if self.ordered == 2:
             m[k.C_RANKS] = self.strings.ranks().ctypes.data
         while True:
-            status: int = self._main(self.memory, self.program, batch, what, low, high)
+            status: int = self._main(self.memory, self.arcs.program, batch, what, low, high)
             if status >= 0:
                 return status
             if status == k.FAULT:
@@ -292,7 +193,7 @@ class CompiledEngine:
         code = self.directory.code(key) if self.keyed else 0
         self._one.words[:, 0] = (le, re, diff, code, self.sequence_word(payload), k.EVENT, -1, *self.payloads.words(payload))
         memory = self.memory
-        if self._missing or self._slots is None:
+        if self.arcs.lacking:
             self.ready(1)
         self._idle += 1
         changes = self.collect() if self.call(k.PUSH, code, 1, self._one) else []
@@ -305,13 +206,8 @@ class CompiledEngine:
         """Room for ``n`` records at once, and a step function if there is much to do."""
         if n > self.memory.sizes["batch"]:
             self.memory.grow("batch", n)
-        wanted = WARM if self._slots is None else WARM * AGAIN
-        if (self._slots is None or self._missing) and max(n, coming) + int(self.memory.m[k.C_GENERAL]) >= wanted:
-            self._compile_step()
         self._idle += max(n, coming)
-        self._rows = 0 if self._looped else self._rows + coming
-        if self._rows >= LONG and not self._looped and self._slots is not None:
-            self._compile_step()
+        self.arcs.ready(n, coming)
 
     def sequence_word(self, payload: Any) -> int:
         """The word that orders events of one LE."""
@@ -342,7 +238,7 @@ class CompiledEngine:
         if batch.keys is not None:
             self.directory.touch(batch.keys)
         if batch.arcs:
-            self.use(batch.arcs)
+            self.arcs.use(batch.arcs)
         self.batches.run(batch, core)
 
     def collect(self) -> list[Change]:
@@ -399,14 +295,14 @@ class CompiledEngine:
 
     def commit(self) -> None:
         """The call has worked."""
-        self._main(self.memory, self.program, EMPTY, k.COMMIT, 0, 0)
+        self._main(self.memory, self.arcs.program, EMPTY, k.COMMIT, 0, 0)
         self._end()
         if self.strings.many:
             forget_strings(self)
 
     def rollback(self) -> None:
         """Be as before the call."""
-        self._main(self.memory, self.program, EMPTY, k.ROLLBACK, 0, 0)
+        self._main(self.memory, self.arcs.program, EMPTY, k.ROLLBACK, 0, 0)
         w = self.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
         self._end()

@@ -50,7 +50,7 @@ def _numbers(engine: CompiledEngine) -> Iterator[Any]:
         yield m[_rows(blocks + k.HEAD + k.SEQ * m[blocks + k.H_CAP], m[blocks + k.H_STEPS], 1)]
     initial = engine.registers.words(engine.automaton.register)
     yield np.array([initial[word] for word in _string_words(engine.registers.layout)], np.int64)
-    yield np.array([engine.strings.number(text) for text in engine.constants()], np.int64)
+    yield np.array([engine.strings.number(text) for text in engine.arcs.constants()], np.int64)
 
 
 def _string_words(layout: Layout) -> list[int]:

@@ -39,7 +39,7 @@ def endless(engine: CompiledEngine) -> ClosureError:
     """Which closure goes on for ever."""
     m, w, s = engine.memory.m, engine.memory.w, engine.memory.row
     rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
-    states = dict.fromkeys(engine.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.N_STATE])
+    states = dict.fromkeys(engine.arcs.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.N_STATE])
     return ClosureError(
         f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.C_PLACE]} through the "
         f"states {', '.join(states)}; let the fence of an epsilon arc end the cycle"

@@ -56,7 +56,7 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable]) -> States:
         keys,
         engine.progress.final,
         heads,
-        engine.states,
+        engine.arcs.states,
         rows[:3],
         _columns(engine.registers, rows[3:]),
         changes[:3],
@@ -93,7 +93,7 @@ def _column(slot: Slot, strings: Strings, words: Any) -> Column:
 def load(engine: CompiledEngine, states: States) -> None:
     """Take in the states of keys that are not held: their lists are derived anew. O(state)."""
     codes = engine.directory.numbers(states.keys)
-    numbers = np.array([engine.state_number(name) for name in states.names], np.int64)
+    numbers = np.array([engine.arcs.state_number(name) for name in states.names], np.int64)
     covered = np.flatnonzero(states.heads[ROWS])
     if len(covered):
         _load_covers(engine, states, codes, numbers, covered)

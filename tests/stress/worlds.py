@@ -11,8 +11,7 @@ import sys
 import time
 
 from afa import Operator
-from afa.compiled import engine as compiled
-from afa.compiled import memory
+from afa.compiled import inforce, memory
 from tests.strategies import Seeded
 from tests.stress.generate import world
 from tests.stress.run import Seen, report, run
@@ -26,12 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
     parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20)")
     parser.add_argument("--engine", default="interpreted", help="or compiled, or both: each save changes over")
-    parser.add_argument("--warm", type=int, default=compiled.WARM, help="steps after which a step function is compiled")
+    parser.add_argument("--warm", type=int, default=inforce.WARM, help="steps after which a step function is compiled")
     parser.add_argument("--sample", type=int, default=memory.SAMPLE, help="steps from which it is seen whether runs pay")
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
     parser.add_argument("--outputs-only", action="store_true", help="leave out operator._check()")
     options = parser.parse_args(arguments)
-    compiled.WARM = options.warm
+    inforce.WARM = options.warm
     memory.SAMPLE = options.sample
     if options.outputs_only:
         Operator._check = lambda self: None

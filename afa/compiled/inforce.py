@@ -1,0 +1,175 @@
+"""The arcs in force as the kernels' program, and when a step function is made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from afa.arc import CONSUME, Arc
+from afa.arctable import ArcTable
+from afa.automaton import Automaton
+from afa.compiled.arcs import CompiledArc, compiled_arc
+from afa.compiled.batches import CHUNK
+from afa.compiled.choice import admitted
+from afa.compiled.kernel import names as k
+from afa.compiled.memory import Memory
+from afa.compiled.program import Program, Slots, class_of, slots
+from afa.compiled.records import Records
+from afa.errors import AutomatonError
+from punctuation.progress import Progress
+
+WARM = 256
+"""Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
+AGAIN = 16
+"""So many times as many after which it is compiled again, for arcs that have no place in it."""
+LONG = 200_000
+"""Rows of batches after which its loops are compiled too, which takes three times as long."""
+
+
+class InForce:
+    """The program that the kernels work by.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    table : ArcTable
+    payloads, registers : Records
+    memory : Memory
+        Which is told where the program stands.
+    progress : Progress
+    callback : int
+        Address of the function that asks Python.
+    strict : bool
+        Whether to refuse arcs that Python would run.
+
+    Attributes
+    ----------
+    program : Program
+    table : ArcTable
+        What the program was made of; the kernels may have changed arcs since.
+    states : list of str
+        By their numbers.
+    lacking : bool
+        Whether there is no step function, or one without a place for an arc in force.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        payloads: Records,
+        registers: Records,
+        memory: Memory,
+        progress: Progress,
+        callback: int,
+        strict: bool,
+    ) -> None:
+        self.states = list(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))
+        self._numbers = {state: i for i, state in enumerate(self.states)}
+        self._automaton, self._payloads, self._registers = automaton, payloads, registers
+        self._memory, self._progress, self._callback, self._strict = memory, progress, callback, strict
+        self._ordered = bool(memory.m[k.C_ORDERED])
+        self._known: dict[int, CompiledArc] = {}
+        self._slots: Slots | None = None
+        self._rows = 0  # of batches since the step function was made
+        self._looped = False  # whether its loops were compiled, where they can be
+        self._pool: Sequence[Arc] = ()  # arcs of the present batch
+        self._carry = False  # whether any arc was ignorable so far
+        self._counted = self._ordered  # whether two steps could stand for one match so far
+        self._tables = 0  # how many strings the program's tables know
+        self.lacking = True
+        self.install(table)
+
+    def install(self, table: ArcTable) -> None:
+        """Make and put in force the program of a table."""
+        self.table = table
+        known: dict[int, CompiledArc] = {}
+        for arc in {id(arc): arc for arc in [*(event.arc for event in table.events), *self._pool]}.values():
+            known[id(arc)] = self._known.get(id(arc)) or self._admitted(arc)
+            for state in (arc.src, arc.dst):
+                self._number(state)
+        self._known = known
+        self._counted = self._counted or bool(table.timeouts)
+        self._carry = self._carry or (not self._ordered and any(arc.arc.ignorable for arc in known.values()))
+        self._make_program()
+
+    def use(self, arcs: Sequence[Arc]) -> None:
+        """Be ready for arcs that come in the midst of a batch."""
+        before, self._pool = self._pool, arcs
+        if any(id(arc) not in self.program.codes for arc in arcs):
+            try:
+                self.install(self.table)
+            except AutomatonError:  # one of them is refused
+                self._pool = before
+                raise
+        if self.lacking:
+            self._compile_step()
+        elif not self.program.room:
+            self._make_program()
+
+    def ready(self, n: int, coming: int) -> None:
+        """Make a step function if there is much to do: ``n`` records now, ``coming`` in the batch."""
+        wanted = WARM if self._slots is None else WARM * AGAIN
+        if self.lacking and max(n, coming) + int(self._memory.m[k.C_GENERAL]) >= wanted:
+            self._compile_step()
+        self._rows = 0 if self._looped else self._rows + coming
+        if self._rows >= LONG and not self._looped and self._slots is not None:
+            self._compile_step()
+
+    def know_strings(self) -> None:
+        """Let the program's tables of strings be whole."""
+        strings = self._payloads.strings
+        if strings.asked and self._tables != len(strings):
+            self._tables = len(strings)
+            self.program.address()
+
+    def constants(self) -> list[str]:
+        """The strings that the program holds."""
+        codes = [arc.code for arc in self._known.values() if arc.code is not None]
+        return [param.value for code in codes for param in code.params if param.kind == "str"]
+
+    def state_number(self, state: str) -> int:
+        """The number of a state; that an arc led to it which is gone may be all that is known of it."""
+        if state not in self._numbers:
+            self._number(state)
+            self._make_program()
+        return self._numbers[state]
+
+    def _number(self, state: str) -> None:
+        if state not in self._numbers:
+            self._numbers[state] = len(self.states)
+            self.states.append(state)
+
+    def _admitted(self, arc: Arc) -> CompiledArc:
+        return admitted(compiled_arc(arc, self._payloads.layout, self._registers.layout), self._strict)
+
+    def _make_program(self) -> None:
+        places = self._slots.places if self._slots else {}
+        wanted = (class_of(arc, self._numbers[arc.arc.src], self._carry) for arc in self._known.values() if arc.arc.kind == CONSUME)
+        self.lacking = self._slots is None or any(key is not None and key not in places for key in wanted)
+        self.program = Program(
+            self.table.events,
+            self._known,
+            self._numbers,
+            self._automaton.final,
+            self._registers.words(self._automaton.register),
+            self._carry,
+            self._counted,
+            self._slots,
+            self._callback,
+            self._payloads.strings,
+            self._pool,
+            2 * CHUNK if self._pool else 0,
+            self._progress.now,
+        )
+        self._memory.m[k.C_P] = self.program.at
+
+    def _compile_step(self) -> None:
+        """A step function for the arcs in force."""
+        quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
+        register, payload = self._registers.layout, self._payloads.layout
+        loops = self._rows >= LONG
+        self._slots = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)
+        self._looped = loops
+        self._rows = 0
+        self._memory.m[k.C_GENERAL] = 0
+        self._make_program()
