@@ -165,7 +165,7 @@ class InForce:
 
     def _compile_step(self) -> None:
         """A step function for the arcs in force."""
-        quiet = self._carry and not self.table.timeouts and not any(arc.arc.final for arc in self._known.values())
+        quiet = self._carry and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG
         self._slots = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)

@@ -178,7 +178,7 @@ class Program:
         w[k.A_FINALS], w[k.A_NOW], w[k.A_MARKS] = self._room(n), self._room(n), self._room(n)
         w[k.A_FIRST], w[k.A_WAITS] = self._room(n, -1), self._room(n, -1)
         for state in final:
-            w[w[k.A_FINALS] + numbers[state]] = 1
+            w[w[k.A_FINALS] + numbers[state]] = w[w[k.A_NOW] + numbers[state]] = 1
         w[k.A_BEGIN] = self._room(k.N_REG + len(initial))
         begin = w[k.A_BEGIN]
         w[begin + k.N_M], w[begin + k.N_STATE], w[begin + k.N_END] = k.FOREVER, 0, k.ALONE
@@ -223,6 +223,8 @@ class Program:
                 w[w[k.A_WAITS] + state] = row
         bounds.sort(key=lambda bound: (bound[k.B_T], bound[k.B_SIGN], bound[k.B_ROW]))  # at one instant ends come first
         w[k.A_EPSILON] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
+        if any(arc.final for arc in self.arcs):  # then a list may come to hold matches while it stays as it is
+            w[k.A_QUIET] = w[k.A_RUNS] = 0
         if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc
             w[k.A_STEP] = w[k.A_QUIET] = w[k.A_AHEAD] = w[k.A_RUNS] = 0
         w[k.A_LOW] = w[k.A_HIGH] = k.FOREVER  # the first `seek` begins from the beginning

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from afa import BEGINNING, FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from afa.compiled import inforce
 from tests.automata import arc, small
 from tests.text import E, T, arc_of
 
@@ -76,3 +77,32 @@ def test_a_time_out_that_begins_where_a_key_was_not_cleaned_yet_is_announced(eng
         found.append([(item.key, item.le, item.re, item.diff) for item in out if not isinstance(item, Punctuation)])
     assert sorted(found[0]) == sorted(found[1])
     assert len(found[0]) == 4
+
+
+def test_a_match_of_a_list_that_stays_is_found_under_a_new_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    others = [arc("b", "b", "e.kind == 2", name="x"), arc("b", "a", "e.kind == 0", name="y")]
+    automaton = small("a", "b", arc("a", "b", "e.kind == 0"), arc("b", "b", "e.seq < 2"), *others)
+    op = Operator(automaton, engine="compiled")
+    op.push(insert(E(0, 1), 0))
+    op.push_arc(insert(automaton.arcs[3], 10, 12))
+    assert [change.le for change in op.push(insert(E(1, 0), 6))] == [6]
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_a_state_that_becomes_final_is_seen_by_lists_that_stay(table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    automaton = small("a", "c", arc("a", "b", "e.kind == 0"), arc("b", "b", "e.seq < 2"), arc("b", "c", "e.kind == 7"))
+    op = Operator(automaton, engine="compiled")
+    op.push_arc(insert(arc_of(arc("a", "b", "e.kind == 3", name="gone")), 0, 3))  # leaves a slot to the next one
+    for le in range(5):
+        op.push(insert(E(int(le > 0), 0), le))
+    op.push_arc(insert(arc_of(arc("a", "b", "e.kind == 3", name="marks b", final=True)), 10, 20))
+    times = np.array([7, 8, 12, 13, 25, 26, 14])
+    if table:
+        found = op.push_many({"kind": np.ones(7, np.int64), "seq": np.zeros(7, np.int64), "le": times})["le"].tolist()
+    else:
+        found = [change.le for le in times.tolist() for change in op.push(insert(E(1, 0), le))]
+    assert sorted(found) == [12, 13, 14]
+    op._check()
