@@ -75,11 +75,7 @@ class ArcInput:
         elif diff > 0:
             self._put(self.table.added(ArcEvent(arc, now, FOREVER)), now, FOREVER)
         else:
-            found = self.table.find(arc, now)
-            if found is None:
-                known = ", ".join(repr(event.arc) for event in self.table.events if event.re > now) or "none"
-                raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
-            self._put(self.table.ended(found, now), max(now, found.le), found.re)
+            self._end_at(arc, now)
 
     def _change_exactly(self, event: ArcEvent, diff: int) -> None:
         if diff > 0 and self.pending.get(event):
@@ -90,6 +86,26 @@ class ArcInput:
             self._put(self.table.removed(event), event.le, event.re)
         else:
             self._pend(event, 1)
+
+    def end(self, arc: Arc, t: int) -> None:
+        """Let an arc be out of force from ``t`` on: the default mode, with an instant of the caller's for the present.
+
+        Raises
+        ------
+        ChangeError, LateEventError
+        """
+        promise = self._progress.arc_promise
+        if t < promise:
+            self._late.take(Change(arc, t, None, -1), f"expected le >= {promise} (promised) but got le={t} for the end of {arc!r}")
+            return
+        self._end_at(arc, t)
+
+    def _end_at(self, arc: Arc, t: int) -> None:
+        found = self.table.find(arc, t)
+        if found is None:
+            known = ", ".join(repr(event.arc) for event in self.table.events if event.re > t) or "none"
+            raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
+        self._put(self.table.ended(found, t), max(t, found.le), found.re)
 
     def overdue(self) -> None:
         """Hand the retractions over to the policy whose insertion can't come any more."""

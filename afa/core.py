@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from afa.arc import Arc
 from afa.arcinput import ArcInput
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
@@ -129,6 +130,14 @@ class Core:
                 self._flush(batch)
                 out += self._collect(before)
         return out
+
+    def end_arc(self, arc: Arc, t: int) -> Output:
+        """Let an arc be out of force from ``t`` on, as one call."""
+        self.automaton.check_arc(arc)
+        with self.transaction():
+            before = self.progress.final
+            self.arcs.end(arc, t)
+            return self._collect(before)
 
     def run_columns(self, batch: Any) -> tuple[Any, list[Hashable], int | None]:
         """Carry out a batch that the engine has encoded, as one call.

@@ -1,0 +1,23 @@
+"""afa on Spark: one operator per key inside Structured Streaming.
+
+    events.transform(afa.spark.match(automaton, key="tail", time="at", window="24 hours"))
+
+job         what every worker must know: pattern, keys, columns
+bucket      the work of one bucket of keys; knows nothing of Spark
+arcs        the arc log: arcs as a second stream
+rows        rows on their way to a bucket and back
+processor   the adapter to the stateful operator, and the state
+plan        `match`
+log         the arc log as a folder of files
+current     changes folded into the matches in force
+session     Spark in this process; java: a runtime for it
+"""
+
+from __future__ import annotations
+
+from afa.spark.current import current, keep_current
+from afa.spark.log import ArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
+from afa.spark.plan import match
+from afa.spark.session import NEEDED, local_session
+
+__all__ = ["NEEDED", "arc_log", "current", "keep_current", "local_session", "match"]

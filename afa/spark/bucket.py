@@ -1,0 +1,197 @@
+"""The work of one bucket: rows, arcs and a watermark in, changes out, state as bytes. Nothing here knows of Spark.
+
+    events, arcs, promised -> Bucket.run  -> Answer     changes | late rows | faults
+                              Bucket.save -> State      snapshots, and the lines of the arc log that they need
+
+The promise comes first, then arcs, then events: what is late depends on the watermark alone, never on which rows share a bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgpack
+
+from afa.arc import Arc
+from afa.change import Change
+from afa.errors import AfaError, AutomatonError, SnapshotError
+from afa.keyed import Keyed
+from afa.spark.arcs import ArcLine, carry_out
+from afa.spark.job import Job
+from afa.tableout import write
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
+
+FORMAT = 1
+
+
+class Fault(NamedTuple):
+    """A row or an arc that could not be taken, and why; its key and time, where they are known."""
+
+    reason: str
+    what: str
+    key: tuple[Any, ...] | None = None
+    le: int | None = None
+
+
+class Answer(NamedTuple):
+    """What a bucket has to say of a batch.
+
+    Parameters
+    ----------
+    changes : list of pyarrow.Table
+        Key columns, register fields, ``le``, ``re``, ``diff``; ticks.
+    late : list of Change
+        Rows and arcs behind the watermark.
+    faults : list of Fault
+    """
+
+    changes: list[Any]
+    late: list[Change]
+    faults: list[Fault]
+
+
+class Bucket:
+    """The operator of the keys that share a bucket.
+
+    Parameters
+    ----------
+    job : Job
+    number : int
+    blobs : sequence of bytes
+        What `save` gave since the last whole snapshot, in that order; none: nothing was seen yet.
+    """
+
+    def __init__(self, job: Job, number: int, blobs: Sequence[bytes] = ()) -> None:
+        self._job = job
+        self._speaks = number == 0  # of arcs, which come to all buckets
+        self._late: list[Change] = []
+        self._lines: dict[str, Arc] = {}  # of the arc log: insertions whose arcs may be in force
+        late: Any = self._late.append
+        if not blobs:
+            self._operator = Keyed(job.automaton, key=job.key, window=job.window, sequence=job.sequence, late=late)
+            return
+        parts = [_unpack(blob) for blob in blobs]
+        self._lines = {line: arc for line in parts[-1][0] if (arc := ArcLine.parse(line).arc) is not None}
+        snapshots, arcs = [snapshot for _, snapshot in parts], list(self._lines.values())
+        self._operator = Keyed.restore(job.automaton, snapshots, key=job.key, arcs=arcs, late=late)
+
+    def run(self, events: Any, arcs: Sequence[str], promised: int) -> Answer:
+        """Take what a batch has for this bucket.
+
+        Parameters
+        ----------
+        events : pyarrow.Table or None
+            Key columns, the event's fields, ``le`` and ``diff``; no nulls but in optional fields.
+        arcs : sequence of str
+            Lines of an arc log, in any order.
+        promised : int
+            The watermark, in ticks.
+
+        Raises
+        ------
+        Exception
+            What a user's function raised, or what is wrong with an arc, if faults are to stop the query.
+        """
+        answer = Answer([], [], [])
+        if promised > max(BEGINNING, self._operator._core.progress.events):
+            self._take(lambda: self._written(self._operator.push(Punctuation(promised))), answer, "the watermark", promised)
+        for line, found in self._parsed(arcs, answer):
+            self._take(lambda found=found: self._written(carry_out(self._operator, found)), answer, line, found.at)  # type: ignore[misc]
+            if found.arc is not None:
+                self._lines[line] = found.arc
+        if events is not None and events.num_rows:
+            self._events(events, answer)
+        if not self._speaks:
+            answer = answer._replace(faults=[fault for fault in answer.faults if fault.key is not None])
+        answer.late.extend(change for change in self._late if self._speaks or not isinstance(change.payload, Arc))
+        self._late.clear()
+        return answer
+
+    def _parsed(self, arcs: Sequence[str], answer: Answer) -> list[tuple[str, ArcLine]]:
+        """The lines that are arcs, in order."""
+        found: list[tuple[str, ArcLine]] = []
+        for line in dict.fromkeys(arcs):
+            try:
+                parsed = ArcLine.parse(line)
+                if parsed.arc is not None:
+                    self._job.automaton.check_arc(parsed.arc)
+                found.append((line, parsed))
+            except AutomatonError as error:
+                if self._job.stop_on_fault:
+                    raise
+                answer.faults.append(Fault(str(error), line))
+        return sorted(found, key=lambda item: (item[1].at, item[1].sequence, item[0]))
+
+    def _events(self, events: Any, answer: Answer) -> None:
+        """Push rows; those that a user's function can't take are found by halving, and come out as faults."""
+        try:
+            answer.changes.append(self._operator.push_many(events))
+        except Exception as error:
+            if self._job.stop_on_fault:
+                raise
+            n = events.num_rows
+            if n > 1:
+                self._events(events.slice(0, n // 2), answer)
+                self._events(events.slice(n // 2), answer)
+                return
+            row = events.to_pylist()[0]
+            key = tuple(row[name] for name in self._job.keys)
+            answer.faults.append(Fault(_said(error), repr(row), key, row["le"]))
+
+    def _take(self, call: Callable[[], Any], answer: Answer, what: str, le: int) -> None:
+        try:
+            answer.changes.append(call())
+        except Exception as error:
+            if self._job.stop_on_fault:
+                raise
+            answer.faults.append(Fault(_said(error), what, None, le))
+
+    def _written(self, out: list[Any]) -> Any:
+        """Changes as a table."""
+        operator = self._operator
+        return write(out, self._job.empty, operator.automaton, operator._key, mixed=False)
+
+    # -- state ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is held that a new bucket would not have, but the watermark."""
+        core = self._operator._core
+        own = [event.arc for event in core.arcs.table.events]
+        return not self._operator.keys and not core.arcs.pending and own == list(core.automaton.arcs)
+
+    def wakes(self, watermark: int) -> int | None:
+        """At which watermark (ms) it must be asked though no row comes: with time-outs at the next one, else after a window."""
+        core = self._operator._core
+        if not self._operator.keys:
+            return None
+        if core.arcs.table.timeouts:
+            return watermark + 1
+        return None if self._job.window is None else watermark + 1 + self._job.window // 1000
+
+    def save(self, incremental: bool) -> bytes:
+        """The state, or what has changed of it since the last time."""
+        kept = {id(event.arc) for event in self._operator._core.arcs.table.events}
+        self._lines = {line: arc for line, arc in self._lines.items() if id(arc) in kept}
+        blob: bytes = msgpack.packb([FORMAT, list(self._lines), self._operator.snapshot(incremental=incremental)])
+        return blob
+
+
+def _unpack(blob: bytes) -> tuple[list[str], bytes]:
+    """The parts of what `Bucket.save` gave."""
+    try:
+        version, lines, snapshot = msgpack.unpackb(blob)
+    except Exception as error:
+        raise SnapshotError(f"expected the state of a bucket but got {blob[:20]!r}: {error}") from error
+    if version != FORMAT:
+        raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
+    return lines, snapshot
+
+
+def _said(error: BaseException) -> str:
+    """An exception with its notes, in one line."""
+    notes = getattr(error, "__notes__", [])
+    name = "" if isinstance(error, AfaError) else f"{type(error).__name__}: "
+    return " ".join([name + str(error), *notes])

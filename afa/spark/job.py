@@ -1,0 +1,140 @@
+"""What every worker must know of a stream: the pattern and how its columns are read. It travels with the tasks, once a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from afa.arc import Arc
+from afa.automaton import Automaton
+from afa.errors import AfaError, AutomatonError
+from afa.schema import Field
+
+ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+MICROSECONDS = "us"
+RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket")
+"""Columns of the output that are neither the key's nor the register's."""
+
+
+class Job(NamedTuple):
+    """A pattern over keyed rows.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With an event schema of scalars; its arcs as text wherever they can be, so that a worker needs no source file.
+    keys : tuple of str
+        Columns.
+    window : int or None
+        Microseconds.
+    sequence : str or None
+    buckets : int
+        Keys share an operator by a hash; so many of them.
+    stop_on_fault : bool
+        Whether a bad row, a bad arc or an exception in a user's function stops the query; else it comes out as ``kind = fault``.
+    schema : pyarrow.Schema
+        Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``diff``.
+    """
+
+    automaton: Automaton
+    keys: tuple[str, ...]
+    window: int | None
+    sequence: str | None
+    buckets: int
+    stop_on_fault: bool
+    schema: pa.Schema
+
+    @property
+    def empty(self) -> pa.Table:
+        """No rows."""
+        return self.schema.empty_table()
+
+    @property
+    def key(self) -> str | tuple[str, ...]:
+        """As `Keyed` takes it."""
+        return self.keys[0] if len(self.keys) == 1 else self.keys
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The event's fields."""
+        assert self.automaton.event_schema is not None
+        return self.automaton.event_schema.fields
+
+
+def job_of(
+    automaton: Automaton,
+    key: str | Sequence[str],
+    window: str | timedelta | None,
+    sequence: str | None,
+    buckets: int,
+    on_fault: str,
+    key_types: Sequence[pa.DataType],
+) -> Job:
+    """Check what a user gives, on the driver.
+
+    Raises
+    ------
+    AfaError
+        Something is not what it must be.
+    """
+    if not isinstance(automaton, Automaton):
+        raise AfaError(f"expected an Automaton but got {automaton!r}")
+    schema = automaton.event_schema
+    if schema is None or not schema.scalar or not automaton.register_schema.scalar:
+        raise AfaError(f"expected an automaton with event= and scalar fields (Spark's columns have types) but got {automaton!r}")
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    if not keys or not all(isinstance(name, str) for name in keys):
+        raise AfaError(f"expected the names of key columns but got key={key!r}")
+    names = [*keys, *(field.name for field in automaton.register_schema.fields)]
+    clash = [name for name in names if name in RESERVED or names.count(name) > 1]
+    clash += [field.name for field in schema.fields if field.name in ("le", "re", "diff")]
+    if clash:
+        raise AfaError(f"expected other names than {', '.join(RESERVED)}, and each once, but got {clash[0]!r}")
+    if not isinstance(buckets, int) or buckets < 1:
+        raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
+    if on_fault not in ("report", "stop"):
+        raise AfaError(f'expected on_fault="report" or "stop" but got on_fault={on_fault!r}')
+    ticks = None if window is None else microseconds(window, "window")
+    columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
+    rows = pa.schema([*columns.items(), ("le", pa.int64()), ("diff", pa.int64())])
+    return Job(_portable(automaton), keys, ticks, sequence, buckets, on_fault == "stop", rows)
+
+
+def microseconds(value: str | timedelta, what: str) -> int:
+    """A duration in Spark's words (``"24 hours"``) or Python's.
+
+    Examples
+    --------
+    >>> microseconds("1 day 30 minutes", "window")
+    88200000000
+    """
+    import pandas as pd
+
+    try:
+        found = int(pd.Timedelta(value) // pd.Timedelta(1, MICROSECONDS))
+    except (ValueError, TypeError) as error:
+        raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}') from error
+    if found < 1:
+        raise AfaError(f"expected a duration of a microsecond at least but got {what}={value!r}")
+    return found
+
+
+def _portable(automaton: Automaton) -> Automaton:
+    """The same automaton with its arcs as text, but those that only Python can run."""
+
+    def text(arc: Arc) -> Arc:
+        try:
+            return Arc.from_json(arc.to_json(automaton))
+        except AutomatonError:
+            return arc
+
+    return Automaton(
+        start=automaton.start,
+        final=automaton.final,
+        arcs=[text(arc) for arc in automaton.arcs],
+        register=automaton.register,
+        event=automaton.event,
+    )

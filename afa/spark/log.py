@@ -1,0 +1,88 @@
+"""Writing and reading an arc log in a folder; see `afa.spark.arcs` for its lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from afa.arc import Arc
+from afa.automaton import Automaton
+from afa.errors import AfaError
+from afa.spark.arcs import instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class ArcLog:
+    """A folder of files, one line of an arc log in each; any number of writers, any number of streams that read it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder; made if there is none.
+    automaton : Automaton
+        Whose schemas the arcs' functions are written for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from typing import NamedTuple
+    >>> class Tick(NamedTuple):
+    ...     change: float
+    >>> down = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: e.change < 0, name="down")])
+    >>> log = ArcLog(tempfile.mkdtemp(), down)
+    >>> log.insert(Arc("a", "b", lambda e, r: e.change < -2, name="far down"), at="2026-01-01T00:00:00")
+    >>> log.retract("down", at="2026-01-01T00:00:00")
+    """
+
+    def __init__(self, path: str | Path, automaton: Automaton) -> None:
+        self.path = Path(path)
+        self._automaton = automaton
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def insert(self, arc: Arc, *, at: datetime | str | int | None = None, until: datetime | str | int | None = None) -> None:
+        """Let an arc come into force.
+
+        Parameters
+        ----------
+        arc : Arc
+            With a name, and functions that can be written as text.
+        at : datetime, str (ISO 8601) or int (microseconds), optional
+            From which event time on it serves. None: the time of the clock.
+        until : the same, optional
+
+        Raises
+        ------
+        AfaError
+            It has no name, or can't be written.
+        """
+        if arc.name is None:
+            raise AfaError(f"expected an arc with a name but got {arc!r}")
+        self._automaton.check_arc(arc)
+        self._write("insert", arc.to_json(self._automaton), at, until)
+
+    def retract(self, name: str, *, at: datetime | str | int | None = None) -> None:
+        """Let the arc of that name go out of force from an event time on."""
+        if not isinstance(name, str):
+            raise AfaError(f"expected the name of an arc but got {name!r}")
+        self._write("retract", {"name": name}, at, None)
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The log as a stream, for ``match(arcs=...)``."""
+        return spark.readStream.schema("value string").text(str(self.path))
+
+    def _write(self, op: str, arc: Any, at: Any, until: Any) -> None:
+        now = datetime.now(timezone.utc)
+        line = {"op": op, "arc": json.loads(arc) if isinstance(arc, str) else arc, "at": instant(now if at is None else at, "at")}
+        if until is not None:
+            line["until"] = instant(until, "until")
+        line["sequence"] = instant(now, "now")
+        name = f"{line['sequence']}-{uuid.uuid4().hex}.json"
+        hidden = self.path / f".{name}"  # which no reader takes
+        hidden.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        os.replace(hidden, self.path / name)

@@ -1,0 +1,182 @@
+"""`match` as a plan of Spark's: typed rows, in parts by bucket, through the stateful operator, changes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.types import DataType, StructType
+
+from afa.automaton import Automaton
+from afa.errors import AfaError
+from afa.spark.bucket import Bucket
+from afa.spark.job import Job, job_of
+from afa.spark.processor import Matcher
+from afa.spark.rows import ARC, BLOB, MATCH, PARTS, changes_schema, pack, read_parts, stream_of, unpacker, written
+from punctuation.time import BEGINNING
+
+SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
+KEY_TYPES = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "smallint": pa.int16(),
+    "tinyint": pa.int8(),
+    "boolean": pa.bool_(),
+}
+
+
+def match(
+    automaton: Automaton,
+    *,
+    key: str | Sequence[str],
+    time: str,
+    window: str | timedelta | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    arcs: DataFrame | None = None,
+    lateness: str = "0 seconds",
+    on_fault: str = "report",
+    buckets: int = 16,
+) -> Callable[[DataFrame], DataFrame]:
+    """Match an automaton in the rows of each key: ``events.transform(match(...))``.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With ``event=``; its fields are columns. Times in its functions are microseconds since 1970.
+    key : str or sequence of str
+        Columns.
+    time : str
+        A timestamp column: the LE of each event.
+    window : str or timedelta
+        How long an event lives, ``"24 hours"``. None: for ever.
+    diff : str, optional
+        A column that is 1 for an insertion, -1 for a retraction; without it all rows are insertions.
+    sequence : str, optional
+        The event's field that orders rows of one key and time.
+    arcs : DataFrame, optional
+        A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`.
+    lateness : str
+        How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation.
+    on_fault : "report" or "stop"
+        Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query.
+    buckets : int
+        Into how many parts the keys are hashed; fixed for the life of a checkpoint.
+
+    Returns
+    -------
+    callable
+        Of a streaming DataFrame, a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for ever),
+        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault), ``reason``. Of a static
+        DataFrame the final matches, all with ``diff = 1``.
+
+    Raises
+    ------
+    AfaError
+        Something does not fit: when the function is called.
+
+    Notes
+    -----
+    A streaming query needs the RocksDB state store provider.
+    """
+
+    def transform(events: DataFrame) -> DataFrame:
+        types = _key_types(events.schema, key)
+        job = job_of(automaton, key, window, sequence, buckets, on_fault, types)
+        if arcs is not None and arcs.isStreaming and not events.isStreaming:
+            raise AfaError("expected static arcs beside static events but got a stream of arcs")
+        rows = events.withWatermark(time, lateness) if events.isStreaming else events
+        parts = _typed(rows, job, time, diff).mapInArrow(pack, PARTS)
+        if arcs is not None:
+            parts = parts.unionByName(_arc_parts(arcs, buckets))
+        grouped = parts.groupBy("bucket")
+        if events.isStreaming:
+            blobs = grouped.transformWithStateInPandas(Matcher(job), BLOB, "append", "EventTime")
+        else:
+            blobs = grouped.applyInArrow(_at_once(job), BLOB)
+        schema = changes_schema(job)
+        return _finished(blobs.mapInArrow(unpacker(schema), _ddl(events.schema, job)), job)
+
+    return transform
+
+
+def _key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]:
+    names = [key] if isinstance(key, str) else list(key)
+    found = []
+    for name in names:
+        if name not in schema.names:
+            raise AfaError(f"expected a key column {name!r} but got the columns {', '.join(schema.names)}")
+        kind: DataType = schema[name].dataType
+        if kind.simpleString() not in KEY_TYPES:
+            raise AfaError(f"expected a key of {', '.join(KEY_TYPES)} but got {name} {kind.simpleString()}: cast it")
+        found.append(KEY_TYPES[kind.simpleString()])
+    return found
+
+
+def _typed(events: DataFrame, job: Job, time: str, diff: str | None) -> DataFrame:
+    """Rows with the columns of the job's schema, ``bucket``, and in ``bad`` the row itself if it can't be read."""
+    kind = events.schema[time].dataType.simpleString() if time in events.schema.names else None
+    if kind not in ("timestamp", "timestamp_ntz"):
+        raise AfaError(f"expected a timestamp column {time!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
+    missing = [field.name for field in job.fields if field.name not in events.schema.names]
+    if missing:
+        raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
+    bad = F.col(time).isNull()
+    columns: dict[str, Any] = {name: F.col(name) for name in job.keys}
+    for name in job.keys:
+        bad = bad | F.col(name).isNull()
+    for field in job.fields:
+        if field.name in columns:
+            continue
+        assert field.type is not None
+        columns[field.name] = F.col(field.name).try_cast(SPARK[field.type])
+        lost = columns[field.name].isNull()
+        bad = bad | (lost & F.col(field.name).isNotNull() if field.optional else lost)
+    le = F.unix_micros(F.col(time).cast("timestamp"))
+    columns["le"] = le
+    columns["diff"] = F.lit(1).cast("bigint") if diff is None else F.col(diff).try_cast("bigint")
+    if diff is not None:
+        bad = bad | columns["diff"].isNull() | ~columns["diff"].isin(1, -1)
+    bucket = F.pmod(F.xxhash64(*(F.col(name) for name in job.keys)), F.lit(job.buckets)).cast("int")
+    whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
+    chosen = [column.alias(name) for name, column in columns.items()]
+    return events.select(bucket.alias("bucket"), F.when(bad, whole).alias("bad"), *chosen)
+
+
+def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
+    """Each line of an arc log for each bucket."""
+    numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
+    return arcs.select(numbers, F.lit(ARC).alias("part"), F.col("value").cast("string").cast("binary").alias("rows"))
+
+
+def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
+    """All rows of a bucket at once: history."""
+
+    def work(table: pa.Table) -> pa.Table:
+        parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
+        answer = Bucket(job, table["bucket"][0].as_py()).run(parts.events, parts.arcs, BEGINNING)
+        return pa.table({"rows": pa.array([stream_of(written(job, answer, parts.bad))], pa.binary())})
+
+    return work
+
+
+def _ddl(schema: StructType, job: Job) -> str:
+    """The schema of `changes_schema` in Spark's words."""
+    keys = [f"`{name}` {schema[name].dataType.simpleString()}" for name in job.keys]
+    register = [f"`{field.name}` {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
+    return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
+
+
+def _finished(changes: DataFrame, job: Job) -> DataFrame:
+    """Times as timestamps, and the ids of matches."""
+    register = [field.name for field in job.automaton.register_schema.fields]
+    names = [*job.keys, *register, "le", "re"]
+    match_id = F.sha2(F.to_json(F.struct(*names), {"ignoreNullFields": "false"}), 256).substr(1, 32)
+    times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
+    known = F.when(F.col("kind") == MATCH, match_id).alias("id")
+    return changes.select(*job.keys, *register, *times, "diff", known, "kind", "reason")

@@ -1,0 +1,116 @@
+"""The adapter to Spark's stateful operator: one bucket's rows in, changes out, its state in the state store.
+
+State of a bucket
+    head    token, bytes of the whole snapshot, bytes of those after it, the timer
+    log     a whole snapshot, then one of what has changed for each batch since; written anew when these outweigh it
+
+A worker keeps the operators that it has used last. One is used again only if its token is the one that the store holds: a token is
+random and written together with the state, so that an operator of a batch that was not committed is never taken for the truth.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+
+from afa.spark.bucket import Bucket
+from afa.spark.job import Job
+from afa.spark.rows import read_parts, stream_of, written
+from punctuation.time import BEGINNING
+
+HEAD = StructType([StructField("token", BinaryType()), *(StructField(name, LongType()) for name in ("whole", "since", "timer"))])
+LOG = StructType([StructField("blob", BinaryType())])
+KEPT = 64
+"""Operators that a worker keeps."""
+NO_TIMER = -1
+_kept: OrderedDict[bytes, Bucket] = OrderedDict()
+
+
+class Matcher(StatefulProcessor):
+    """The operator of each bucket.
+
+    Parameters
+    ----------
+    job : Job
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Name the state."""
+        self._handle = handle
+        self._head = handle.getValueState("head", HEAD)
+        self._log = handle.getListState("log", LOG)
+
+    def handleInputRows(self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Take the parts of a batch."""
+        parts = read_parts((part, blob) for frame in rows for part, blob in zip(frame["part"].tolist(), frame["rows"].tolist()))
+        yield from self._work(key[0], parts.events, parts.arcs, parts.bad, timerValues)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Follow the watermark: time-outs fire, what is final is dropped."""
+        yield from self._work(key[0], None, [], [], timerValues, fired=True)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _work(
+        self, number: int, events: Any, arcs: list[str], bad: list[Any], timers: TimerValues, fired: bool = False
+    ) -> Iterator[pd.DataFrame]:
+        token, whole, since, timer = self._head.get() or (None, 0, 0, NO_TIMER)
+        bucket = self._operator(number, None if token is None else bytes(token))
+        watermark = timers.getCurrentWatermarkInMs()
+        answer = bucket.run(events, arcs, watermark * 1000 if watermark > 0 else BEGINNING)
+        table = written(self._job, answer, bad)
+        whole, since = self._save(bucket, whole, since)
+        timer = self._wake(bucket, watermark, NO_TIMER if fired else timer)
+        token = os.urandom(16)
+        self._head.update((token, whole, since, timer))
+        _kept[token] = bucket
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+        if table.num_rows:
+            yield pd.DataFrame({"rows": [stream_of(table)]})
+
+    def _operator(self, number: int, token: bytes | None) -> Bucket:
+        """The operator as the store has it."""
+        if token is None:
+            return Bucket(self._job, number)
+        bucket = _kept.pop(token, None)
+        return bucket or Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()])
+
+    def _save(self, bucket: Bucket, whole: int, since: int) -> tuple[int, int]:
+        """Write what has changed; bytes of the whole snapshot and of those after it."""
+        blob = bucket.save(incremental=0 <= since <= whole and whole > 0)
+        if whole > 0 and since <= whole:
+            self._log.appendValue((blob,))
+            return whole, since + len(blob)
+        self._log.put([(blob,)])
+        return len(blob), 0
+
+    def _wake(self, bucket: Bucket, watermark: int, timer: int) -> int:
+        """Have a timer where the bucket wants one; which."""
+        wanted = bucket.wakes(max(watermark, 0))
+        if wanted is None or (timer != NO_TIMER and timer <= wanted):
+            return timer
+        if timer != NO_TIMER:
+            self._handle.deleteTimer(timer)
+        self._handle.registerTimer(wanted)
+        return wanted

@@ -1,0 +1,160 @@
+"""Rows on their way to a bucket and back: each bucket's part of a batch as one Arrow stream in one binary column.
+
+Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
+
+    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row as JSON)
+    out     rows binary                            an Arrow stream of `changes_schema`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.arc import Arc
+from afa.spark.bucket import Answer
+from afa.spark.job import ARROW, Job
+from punctuation.time import FOREVER
+
+EVENTS, ARC, BAD = 0, 1, 2
+PARTS = "bucket int, part int, rows binary"
+BLOB = "rows binary"
+MATCH, LATE, FAULT = "match", "late", "fault"
+
+
+class Parts(NamedTuple):
+    """What came for a bucket."""
+
+    events: pa.Table | None
+    arcs: list[str]
+    bad: list[dict[str, Any]]
+
+
+def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Typed rows with their ``bucket`` (and, of a bad one, what it was, in ``bad``) as parts."""
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        good = pc.is_null(table["bad"])
+        rows = table.filter(good).drop_columns(["bad"])
+        wrong = table.filter(pc.invert(good))
+        parts = [(b, BAD, line.encode()) for b, line in zip(wrong["bucket"].to_pylist(), wrong["bad"].to_pylist())]
+        numbers = rows["bucket"].to_numpy()
+        order = np.argsort(numbers, kind="stable")
+        rows = rows.drop_columns(["bucket"]).take(order)
+        ends = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
+        begin = 0
+        for end in ends.tolist():
+            parts.append((int(numbers[order[begin]]), EVENTS, stream_of(rows.slice(begin, end - begin))))
+            begin = end
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([bucket for bucket, _, _ in parts], pa.int32()),
+                pa.array([part for _, part, _ in parts], pa.int32()),
+                pa.array([blob for _, _, blob in parts], pa.binary()),
+            ],
+            names=["bucket", "part", "rows"],
+        )
+
+
+def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
+    """The parts again, each as ``(part, rows)``."""
+    tables, arcs, bad = [], [], []
+    for part, blob in rows:
+        if part == EVENTS:
+            tables.append(table_of(blob))
+        elif part == ARC:
+            arcs.append(bytes(blob).decode())
+        else:
+            bad.append(json.loads(bytes(blob)))
+    return Parts(pa.concat_tables(tables) if tables else None, arcs, bad)
+
+
+def stream_of(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def table_of(blob: bytes) -> pa.Table:
+    """The table of an Arrow stream."""
+    return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------------
+
+
+def changes_schema(job: Job) -> pa.Schema:
+    """Key columns, register fields, ``le`` and ``re`` in ticks (``re`` null: for ever), ``diff``, ``kind``, ``reason``."""
+    register = [(field.name, ARROW[field.type]) for field in job.automaton.register_schema.fields]
+    keys = [(name, job.schema.field(name).type) for name in job.keys]
+    rest = [("le", pa.int64()), ("re", pa.int64()), ("diff", pa.int32()), ("kind", pa.string()), ("reason", pa.string())]
+    return pa.schema([*keys, *register, *rest])
+
+
+def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]]) -> pa.Table:
+    """All that a bucket has to say as one table of `changes_schema`."""
+    schema = changes_schema(job)
+    tables = [_matches(schema, changes) for changes in answer.changes if changes.num_rows]
+    rows = [_late(job, change) for change in answer.late]
+    rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
+    rows += [_fault(job, _why(job, row), tuple(row.get(name) for name in job.keys), None) for row in bad]
+    if rows:
+        tables.append(pa.Table.from_pylist([_fitting(row, schema) for row in rows], schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def _matches(schema: pa.Schema, changes: pa.Table) -> pa.Table:
+    n = changes.num_rows
+    re = pc.if_else(pc.equal(changes["re"], FOREVER), pa.scalar(None, pa.int64()), changes["re"])
+    columns = {name: changes[name] for name in changes.schema.names}
+    columns |= {"re": re, "kind": pa.array([MATCH] * n), "reason": pa.nulls(n)}
+    return pa.table({field.name: columns[field.name] for field in schema}).cast(schema)
+
+
+def _late(job: Job, change: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {"le": change.le, "re": None if change.re == FOREVER else change.re, "diff": change.diff, "kind": LATE}
+    row["reason"] = f"behind the watermark: {change.payload!r}"
+    if not isinstance(change.payload, Arc):
+        row |= zip(job.keys, change.key if len(job.keys) > 1 else (change.key,))
+    return row
+
+
+def _fault(job: Job, reason: str, key: tuple[Any, ...] | None, le: int | None) -> dict[str, Any]:
+    return {**dict(zip(job.keys, key or ())), "le": le, "kind": FAULT, "reason": reason}
+
+
+def _why(job: Job, row: dict[str, Any]) -> str:
+    """What is wrong with a row that could not be read, as far as its values show it."""
+    wanted = {field.name: field for field in job.fields}
+    text = ", ".join(f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in wanted.values())
+    return f"expected a key, a time and {text} but got {row!r}"
+
+
+def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
+    """A row without values that do not fit their columns: those of a row that could not be read."""
+    found = {}
+    for name, value in row.items():
+        try:
+            found[name] = pa.scalar(value, schema.field(name).type).as_py()
+        except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):
+            continue
+    return found
+
+
+def unpacker(schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that takes rows of BLOB apart."""
+
+    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for blob in batch.column(0):
+                yield from table_of(blob.as_buffer()).cast(schema).to_batches()
+
+    return unpack

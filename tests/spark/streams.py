@@ -1,0 +1,93 @@
+"""Random keyed streams as rows of Spark's, and what a plain operator makes of them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from afa import Keyed, Punctuation, insert, retract
+from afa.spark.arcs import ArcLine, carry_out
+from tests.strategies import Choices
+from tests.streams import Setting, setting
+
+SECOND = 1_000_000
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+ZERO = int(START.timestamp()) * SECOND
+NAMES = ("ash", "asp", "elm", "", "Übel")
+
+
+def when(second: int) -> datetime:
+    """The instant of a second of these streams."""
+    return START + timedelta(seconds=second)
+
+
+def rows(choose: Choices, n: int, keys: int) -> list[dict[str, Any]]:
+    """Insertions, and retractions of some of them, somewhat out of order."""
+    found: list[dict[str, Any]] = []
+    clock = 0
+    while len(found) < n:
+        if found and choose.chance(15):
+            old = found[choose.number(max(0, len(found) - 40), len(found) - 1)]
+            if old["diff"] > 0 and not any(row == {**old, "diff": -1} for row in found):
+                found.append({**old, "diff": -1})
+            continue
+        clock += choose.chance(60)
+        second = max(0, clock - (choose.number(1, 12) if choose.chance(30) else 0))
+        found.append(
+            {
+                "sort": choose.number(0, 3),
+                "size": choose.one([-1.5, 0.0, 0.5, 2.25]),
+                "who": choose.number(0, keys - 1),
+                "due": second + choose.number(0, 5),
+                "name": choose.one(NAMES),
+                "extra": choose.one([None, 0, 1, 2]),
+                "flag": choose.chance(50),
+                "at": when(second),
+                "diff": 1,
+            }
+        )
+    return found
+
+
+def arc_lines(choose: Choices, here: Setting, n: int, last: int) -> list[str]:
+    """Lines of an arc log: each arc of the pool comes, and some go again."""
+    lines = []
+    for sequence in range(n):
+        arc = choose.one(here.pool)
+        at = ZERO + choose.number(0, last) * SECOND
+        line = {"op": "insert", "arc": json.loads(json.dumps(arc.to_json(here.automaton))), "at": at, "sequence": sequence}
+        if isinstance(line["arc"], str):
+            line["arc"] = json.loads(line["arc"])
+        if choose.chance(40):
+            line["until"] = at + choose.number(1, 30) * SECOND
+        lines.append(json.dumps(line))
+    return lines
+
+
+def plain(here: Setting, window: int, rows: list[dict[str, Any]], lines: list[str]) -> set[Any]:
+    """The matches in force after all rows and arcs, by one operator."""
+    event = here.automaton.event_schema.cls  # type: ignore[union-attr]
+    op = Keyed(here.automaton, key=here.key, window=window * SECOND)
+    out: list[Any] = []
+    for line in sorted(map(ArcLine.parse, lines), key=lambda line: (line.at, line.sequence)):
+        out += carry_out(op, line)
+    for row in rows:
+        change = insert if row["diff"] > 0 else retract
+        le = int(row["at"].timestamp()) * SECOND
+        out += op.push(change(event(**{name: row[name] for name in event._fields}), le))
+    counts: dict[Any, int] = {}
+    for change in out:
+        if not isinstance(change, Punctuation):
+            key = change.key if isinstance(change.key, tuple) else (change.key,)
+            match = (*key, *change.payload, change.le, change.re)
+            counts[match] = counts.get(match, 0) + change.diff
+    assert set(counts.values()) <= {0, 1}
+    return {match for match, count in counts.items() if count}
+
+
+def of_program(program: str, keys: tuple[str, ...]) -> Setting:
+    """A setting of `tests.streams` whose times are microseconds."""
+    from tests.streams import Quote
+
+    return setting(program, Quote, keys)

@@ -1,0 +1,161 @@
+"""The work of one bucket, without Spark: saved and lost after each batch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from afa import AfaError, Arc, Automaton, SnapshotError
+from afa.spark.bucket import Bucket
+from afa.spark.job import Job, job_of
+from afa.spark.rows import changes_schema, pack, read_parts, stream_of, table_of, written
+from punctuation.time import BEGINNING
+from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows
+from tests.strategies import Seeded
+from tests.streams import Quote, Setting, Tally
+
+TYPES = {"who": pa.int64(), "name": pa.string()}
+
+
+def job(here: Setting, window: int = 25, **more: Any) -> Job:
+    options = {"sequence": None, "buckets": 1, "on_fault": "report", **more}
+    return job_of(here.automaton, here.keys, f"{window} seconds", key_types=[TYPES[name] for name in here.keys], **options)
+
+
+def table(here: Job, some: list[dict[str, Any]]) -> pa.Table:
+    """Rows as a bucket takes them."""
+    found = [{**row, "le": int(row["at"].timestamp()) * SECOND} for row in some]
+    return pa.Table.from_pylist([{name: row[name] for name in here.schema.names} for row in found], here.schema)
+
+
+def net(here: Job, tables: list[pa.Table]) -> set[Any]:
+    counts: Counter[Any] = Counter()
+    names = [name for name in changes_schema(here).names if name not in ("diff", "kind", "reason")]
+    for one in tables:
+        for row in one.to_pylist():
+            if row["kind"] == "match":
+                match = tuple(row[name] for name in names)
+                counts[(*match[:-1], 2**63 - 1 if match[-1] is None else match[-1])] += row["diff"]
+    assert set(counts.values()) <= {0, 1}
+    return {match for match, count in counts.items() if count}
+
+
+@pytest.mark.parametrize("program", ["runs", "branches", "words"])
+@pytest.mark.parametrize("number", range(3))
+def test_a_bucket_that_is_lost_after_each_batch(program: str, number: int) -> None:
+    choose = Seeded(f"bucket/{program}/{number}")
+    setting = of_program(program, choose.one([("who",), ("name", "who")]))
+    here = job(setting)
+    stream, lines = rows(choose, 250, choose.one([2, 20])), arc_lines(choose, setting, choose.number(0, 6), 90)
+    blobs, tables, at, given, late = [], [], 0, 0, 0
+    while at < len(stream):
+        batch = stream[at : at + choose.number(1, 60)]
+        at += len(batch)
+        arcs = lines[given : given + choose.number(0, 3)] if at < len(stream) else lines[given:]
+        given += len(arcs)
+        bucket = Bucket(here, 0, blobs)
+        answer = bucket.run(table(here, batch), arcs, BEGINNING)
+        assert answer.faults == []
+        late += len(answer.late)
+        tables.append(table_of(stream_of(written(here, answer, []))))
+        blobs = [*blobs, bucket.save(True)] if blobs and choose.chance(70) else [bucket.save(False)]
+    assert late == 0
+    assert net(here, tables) == plain(setting, 25, stream, lines)
+
+
+def test_what_is_behind_the_watermark_is_told(engine: str) -> None:
+    setting = of_program("runs", ("who",))
+    here = job(setting)
+    stream = rows(Seeded("late"), 40, 2)
+    bucket = Bucket(here, 0)
+    answer = bucket.run(table(here, stream), [], ZERO + 3600 * SECOND)
+    assert len(answer.late) == 40
+    told = written(here, answer, []).to_pylist()
+    assert {row["kind"] for row in told} == {"late"}
+    assert told[0]["who"] == stream[0]["who"]
+    assert "behind the watermark: Quote(" in told[0]["reason"]
+
+
+def dividing() -> Setting:
+    arcs = [Arc("a", "c", lambda e, r: 12 // e.sort > 2, name="ac")]
+    automaton = Automaton(start="a", final={"c"}, register=Tally(), event=Quote, arcs=arcs)
+    return Setting(automaton, arcs, {}, ("who",))
+
+
+def test_a_row_that_a_function_can_t_take_harms_no_other() -> None:
+    here = job(dividing())
+    stream = [{**row, "diff": 1, "sort": 0 if i in (3, 17) else 1} for i, row in enumerate(rows(Seeded("faults"), 40, 4))]
+    answer = Bucket(here, 0).run(table(here, stream), [], BEGINNING)
+    assert len(answer.faults) == 2
+    told = [row for row in written(here, answer, []).to_pylist() if row["kind"] == "fault"]
+    assert [row["who"] for row in told] == [stream[3]["who"], stream[17]["who"]]
+    assert "ZeroDivisionError" in told[0]["reason"]
+    assert "fence of arc 'ac'" in told[0]["reason"]
+    with pytest.raises(ZeroDivisionError):
+        Bucket(job(dividing(), on_fault="stop"), 0).run(table(here, stream), [], BEGINNING)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "expected a line of an arc log"),
+        ("[]", 'expected {"op": "insert" or "retract"'),
+        ('{"op": "insert", "arc": {}, "at": 1}', "expected an arc with a name"),
+        ('{"op": "insert", "arc": {"name": "x", "src": "a", "dst": "c", "fence": "e.nothing"}, "at": 1}', "nothing"),
+        ('{"op": "insert", "arc": {"name": "x", "src": "a", "dst": "c", "fence": "__import__(1)"}, "at": 1}', "__import__"),
+        ('{"op": "insert", "arc": {"name": "x", "src": "a", "dst": "c", "fence": "True"}, "at": "noon"}', "expected an instant"),
+        ('{"op": "insert", "arc": {"name": "x", "src": "a", "dst": "c", "fence": "True"}, "at": 1.5}', "at=1.5"),
+        ('{"op": "retract", "arc": {"name": "unknown"}, "at": 1}', "expected an arc in force but got 'unknown'"),
+        ('{"op": "retract", "arc": {"name": "ac"}, "at": 1, "why": 2}', "expected the keys"),
+    ],
+)
+def test_a_bad_line_comes_out_once(line: str, message: str) -> None:
+    here = job(dividing(), buckets=2)
+    first, other = (Bucket(here, number).run(None, [line], BEGINNING) for number in range(2))
+    assert other.faults == []
+    assert len(first.faults) == 1
+    assert message in first.faults[0].reason
+    with pytest.raises(AfaError):
+        Bucket(job(dividing(), on_fault="stop"), 0).run(None, [line], BEGINNING)
+
+
+def test_foreign_state_is_refused() -> None:
+    here = job(dividing())
+    for blob in (b"", b"x", Bucket(here, 0).save(False)[:-1]):
+        with pytest.raises(SnapshotError):
+            Bucket(here, 0, [blob])
+
+
+def test_parts_come_back() -> None:
+    bad = json.dumps({"who": 1})
+    batch = pa.RecordBatch.from_pydict(
+        {"bucket": pa.array([1, 0, 1, 0], pa.int32()), "bad": pa.array([None, None, None, bad]), "x": pa.array([1, 2, 3, 4])}
+    )
+    (packed,) = pack([batch])
+    of = {}
+    for bucket, part, blob in zip(*(column.to_pylist() for column in packed.columns)):
+        of.setdefault(bucket, []).append((part, blob))
+    one, none = read_parts(of[1]), read_parts(of[0])
+    assert one.events is not None
+    assert one.events.to_pydict() == {"x": [1, 3]}
+    assert none.events is not None
+    assert none.events.to_pydict() == {"x": [2]}
+    assert none.bad == [{"who": 1}]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"buckets": 0}, "at least one bucket"),
+        ({"on_fault": "ignore"}, "on_fault='ignore'"),
+        ({"window": "a while"}, "expected a duration"),
+    ],
+)
+def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> None:
+    given = {"window": "25 seconds", "sequence": None, "buckets": 1, "on_fault": "report", **options}
+    with pytest.raises(AfaError, match=message):
+        job_of(dividing().automaton, "who", key_types=[pa.int64()], **given)

@@ -1,0 +1,170 @@
+"""The operator inside Structured Streaming: cut into micro-batches, stopped and started again, and all at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import AfaError, Arc, Automaton
+from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
+from tests.strategies import Seeded
+from tests.streams import Setting, Tally
+
+afa_spark = pytest.importorskip("afa.spark")
+
+SCHEMA = "sort int, size double, who long, due long, name string, extra long, flag boolean, at timestamp, diff int"
+
+
+class Files:
+    """A folder that a stream reads, a file a micro-batch."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.n = path, 0
+        path.mkdir()
+
+    def put(self, lines: list[str]) -> None:
+        self.n += 1
+        hidden = self.path / f".{self.n:03}"
+        hidden.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        os.utime(hidden, (1.7e9 + self.n, 1.7e9 + self.n))  # by which files are ordered
+        hidden.rename(self.path / f"{self.n:03}.json")
+
+
+def as_json(row: dict[str, Any]) -> str:
+    return json.dumps({**row, "at": row["at"].isoformat() if row.get("at") else None})
+
+
+def read(spark: Any, files: Files, schema: str = SCHEMA) -> Any:
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(files.path))
+
+
+def run(changes: Any, path: Path) -> None:
+    """All that there is, in as many batches as there are files."""
+    writer = changes.writeStream.format("parquet").option("checkpointLocation", str(path / "checkpoint"))
+    writer.trigger(availableNow=True).start(str(path / "changes")).awaitTermination()
+
+
+def matches(table: Any) -> set[Any]:
+    found = table.drop("id").collect()
+    assert len(found) == len(set(found)), "a match twice"
+    return {(*row[:-2], micros(row[-2]), 2**63 - 1 if row[-1] is None else micros(row[-1])) for row in found}
+
+
+def micros(moment: Any) -> int:
+    return ZERO + round((moment - when(0).replace(tzinfo=None)).total_seconds() * 1e6)
+
+
+@pytest.mark.parametrize(("program", "keys", "buckets"), [("branches", ("who",), 3), ("words", ("name", "who"), 1)])
+def test_a_stream_equals_one_operator_and_its_history(
+    spark: Any, program: str, keys: tuple[str, ...], buckets: int, tmp_path: Path
+) -> None:
+    choose = Seeded(f"spark/{program}")
+    here = of_program(program, keys)
+    stream, lines = rows(choose, 120, 6), arc_lines(choose, here, 4, 60)
+    events, log = Files(tmp_path / "in"), Files(tmp_path / "arcs")
+    given = {"key": keys, "time": "at", "window": "25 seconds", "diff": "diff", "lateness": "1 hour", "buckets": buckets}
+    for part in range(3):  # stopped and started again in between
+        log.put(lines[part : part + 1] if part < 2 else lines[2:])
+        for batch in (stream[part * 40 : part * 40 + 15], stream[part * 40 + 15 : part * 40 + 40]):
+            events.put(list(map(as_json, batch)))
+        pattern = afa_spark.match(here.automaton, arcs=spark.readStream.text(str(log.path)), **given)
+        run(read(spark, events).transform(pattern), tmp_path)
+    changes = spark.read.parquet(str(tmp_path / "changes"))
+    assert [row["kind"] for row in changes.select("kind").distinct().collect()] == ["match"]
+    expected = plain(here, 25, stream, lines)
+    assert len(expected) > 5
+    assert matches(afa_spark.current(changes)) == expected
+    ids = Counter(row["id"] for row in changes.where("diff > 0").collect())
+    assert ids.keys() >= {row["id"] for row in changes.where("diff < 0").collect()}
+    history = spark.read.schema(SCHEMA).json(str(events.path))
+    final = history.transform(afa_spark.match(here.automaton, arcs=spark.read.text(str(log.path)), **given))
+    assert final.where("kind <> 'match' or diff <> 1").count() == 0
+    assert matches(final.drop("diff", "kind", "reason")) == expected
+
+
+class Signal(NamedTuple):
+    sort: int
+
+
+def watched() -> Automaton:
+    """A 1 within ten seconds of a 0, or a time-out."""
+    return Automaton(
+        start="idle",
+        final={"answered", "silent"},
+        event=Signal,
+        register=Tally(),
+        arcs=[
+            Arc("idle", "asked", lambda e, r: e.sort == 0, name="ask"),
+            Arc("asked", "answered", lambda e, r: e.sort == 1, name="answer"),
+            Arc.timeout("asked", "silent", f"{ZERO + 12 * SECOND}", name="silence"),
+        ],
+    )
+
+
+def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> None:
+    events, log = Files(tmp_path / "in"), Files(tmp_path / "arcs")
+
+    def row(who: int | None, second: int | None, sort: int | None) -> str:
+        return json.dumps({"who": who, "sort": sort, "at": None if second is None else when(second).isoformat()})
+
+    log.put(["nonsense"])
+    events.put([row(1, 1, 0), row(2, 2, 0), row(2, 4, 1), row(1, None, 0), row(None, 3, 0), row(3, 3, None)])
+    events.put([row(9, 100, 5)])  # key 1 gets no more rows: a timer tells that it is silent
+    events.put([row(9, 101, 5), row(2, 5, 0)])
+    arcs = spark.readStream.text(str(log.path))
+    pattern = afa_spark.match(watched(), key="who", time="at", window="1 hour", lateness="10 seconds", buckets=2, arcs=arcs)
+    run(read(spark, events, "who long, sort int, at timestamp").transform(pattern), tmp_path)
+    changes = spark.read.parquet(str(tmp_path / "changes")).collect()
+    found = sorted((row["who"], (micros(row["le"]) - ZERO) // SECOND, row["diff"]) for row in changes if row["kind"] == "match")
+    assert found == [(1, 12, 1), (2, 4, 1)]
+    late = [row for row in changes if row["kind"] == "late"]
+    assert [(row["who"], row["diff"]) for row in late] == [(2, 1)]
+    faults = [row["reason"] for row in changes if row["kind"] == "fault"]
+    assert len(faults) == 4
+    assert sum("expected a line of an arc log (JSON) but got 'nonsense'" in reason for reason in faults) == 1
+    assert sum("expected a key, a time and sort: int" in reason for reason in faults) == 3
+
+
+def test_the_arc_log_and_the_table_of_current_matches(spark: Any, tmp_path: Path) -> None:
+    automaton = Automaton(
+        start="a", final={"b"}, event=Signal, register=Tally(), arcs=[Arc("a", "b", lambda e, r: e.sort == 7, name="seven")]
+    )
+    log, events = afa_spark.arc_log(tmp_path / "arcs", automaton), Files(tmp_path / "in")
+    log.insert(Arc("a", "b", lambda e, r: e.sort > 8, name="more"), at=when(10), until=when(20))
+    log.retract("seven", at=when(15))
+
+    def row(second: int, sort: int, diff: int = 1) -> str:
+        return json.dumps({"who": 1, "sort": sort, "at": when(second).isoformat(), "d": diff})
+
+    events.put([row(5, 9), row(14, 7)])
+    events.put([row(12, 9), row(16, 7)])
+    events.put([row(14, 7, -1)])
+    pattern = afa_spark.match(automaton, key="who", time="at", window="1 hour", diff="d", lateness="1 hour", arcs=log.read(spark))
+    changes = read(spark, events, "who long, sort int, at timestamp, d int").transform(pattern)
+    writer = changes.writeStream.foreachBatch(afa_spark.keep_current(tmp_path / "now"))
+    writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
+    latest = max((tmp_path / "now").glob("v=*"), key=lambda path: int(path.name[2:]))
+    assert {match[-2] - ZERO for match in matches(spark.read.parquet(str(latest)))} == {12 * SECOND}
+    with pytest.raises(AfaError, match="expected an arc with a name"):
+        log.insert(Arc("a", "b", "e.sort > 8"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"key": "nobody"}, "expected a key column 'nobody'"),
+        ({"key": "size"}, "expected a key of string, bigint"),
+        ({"time": "due"}, "expected a timestamp column 'due' but got bigint"),
+        ({"time": "never"}, "expected a timestamp column 'never'"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(spark: Any, options: dict[str, str], message: str) -> None:
+    here: Setting = of_program("words", ("who",))
+    table = spark.createDataFrame([], SCHEMA)
+    with pytest.raises(AfaError, match=message):
+        table.transform(afa_spark.match(here.automaton, **{"key": "who", "time": "at", **options}))
