@@ -14,7 +14,7 @@ README = (ROOT / "README.md").read_text()
 
 def example() -> dict[str, Any]:
     """The names that the example leaves behind; each push keeps its answer in ``out``."""
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
     names: dict[str, Any] = {"__name__": "readme", "out": []}
     exec(re.sub(r"^(op\.push.*?\))( *#.*)?$", r"out.append(\1)", code, flags=re.MULTILINE), names)
     return names

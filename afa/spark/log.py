@@ -41,7 +41,7 @@ class ArcLog:
     """
 
     def __init__(self, path: str | Path, automaton: Automaton) -> None:
-        self.path = Path(path)
+        self.path = Path(path).resolve()
         self._automaton = automaton
         self.path.mkdir(parents=True, exist_ok=True)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+import afa
 from afa import AfaError, Arc, Automaton
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
@@ -17,6 +20,7 @@ from tests.streams import Setting, Tally
 
 afa_spark = pytest.importorskip("afa.spark")
 
+ROOT = Path(__file__).parents[2]
 SCHEMA = "sort int, size double, who long, due long, name string, extra long, flag boolean, at timestamp, diff int"
 
 
@@ -168,3 +172,19 @@ def test_columns_that_are_not_there_are_named(spark: Any, options: dict[str, str
     table = spark.createDataFrame([], SCHEMA)
     with pytest.raises(AfaError, match=message):
         table.transform(afa_spark.match(here.automaton, **{"key": "who", "time": "at", **options}))
+
+
+def test_the_lines_of_the_readme(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the query that they start and its output."""
+    monkeypatch.chdir(tmp_path)
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[:2]
+    pattern = first[first.index("class Tick") : first.index("op = Operator")]
+    names: dict[str, Any] = {"spark": spark, "NamedTuple": NamedTuple, "afa": afa, "Arc": Arc, "Automaton": Automaton}
+    exec(pattern, names)
+    events = Files(tmp_path / "in")
+    names["events"] = read(spark, events, "symbol string, change double, at timestamp, diff int")
+    for statement in ast.parse(second).body:
+        if not any(word in ast.unparse(statement) for word in ("local_session", "writeStream", "read.parquet")):
+            exec(ast.unparse(statement), names)
+    assert names["changes"].columns == ["symbol", "total", "le", "re", "diff", "id", "kind", "reason"]
+    assert len(list((tmp_path / "arcs").glob("*.json"))) == 1
