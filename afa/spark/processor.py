@@ -106,11 +106,13 @@ class Matcher(StatefulProcessor):
         return len(blob), 0
 
     def _wake(self, bucket: Bucket, watermark: int, timer: int) -> int:
-        """Have a timer where the bucket wants one; which."""
+        """Have a timer where the bucket wants one; which. One that the watermark has passed has nothing to do any more."""
         wanted = bucket.wakes(max(watermark, 0))
-        if wanted is None or (timer != NO_TIMER and timer <= wanted):
+        if watermark < timer and (wanted is None or timer <= wanted):
             return timer
         if timer != NO_TIMER:
             self._handle.deleteTimer(timer)
+        if wanted is None:
+            return NO_TIMER
         self._handle.registerTimer(wanted)
         return wanted
