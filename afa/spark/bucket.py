@@ -8,6 +8,8 @@ The promise comes first, then arcs, then events: what is late depends on the wat
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,11 +21,13 @@ from afa.errors import AfaError, AutomatonError, SnapshotError
 from afa.keyed import Keyed
 from afa.spark.arcs import ArcLine, carry_out
 from afa.spark.job import Job
+from afa.spark.recipe import Difference, arc_text, difference, rebuilt, recipe_of, said
 from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 
 FORMAT = 1
+log = logging.getLogger("afa.spark")
 
 
 class Fault(NamedTuple):
@@ -68,14 +72,23 @@ class Bucket:
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
         self._lines: dict[str, Arc] = {}  # of the arc log: insertions whose arcs may be in force
+        self._code = recipe_of(job.automaton)  # the code that the arcs in force follow
+        self._base = self._code  # what the operator was made with
+        self._changed: Difference | None = None  # what the code asks for since
         late: Any = self._late.append
         if not blobs:
             self._operator = Keyed(job.automaton, key=job.key, window=job.window, sequence=job.sequence, late=late)
             return
         parts = [_unpack(blob) for blob in blobs]
-        self._lines = {line: arc for line in parts[-1][0] if (arc := ArcLine.parse(line).arc) is not None}
-        snapshots, arcs = [snapshot for _, snapshot in parts], list(self._lines.values())
-        self._operator = Keyed.restore(job.automaton, snapshots, key=job.key, arcs=arcs, late=late)
+        lines, (self._base, before) = parts[-1][0], parts[0][1]
+        self._lines = {line: arc for line in lines if (arc := ArcLine.parse(line).arc) is not None}
+        arcs, automaton = list(self._lines.values()), job.automaton
+        if self._base != self._code:
+            automaton = rebuilt(self._base, job.automaton)
+        if before != self._code:
+            self._changed = difference(before, job.automaton)
+        snapshots = [snapshot for _, _, snapshot in parts]
+        self._operator = Keyed.restore(automaton, snapshots, key=job.key, arcs=arcs, late=late)
 
     def run(self, events: Any, arcs: Sequence[str], promised: int) -> Answer:
         """Take what a batch has for this bucket.
@@ -97,6 +110,8 @@ class Bucket:
         answer = Answer([], [], [])
         if promised > max(BEGINNING, self._operator._core.progress.events):
             self._take(lambda: self._written(self._operator.push(Punctuation(promised))), answer, "the watermark", promised)
+        if self._changed is not None:
+            arcs = [*self._follow_code(answer), *arcs]
         for line, found in self._parsed(arcs, answer):
             self._take(lambda found=found: self._written(carry_out(self._operator, found)), answer, line, found.at)  # type: ignore[misc]
             if found.arc is not None:
@@ -108,6 +123,19 @@ class Bucket:
         answer.late.extend(change for change in self._late if self._speaks or not isinstance(change.payload, Arc))
         self._late.clear()
         return answer
+
+    def _follow_code(self, answer: Answer) -> list[str]:
+        """Let the arcs that the code has no more end at the present; lines of those that come."""
+        core, found = self._operator._core, self._changed
+        assert found is not None
+        present = max(core.progress.now, core.progress.events)
+        log.warning("the code has changed since the checkpoint; from %d on %s", present, said(found))
+        for text in found.gone:
+            own = [e.arc for e in core.arcs.table.events if e.re > present and arc_text(e.arc, core.automaton) == text]
+            if own:
+                self._take(lambda arc=own[-1]: self._written(core.end_arc(arc, present)), answer, text, present)  # type: ignore[misc]
+        self._changed = None
+        return [json.dumps({**line, "at": present}) for line in found.new]
 
     def _parsed(self, arcs: Sequence[str], answer: Answer) -> list[tuple[str, ArcLine]]:
         """The lines that are arcs, in order."""
@@ -171,23 +199,35 @@ class Bucket:
             return watermark + 1
         return None if self._job.window is None else watermark + 1 + self._job.window // 1000
 
+    @property
+    def moved(self) -> bool:
+        """Whether the code has changed since the state was saved as a whole: so it must be again."""
+        return self._changed is not None
+
     def save(self, incremental: bool) -> bytes:
         """The state, or what has changed of it since the last time."""
         kept = {id(event.arc) for event in self._operator._core.arcs.table.events}
         self._lines = {line: arc for line, arc in self._lines.items() if id(arc) in kept}
-        blob: bytes = msgpack.packb([FORMAT, list(self._lines), self._operator.snapshot(incremental=incremental)])
+        blob: bytes = msgpack.packb(
+            [
+                FORMAT,
+                list(self._lines),
+                None if incremental else [self._base, self._code],
+                self._operator.snapshot(incremental=incremental),
+            ]
+        )
         return blob
 
 
-def _unpack(blob: bytes) -> tuple[list[str], bytes]:
+def _unpack(blob: bytes) -> tuple[list[str], Any, bytes]:
     """The parts of what `Bucket.save` gave."""
     try:
-        version, lines, snapshot = msgpack.unpackb(blob)
+        version, lines, recipes, snapshot = msgpack.unpackb(blob)
     except Exception as error:
         raise SnapshotError(f"expected the state of a bucket but got {blob[:20]!r}: {error}") from error
     if version != FORMAT:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    return lines, snapshot
+    return lines, recipes, snapshot
 
 
 def _said(error: BaseException) -> str:

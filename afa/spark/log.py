@@ -78,7 +78,7 @@ class ArcLog:
 
     def _write(self, op: str, arc: Any, at: Any, until: Any) -> None:
         now = datetime.now(timezone.utc)
-        line = {"op": op, "arc": json.loads(arc) if isinstance(arc, str) else arc, "at": instant(now if at is None else at, "at")}
+        line = {"op": op, "arc": arc, "at": instant(now if at is None else at, "at")}
         if until is not None:
             line["until"] = instant(until, "until")
         line["sequence"] = instant(now, "now")

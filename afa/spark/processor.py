@@ -77,6 +77,7 @@ class Matcher(StatefulProcessor):
         token, whole, since, timer = self._head.get() or (None, 0, 0, NO_TIMER)
         bucket = self._operator(number, None if token is None else bytes(token))
         watermark = timers.getCurrentWatermarkInMs()
+        whole = 0 if bucket.moved else whole  # then all is written anew
         answer = bucket.run(events, arcs, watermark * 1000 if watermark > 0 else BEGINNING)
         table = written(self._job, answer, bad)
         whole, since = self._save(bucket, whole, since)

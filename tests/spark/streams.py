@@ -56,9 +56,7 @@ def arc_lines(choose: Choices, here: Setting, n: int, last: int) -> list[str]:
     for sequence in range(n):
         arc = choose.one(here.pool)
         at = ZERO + choose.number(0, last) * SECOND
-        line = {"op": "insert", "arc": json.loads(json.dumps(arc.to_json(here.automaton))), "at": at, "sequence": sequence}
-        if isinstance(line["arc"], str):
-            line["arc"] = json.loads(line["arc"])
+        line = {"op": "insert", "arc": arc.to_json(here.automaton), "at": at, "sequence": sequence}
         if choose.chance(40):
             line["until"] = at + choose.number(1, 30) * SECOND
         lines.append(json.dumps(line))

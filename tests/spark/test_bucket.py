@@ -14,7 +14,7 @@ from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
 from afa.spark.rows import changes_schema, pack, read_parts, stream_of, table_of, written
 from punctuation.time import BEGINNING
-from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows
+from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
 from tests.streams import Quote, Setting, Tally
 
@@ -159,3 +159,55 @@ def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> 
     given = {"window": "25 seconds", "sequence": None, "buckets": 1, "on_fault": "report", **options}
     with pytest.raises(AfaError, match=message):
         job_of(dividing().automaton, "who", key_types=[pa.int64()], **given)
+
+
+def grown(*names: str) -> Job:
+    """A job over some arcs: each takes events of one sort from the start to the end."""
+    arcs = [Arc("a", "c", f"e.sort == {name}", name=f"sort {name}") for name in names]
+    automaton = Automaton(start="a", final={"c"}, register=Tally(), event=Quote, arcs=arcs)
+    return job(Setting(automaton, arcs, {}, ("who",)))
+
+
+def found(here: Job, bucket: Bucket, sorts: list[int], second: int) -> list[int]:
+    """At which seconds matches are found of one event of each sort."""
+    template = rows(Seeded("one"), 1, 1)[0]
+    stream = [{**template, "sort": sort, "at": when(second + i), "diff": 1} for i, sort in enumerate(sorts)]
+    answer = bucket.run(table(here, stream), [], BEGINNING)
+    assert answer.faults == []
+    return sorted((row["le"] - ZERO) // SECOND for row in written(here, answer, []).to_pylist())
+
+
+def test_a_changed_automaton_goes_on_from_the_present(caplog: pytest.LogCaptureFixture) -> None:
+    one, other = grown("0", "1"), grown("1", "2")
+    bucket = Bucket(one, 0)
+    assert found(one, bucket, [0, 1, 2], 10) == [10, 11]
+    blobs = [bucket.save(False)]
+    moved = Bucket(other, 0, blobs)
+    assert moved.moved
+    assert found(other, moved, [0, 1, 2], 20) == [21, 22]
+    assert "arcs that go: 'sort 0'; arcs that come: 'sort 2'" in caplog.text
+    assert found(other, moved, [0, 2], 8) == [8], "what lies before the present keeps its arcs"
+    blobs = [moved.save(False)]
+    same = Bucket(other, 0, blobs)
+    assert not same.moved
+    assert found(other, same, [0, 1, 2], 30) == [31, 32]
+    back = Bucket(one, 0, [same.save(False)])
+    assert found(one, back, [0, 1, 2], 40) == [40, 41]
+
+
+def test_an_arc_that_the_log_has_taken_out_stays_out() -> None:
+    here = grown("0", "1")
+    bucket = Bucket(here, 0)
+    line = json.dumps({"op": "retract", "arc": {"name": "sort 0"}, "at": ZERO})
+    bucket.run(None, [line], BEGINNING)
+    again = Bucket(grown("0", "1"), 0, [bucket.save(False)])
+    assert found(here, again, [0, 1], 10) == [11]
+
+
+def test_another_register_is_refused() -> None:
+    here = grown("0")
+    blobs = [Bucket(here, 0).save(False)]
+    arcs = list(here.automaton.arcs)
+    other = job(Setting(Automaton(start="a", final={"c"}, register=Tally(7), event=Quote, arcs=arcs), arcs, {}, ("who",)))
+    with pytest.raises(SnapshotError, match=r"expected the register that the checkpoint was made with, .*begin anew with another"):
+        Bucket(other, 0, blobs)
