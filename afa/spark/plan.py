@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import DataType, StructType
 
@@ -16,10 +16,11 @@ from afa.errors import AfaError
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, BLOB, MATCH, PARTS, changes_schema, pack, read_parts, stream_of, unpacker, written
+from afa.spark.rows import ARC, BLOB, FAULT, LATE, MATCH, PARTS, changes_schema, pack, read_parts, stream_of, unpacker, written
 from punctuation.time import BEGINNING
 
 SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
+METRICS = "afa"
 KEY_TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -82,7 +83,8 @@ def match(
 
     Notes
     -----
-    A streaming query needs the RocksDB state store provider.
+    A streaming query needs the RocksDB state store provider. Each batch's numbers of matches, withdrawn, late and faults are in the
+    query's progress and reach its listeners, as observed metrics of the name "afa".
     """
 
     def transform(events: DataFrame) -> DataFrame:
@@ -99,8 +101,8 @@ def match(
             blobs = grouped.transformWithStateInPandas(Matcher(job), BLOB, "append", "EventTime")
         else:
             blobs = grouped.applyInArrow(_at_once(job), BLOB)
-        schema = changes_schema(job)
-        return _finished(blobs.mapInArrow(unpacker(schema), _ddl(events.schema, job)), job)
+        found = _finished(blobs.mapInArrow(unpacker(changes_schema(job)), _ddl(events.schema, job)), job)
+        return _counted(found) if events.isStreaming else found
 
     return transform
 
@@ -170,6 +172,22 @@ def _ddl(schema: StructType, job: Job) -> str:
     keys = [f"`{name}` {schema[name].dataType.simpleString()}" for name in job.keys]
     register = [f"`{field.name}` {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
+
+
+def _counted(changes: DataFrame) -> DataFrame:
+    """With numbers of each batch among the query's observed metrics."""
+
+    def count(condition: Column, name: str) -> Column:
+        return F.count(F.when(condition, 1)).alias(name)
+
+    kind, diff = F.col("kind"), F.col("diff")
+    return changes.observe(
+        METRICS,
+        count((kind == MATCH) & (diff > 0), "matches"),
+        count((kind == MATCH) & (diff < 0), "withdrawn"),
+        count(kind == LATE, "late"),
+        count(kind == FAULT, "faults"),
+    )
 
 
 def _finished(changes: DataFrame, job: Job) -> DataFrame:

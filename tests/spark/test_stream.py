@@ -47,10 +47,12 @@ def read(spark: Any, files: Files, schema: str = SCHEMA) -> Any:
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(files.path))
 
 
-def run(changes: Any, path: Path) -> None:
-    """All that there is, in as many batches as there are files."""
+def run(changes: Any, path: Path) -> Any:
+    """All that there is, in as many batches as there are files; the query."""
     writer = changes.writeStream.format("parquet").option("checkpointLocation", str(path / "checkpoint"))
-    writer.trigger(availableNow=True).start(str(path / "changes")).awaitTermination()
+    query = writer.trigger(availableNow=True).start(str(path / "changes"))
+    query.awaitTermination()
+    return query
 
 
 def matches(table: Any) -> set[Any]:
@@ -122,7 +124,10 @@ def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> 
     events.put([row(9, 101, 5), row(2, 5, 0)])
     arcs = spark.readStream.text(str(log.path))
     pattern = afa_spark.match(watched(), key="who", time="at", window="1 hour", lateness="10 seconds", buckets=2, arcs=arcs)
-    run(read(spark, events, "who long, sort int, at timestamp").transform(pattern), tmp_path)
+    query = run(read(spark, events, "who long, sort int, at timestamp").transform(pattern), tmp_path)
+    metrics = [progress.observedMetrics.get("afa") for progress in query.recentProgress]
+    told = {name: sum(row[name] or 0 for row in metrics if row) for name in ("matches", "withdrawn", "late", "faults")}
+    assert told == {"matches": 2, "withdrawn": 0, "late": 1, "faults": 4}
     changes = spark.read.parquet(str(tmp_path / "changes")).collect()
     found = sorted((row["who"], (micros(row["le"]) - ZERO) // SECOND, row["diff"]) for row in changes if row["kind"] == "match")
     assert found == [(1, 12, 1), (2, 4, 1)]
