@@ -14,7 +14,6 @@ from afa.errors import AfaError, AutomatonError
 from afa.schema import Field
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-MICROSECONDS = "us"
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket")
 """Columns of the output that are neither the key's nor the register's."""
 
@@ -114,7 +113,7 @@ def microseconds(value: str | timedelta, what: str) -> int:
     import pandas as pd
 
     try:
-        found = int(pd.Timedelta(value) // pd.Timedelta(1, MICROSECONDS))
+        found = int(pd.Timedelta(value) // pd.Timedelta(microseconds=1))
     except (ValueError, TypeError) as error:
         raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}') from error
     if found < 1:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -54,7 +54,7 @@ class Matcher(StatefulProcessor):
         self._head = handle.getValueState("head", HEAD)
         self._log = handle.getListState("log", LOG)
 
-    def handleInputRows(self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Take the parts of a batch."""
         parts = read_parts((part, blob) for frame in rows for part, blob in zip(frame["part"].tolist(), frame["rows"].tolist()))
         yield from self._work(key[0], parts.events, parts.arcs, parts.bad, timerValues)
