@@ -65,7 +65,10 @@ def micros(moment: Any) -> int:
     return ZERO + round((moment - when(0).replace(tzinfo=None)).total_seconds() * 1e6)
 
 
-@pytest.mark.parametrize(("program", "keys", "buckets"), [("branches", ("who",), 3), ("words", ("name", "who"), 1)])
+@pytest.mark.parametrize(
+    ("program", "keys", "buckets"),
+    [("branches", ("who",), 3), pytest.param("words", ("name", "who"), 1, marks=pytest.mark.stress)],
+)
 def test_a_stream_equals_one_operator_and_its_history(
     spark: Any, program: str, keys: tuple[str, ...], buckets: int, tmp_path: Path
 ) -> None:
