@@ -1,7 +1,7 @@
 """The work of one bucket: rows, arcs and a watermark in, changes out, state as bytes. Nothing here knows of Spark.
 
     events, arcs, promised -> Bucket.run  -> Answer     changes | late rows | faults
-                              Bucket.save -> State      snapshots, and the lines of the arc log that they need
+                              Bucket.save -> bytes      a snapshot, and the lines of the arc log that it needs
 
 The promise comes first, then arcs, then events: what is late depends on the watermark alone, never on which rows share a bucket.
 """
@@ -182,13 +182,6 @@ class Bucket:
         return write(out, self._job.empty, operator.automaton, operator._key, mixed=False)
 
     # -- state ---------------------------------------------------------------------------------------------------------------
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is held that a new bucket would not have, but the watermark."""
-        core = self._operator._core
-        own = [event.arc for event in core.arcs.table.events]
-        return not self._operator.keys and not core.arcs.pending and own == list(core.automaton.arcs)
 
     def wakes(self, watermark: int) -> int | None:
         """At which watermark (ms) it must be asked though no row comes: with time-outs at the next one, else after a window."""

