@@ -112,7 +112,7 @@ class Keyed:
         ----------
         incremental : bool
             Only the keys that have changed since the last snapshot; the first one has all. Restored after those before it. O(state
-            of these keys + keys, a few ns each).
+            of these keys + keys, some tens of nanoseconds each).
         """
         return snapshot.save(self._core, keyed=True, incremental=incremental)
 

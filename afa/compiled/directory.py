@@ -96,7 +96,7 @@ class Directory:
         return self._since
 
     def changed(self) -> list[Hashable]:
-        """The keys that have changed since the last snapshot, or are gone. O(keys), a few ns each."""
+        """The keys that have changed since the last snapshot, or are gone. O(keys)."""
         changed = np.flatnonzero((self.entries[:, k.D_CHANGED] >= self._since) & (self.entries[:, k.D_BLOCK] != 0))
         names = [self.names[code] for code in changed.tolist()]
         return [*names, *(key for key in self._gone if key not in self.codes)]
