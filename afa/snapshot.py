@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import msgpack
@@ -54,10 +54,19 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
     SnapshotError
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
+    follows = core.saved if incremental else None
+    packed = plain([*head(core, keyed), follows, pack(core.automaton, core.engine.save(changed=follows is not None))])
+    blob = MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+    core.saved = _digest(blob)
+    core.engine.saved()
+    return blob
+
+
+def head(core: Core, keyed: bool) -> list[Any]:
+    """All but the states of keys: the first seven fields of the format."""
     late = core.late.policy if isinstance(core.late.policy, str) else None
     refs = _references(core.automaton, core.arcs)
-    follows = core.saved if incremental else None
-    body = [
+    return [
         keyed,
         fingerprint(core.automaton),
         [core.window, core.sequence, core.progress.arc_punctuation, late],
@@ -65,17 +74,27 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         [core.changes, core.outputs, core.retractions, core.late.count],
-        follows,
-        pack(core.automaton, core.engine.save(changed=follows is not None)),
     ]
+
+
+def plain(body: list[Any]) -> bytes:
+    """Plain data as msgpack.
+
+    Raises
+    ------
+    SnapshotError
+        It is none.
+    """
     try:
         packed: bytes = msgpack.packb(body, default=_extended, strict_types=True)
     except (TypeError, ValueError, OverflowError) as error:
         raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {error}") from error
-    blob = MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
-    core.saved = _digest(blob)
-    core.engine.saved()
-    return blob
+    return packed
+
+
+def unplain(packed: bytes) -> Any:
+    """What `plain` packed. Raises whatever msgpack does."""
+    return msgpack.unpackb(packed, ext_hook=_tuple, strict_map_key=True)
 
 
 def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
@@ -101,7 +120,11 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     bodies = [_unpack(blob) for blob in blobs]
     try:
         states = _chain(automaton, blobs, bodies, keyed)
-        core = _fill(automaton, bodies[-1], states, given, late, engine, keyed)
+        core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
+        core.put_table(table)
+        for part in states:
+            core.engine.load(part)
+        core.forget_call()
     except SnapshotError:
         raise
     except (AfaError, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as error:
@@ -161,15 +184,16 @@ def _unpack(blob: bytes) -> Any:
     if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):
         raise SnapshotError(f"expected a whole snapshot but got a damaged one: the checksum of its {len(packed)} bytes differs")
     try:
-        return msgpack.unpackb(packed, ext_hook=_tuple, strict_map_key=True)
+        return unplain(packed)
     except Exception as error:  # msgpack raises many kinds, none of them with state behind it
         raise SnapshotError(f"expected msgpack but got something else: {error}") from error
 
 
-def _fill(
-    automaton: Automaton, body: Any, states: list[States], arcs: list[Arc], late: Policy | None, engine: str, keyed: bool
-) -> Core:
-    _, _, options, marks, in_force, pending, counters, _, _ = body
+def without_states(
+    automaton: Automaton, head: Sequence[Any], arcs: list[Arc], late: Policy | None, engine: str
+) -> tuple[Core, ArcTable]:
+    """A core with all that a `head` says but its arcs in force, and these."""
+    keyed, _, options, marks, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
@@ -183,14 +207,9 @@ def _fill(
         keyed=keyed,
     )
     core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
-    table = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
-    core.put_table(table)
     core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
     core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
-    for part in states:
-        core.engine.load(part)
-    core.forget_call()
-    return core
+    return core, ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
 
 
 def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from afa import Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa import Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, image, insert, retract
 from tests.automata import Tick, two_vees
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
@@ -18,7 +19,15 @@ def again(here: Setting, chain: list[bytes], engine: str) -> Any:
     return Keyed.restore(here.automaton, chain, key=here.key, arcs=here.pool[len(here.automaton.arcs) :], engine=engine)
 
 
-def one(number: int, n: int, engines: list[str]) -> int:
+def imaged(here: Setting, operator: Keyed, path: Path) -> Keyed:
+    """The operator as another process finds it in a file beside the last snapshot."""
+    image.publish(operator, path, "note")
+    found = image.Image(path)
+    assert found.note == "note"
+    return found.operator(here.automaton, key=here.key, arcs=here.pool[len(here.automaton.arcs) :])
+
+
+def one(number: int, n: int, engines: list[str], path: Path) -> int:
     """A keyed operator that is saved, lost and restored all the time beside one that is not; how often it was restored."""
     choose = Seeded(f"incremental/{number}")
     here = setting(list(PROGRAMS)[number % 4], Quote, choose.one([("who",), ("name", "who")]), window=choose.one([9, 40]))
@@ -35,7 +44,9 @@ def one(number: int, n: int, engines: list[str]) -> int:
             operator = copy.deepcopy(operator)
         if choose.chance(30):
             chain.append(operator.snapshot(incremental=True))
-            if choose.chance(60):
+            if operator._core.engine.name == "compiled" and choose.chance(30):
+                operator, restored = imaged(here, operator, path / str(at)), restored + 1
+            elif choose.chance(60):
                 operator, restored = again(here, chain, choose.one(engines)), restored + 1
         if choose.chance(4):
             chain = [operator.snapshot()]
@@ -46,14 +57,14 @@ def one(number: int, n: int, engines: list[str]) -> int:
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_a_chain_of_snapshots_is_the_state(number: int) -> None:
-    assert one(number, 300, list(ENGINES)) > 0
+def test_a_chain_of_snapshots_is_the_state(number: int, tmp_path: Path) -> None:
+    assert one(number, 300, list(ENGINES), tmp_path) > 0
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("number", range(12, 212))
-def test_long_chains(number: int) -> None:
-    assert one(number, 1500, [["compiled"], list(ENGINES)][number % 2]) > 0
+def test_long_chains(number: int, tmp_path: Path) -> None:
+    assert one(number, 1500, [["compiled"], list(ENGINES)][number % 2], tmp_path) > 0
 
 
 def filled(engine: str, keys: int = 1000) -> Keyed:
@@ -115,3 +126,40 @@ def test_a_chain_with_a_hole_is_refused() -> None:
     with pytest.raises(SnapshotError, match="one of Keyed"):
         Operator.restore(two_vees, blobs[0])
     assert Keyed.restore(two_vees, blobs, key="price").snapshot() == op.snapshot()
+
+
+def test_an_image_is_taken_once_by_whom_it_fits(tmp_path: Path) -> None:
+    path = tmp_path / "image"
+    for _ in range(2):
+        op = filled("compiled")
+        op.snapshot()
+        image.publish(op, path, None)
+        found = image.Image(path)
+        with pytest.raises(FileNotFoundError):
+            image.Image(path)
+        assert not any(map(image.is_orphan, tmp_path.iterdir()))
+        other = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: True)])
+        with pytest.raises(SnapshotError, match="expected an image of"):
+            found.operator(other, key="price")
+        del found
+        assert not list(tmp_path.iterdir())
+    (tmp_path / f"old{image.CLAIMED}").touch()
+    assert all(map(image.is_orphan, tmp_path.iterdir()))
+
+
+def test_a_heap_in_a_file_grows_and_leaves_it_where_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    op, lead = filled("compiled"), filled("compiled")
+    op.snapshot()
+    for i in range(4):
+        image.publish(op, tmp_path / str(i), None)
+        op = image.Image(tmp_path / str(i)).operator(two_vees, key="price")
+        if i == 2:
+            monkeypatch.setattr("os.posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        n = 20_000 * (i + 1)
+        columns = {"price": [float(x) for x in range(n)], "change": [1.0] * n, "le": [1000 + i] * n}
+        for each in (op, lead):
+            each.push_many(columns)
+        assert (op._core.engine.memory.file is None) is (i == 2)  # type: ignore[attr-defined]
+        op._check()
+        assert op.snapshot() == lead.snapshot()
+        monkeypatch.undo()

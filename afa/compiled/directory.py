@@ -119,6 +119,13 @@ class Directory:
         self._since = int(self._memory.m[k.C_SERIAL])
         self.entries[codes, k.D_CHANGED] = k.BEGINNING
 
+    def take(self, names: list[Any], since: int) -> None:
+        """Be as another was right after a snapshot at the call ``since``, with these names by number."""
+        self.names, self._since = names, since
+        self.codes = {name: code for code, name in enumerate(names) if name is not NOBODY}
+        self._free = [code for code, name in enumerate(names) if name is NOBODY]
+        self._saved = set(self.codes)
+
     def follow(self, other: Directory) -> None:
         """Be as another, of an engine with the same state, is to its last snapshot."""
         self._saved, self._gone = other._saved, dict(other._gone)

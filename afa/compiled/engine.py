@@ -81,7 +81,7 @@ class CompiledEngine:
         self.automaton = automaton
         self._journal = journal
         self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
-        self._idle = 0  # records since all keys were cleaned
+        self.idle = 0  # records since all keys were cleaned
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
@@ -195,7 +195,7 @@ class CompiledEngine:
         memory = self.memory
         if self.arcs.lacking:
             self.ready(1)
-        self._idle += 1
+        self.idle += 1
         changes = self.collect() if self.call(k.PUSH, code, 1, self._one) else []
         if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
             self.directory.touch(code)
@@ -206,7 +206,7 @@ class CompiledEngine:
         """Room for ``n`` records at once, and a step function if there is much to do."""
         if n > self.memory.sizes["batch"]:
             self.memory.grow("batch", n)
-        self._idle += max(n, coming)
+        self.idle += max(n, coming)
         self.arcs.ready(n, coming)
 
     def sequence_word(self, payload: Any) -> int:
@@ -278,10 +278,10 @@ class CompiledEngine:
 
     def clean(self) -> None:
         """Drop what is final: at once without keys, with keys when they are touched, or all now and then."""
-        lazy = self.keyed and self._idle < len(self.directory.codes)
+        lazy = self.keyed and self.idle < len(self.directory.codes)
         self._everyone(k.CLEAN, 0 if lazy else k.ALL_KEYS)
         if not lazy:
-            self._idle = 0
+            self.idle = 0
             self.directory.touch_all()
 
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from afa.arc import CONSUME, Arc
 from afa.arctable import ArcTable
@@ -76,6 +77,7 @@ class InForce:
         self._carry = False  # whether any arc was ignorable so far
         self._counted = self._ordered  # whether two steps could stand for one match so far
         self._tables = 0  # how many strings the program's tables know
+        self._warm = self._long = False  # what there was in the process that the memory comes from
         self.lacking = True
         self.install(table)
 
@@ -133,6 +135,22 @@ class InForce:
             self._number(state)
             self._make_program()
         return self._numbers[state]
+
+    def numbers(self) -> list[Any]:
+        """What is known of all arcs so far, as plain data for `take_numbers`."""
+        return [self.states, self._carry, self._counted, self._slots is not None, self._looped]
+
+    def take_numbers(self, found: list[Any]) -> None:
+        """Let states have the numbers that they had; for the table that is put in force next."""
+        self.states, self._carry, self._counted, self._warm, self._long = found
+        self._numbers = {state: i for i, state in enumerate(self.states)}
+
+    def installed(self) -> None:
+        """Be as quick as the memory's last process was; it has come as a whole."""
+        self._memory.m[k.C_P] = self.program.at
+        if self._warm:
+            self._rows = LONG if self._long else 0
+            self._compile_step()
 
     def _number(self, state: str) -> None:
         if state not in self._numbers:

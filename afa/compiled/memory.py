@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.compiled.heap import FileHeap
 from afa.compiled.kernel import names as k
 
 SAMPLE = 64
@@ -14,6 +15,10 @@ SAMPLE = 64
 
 HEAP = 1 << 18
 """Words of a new heap. That they are many costs nothing: the system gives memory when it is first touched."""
+
+
+def _larger(n: int) -> int:
+    return n + n // 4 + 4096
 
 
 class Batch:
@@ -47,6 +52,7 @@ class Memory:
         self.row = 4 + register
         self.keys = 16  # room in the directory
         self.sizes = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16 if keyed else 1}
+        self.file: FileHeap | None = None  # where the heap lies, if not in this process alone
         self.m: Any = np.zeros(HEAP, np.int64)
         self.m[k.C_V], self.m[k.C_R], self.m[k.C_ORDERED], self.m[k.C_KEYED] = payload, register, ordered, int(keyed)
         self.m[k.C_DIR], self.m[k.C_TOP] = k.CONTROL, k.CONTROL + self.keys * k.DIRECTORY
@@ -60,8 +66,30 @@ class Memory:
         self.m_size, self.m_at = len(self.m), int(self.m.ctypes.data)
         self.m[k.C_LIMIT], self.m[k.C_M] = self.m_size, self.m_at
 
+    def adopt(self, file: FileHeap, top: int, keys: int, sizes: dict[str, int]) -> None:
+        """Let the words of a file be the heap: ``top`` of them are in use, with room for so many keys; and scratch of these sizes.
+
+        Raises
+        ------
+        OSError
+            The file system has no room for more.
+        """
+        self.file, self.m, self.keys, self.sizes = file, file.mapped(top), keys, sizes
+        self._set_heap()
+        self._lay_out()
+
     def grow_heap(self) -> None:
-        """Twice the heap; what was never used of it is left alone, as the system gives memory when it is first touched."""
+        """Twice the heap; what was never used of it is left alone, as the system gives memory when it is first touched.
+
+        In a file, which takes its room at once, a quarter more; or none where there is none: then the heap is in a file no longer.
+        """
+        if self.file is not None:
+            try:
+                self.m = self.file.mapped(_larger(len(self.m)))
+                self._set_heap()
+                return
+            except OSError:
+                self.file = None
         more, top = np.zeros(2 * len(self.m), np.int64), int(self.m[k.C_TOP])
         more[:top] = self.m[:top]
         self.m = more

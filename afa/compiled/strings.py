@@ -108,6 +108,18 @@ class Strings:
         """Whether any table was made: their addresses change when strings come."""
         return bool(self._tables)
 
+    def numbers(self) -> list[Any]:
+        """Which string has which number, as plain data for `take_numbers`."""
+        return [self._texts, self._free, self._bound]
+
+    def take_numbers(self, found: list[Any]) -> None:
+        """Let strings have the numbers that they had."""
+        self._texts, self._free, self._bound = found
+        free = set(self._free)
+        self._numbers = {text: number for number, text in enumerate(self._texts) if number not in free}
+        self._tables.clear()
+        self._ranks = None
+
     def ranks(self) -> Any:
         """The place of each string in the order of all, by number."""
         if self._ranks is None:

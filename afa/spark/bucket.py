@@ -18,7 +18,9 @@ import msgpack
 from afa.arc import Arc
 from afa.change import Change
 from afa.errors import AfaError, AutomatonError, SnapshotError
+from afa.image import Image
 from afa.keyed import Keyed
+from afa.spark import shared
 from afa.spark.arcs import ArcLine, carry_out
 from afa.spark.job import Job
 from afa.spark.recipe import Difference, arc_text, difference, rebuilt, recipe_of, said
@@ -65,9 +67,16 @@ class Bucket:
     number : int
     blobs : sequence of bytes
         What `save` gave since the last whole snapshot, in that order; none: nothing was seen yet.
+    image : Image, optional
+        What `leave` left, in place of the blobs.
+
+    Raises
+    ------
+    SnapshotError
+        The state is of another version, or the schemas of the code have changed; an image is of other code.
     """
 
-    def __init__(self, job: Job, number: int, blobs: Sequence[bytes] = ()) -> None:
+    def __init__(self, job: Job, number: int, blobs: Sequence[bytes] = (), image: Image | None = None) -> None:
         self._job = job
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
@@ -76,19 +85,33 @@ class Bucket:
         self._base = self._code  # what the operator was made with
         self._changed: Difference | None = None  # what the code asks for since
         late: Any = self._late.append
+        if image is not None:
+            self._go_on(image, late)
+            return
         if not blobs:
             self._operator = Keyed(job.automaton, key=job.key, window=job.window, sequence=job.sequence, late=late)
             return
         parts = [_unpack(blob) for blob in blobs]
         lines, (self._base, before) = parts[-1][0], parts[0][1]
-        self._lines = {line: arc for line in lines if (arc := ArcLine.parse(line).arc) is not None}
-        arcs, automaton = list(self._lines.values()), job.automaton
+        arcs, automaton = self._read_lines(lines), job.automaton
         if self._base != self._code:
             automaton = rebuilt(self._base, job.automaton)
         if before != self._code:
             self._changed = difference(before, job.automaton)
         snapshots = [snapshot for _, _, snapshot in parts]
         self._operator = Keyed.restore(automaton, snapshots, key=job.key, arcs=arcs, late=late)
+
+    def _go_on(self, image: Image, late: Any) -> None:
+        """Be what another process left."""
+        version, lines, self._base, before = image.note
+        if version != FORMAT or before != self._code:
+            raise SnapshotError("expected an image of this code but got one of other code")
+        automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
+        self._operator = image.operator(automaton, key=self._job.key, arcs=self._read_lines(lines), late=late)
+
+    def _read_lines(self, lines: Sequence[str]) -> list[Arc]:
+        self._lines = {line: arc for line in lines if (arc := ArcLine.parse(line).arc) is not None}
+        return list(self._lines.values())
 
     def run(self, events: Any, arcs: Sequence[str], promised: int) -> Answer:
         """Take what a batch has for this bucket.
@@ -210,6 +233,10 @@ class Bucket:
             ]
         )
         return blob
+
+    def leave(self, token: bytes) -> None:
+        """Leave the operator to the next process, right after `save`; the bucket is spent."""
+        shared.put(token, self._operator, [FORMAT, list(self._lines), self._base, self._code])
 
 
 def _unpack(blob: bytes) -> tuple[list[str], Any, bytes]:

@@ -4,14 +4,12 @@ State of a bucket
     head    token, bytes of the whole snapshot, bytes of those after it, the timer
     log     a whole snapshot, then one of what has changed for each batch since; written anew when these outweigh it
 
-A worker keeps the operators that it has used last. One is used again only if its token is the one that the store holds: a token is
-random and written together with the state, so that an operator of a batch that was not committed is never taken for the truth.
+Between two batches the operator itself waits in shared memory (`afa.spark.shared`), known by the token.
 """
 
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +22,8 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
+from afa.errors import SnapshotError
+from afa.spark import shared
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job
 from afa.spark.rows import read_parts, stream_of, written
@@ -31,10 +31,7 @@ from punctuation.time import BEGINNING
 
 HEAD = StructType([StructField("token", BinaryType()), *(StructField(name, LongType()) for name in ("whole", "since", "timer"))])
 LOG = StructType([StructField("blob", BinaryType())])
-KEPT = 64
-"""Operators that a worker keeps."""
 NO_TIMER = -1
-_kept: OrderedDict[bytes, Bucket] = OrderedDict()
 
 
 class Matcher(StatefulProcessor):
@@ -84,9 +81,7 @@ class Matcher(StatefulProcessor):
         timer = self._wake(bucket, watermark, NO_TIMER if fired else timer)
         token = os.urandom(16)
         self._head.update((token, whole, since, timer))
-        _kept[token] = bucket
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
+        bucket.leave(token)
         if table.num_rows:
             yield pd.DataFrame({"rows": [stream_of(table)]})
 
@@ -94,8 +89,13 @@ class Matcher(StatefulProcessor):
         """The operator as the store has it."""
         if token is None:
             return Bucket(self._job, number)
-        bucket = _kept.pop(token, None)
-        return bucket or Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()])
+        image = shared.take(token)
+        if image is not None:
+            try:
+                return Bucket(self._job, number, image=image)
+            except (SnapshotError, OSError):  # of other code; or no room for it to grow
+                pass
+        return Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()])
 
     def _save(self, bucket: Bucket, whole: int, since: int) -> tuple[int, int]:
         """Write what has changed; bytes of the whole snapshot and of those after it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +12,11 @@ pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "af
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from afa.spark import local_session
 
+    os.environ["AFA_SHARED_DIR"] = str(tmp_path_factory.mktemp("shared"))  # which the workers inherit
+    os.chmod(os.environ["AFA_SHARED_DIR"], 0o700)
     session = local_session(2, spark__sql__shuffle__partitions=2, spark__driver__memory="1g")
     yield session
     session.stop()

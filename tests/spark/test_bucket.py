@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, SnapshotError
+from afa.image import CLAIMED
+from afa.spark import shared
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
 from afa.spark.rows import changes_schema, pack, read_parts, stream_of, table_of, written
@@ -46,24 +51,31 @@ def net(here: Job, tables: list[pa.Table]) -> set[Any]:
 
 @pytest.mark.parametrize("program", ["runs", "branches", "words"])
 @pytest.mark.parametrize("number", range(3))
-def test_a_bucket_that_is_lost_after_each_batch(program: str, number: int) -> None:
+def test_a_bucket_that_is_lost_after_each_batch(program: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     choose = Seeded(f"bucket/{program}/{number}")
     setting = of_program(program, choose.one([("who",), ("name", "who")]))
     here = job(setting)
     stream, lines = rows(choose, 250, choose.one([2, 20])), arc_lines(choose, setting, choose.number(0, 6), 90)
-    blobs, tables, at, given, late = [], [], 0, 0, 0
+    blobs, tables, at, given, late, taken, token = [], [], 0, 0, 0, 0, b"none"
     while at < len(stream):
         batch = stream[at : at + choose.number(1, 60)]
         at += len(batch)
         arcs = lines[given : given + choose.number(0, 3)] if at < len(stream) else lines[given:]
         given += len(arcs)
-        bucket = Bucket(here, 0, blobs)
+        image = shared.take(token)
+        taken += image is not None
+        bucket = Bucket(here, 0, blobs if image is None else (), image)
         answer = bucket.run(table(here, batch), arcs, BEGINNING)
         assert answer.faults == []
         late += len(answer.late)
         tables.append(table_of(stream_of(written(here, answer, []))))
         blobs = [*blobs, bucket.save(True)] if blobs and choose.chance(70) else [bucket.save(False)]
+        token = bytes([at])
+        if choose.chance(60):
+            bucket.leave(token)
     assert late == 0
+    assert taken > 0
     assert net(here, tables) == plain(setting, 25, stream, lines)
 
 
@@ -211,3 +223,31 @@ def test_another_register_is_refused() -> None:
     other = job(Setting(Automaton(start="a", final={"c"}, register=Tally(7), event=Quote, arcs=arcs), arcs, {}, ("who",)))
     with pytest.raises(SnapshotError, match=r"expected the register that the checkpoint was made with, .*begin anew with another"):
         Bucket(other, 0, blobs)
+
+
+def test_shared_memory_is_nobody_elses_and_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "shared"
+    monkeypatch.setenv("AFA_SHARED_DIR", str(place))
+    assert shared.folder.__wrapped__() == place
+    for name, age in (("ab", shared.OLD + 9), (f"cd{CLAIMED}", shared.OLD + 9), ("ef", 0.0)):
+        (place / name).touch()
+        os.utime(place / name, (time.time() - age, time.time() - age))
+    shared.folder.__wrapped__()
+    assert [path.name for path in place.iterdir()] == ["ef"]
+    place.chmod(0o755)
+    assert shared.folder.__wrapped__() is None, "others can read there"
+    monkeypatch.setenv("AFA_SHARED_DIR", "")
+    assert shared.folder.__wrapped__() is None
+    assert shared.take(b"ab") is None
+
+
+def test_an_image_of_other_code_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "folder", lambda: tmp_path)
+    setting = of_program("runs", ("who",))
+    bucket = Bucket(job(setting), 0)
+    bucket.run(table(job(setting), rows(Seeded("code"), 40, 2)), [], BEGINNING)
+    bucket.save(False)
+    bucket.leave(b"ab")
+    image = shared.take(b"ab")
+    with pytest.raises(SnapshotError, match="of other code"):
+        Bucket(job(of_program("branches", ("who",))), 0, image=image)

@@ -7,6 +7,7 @@ that finds it there does not even import numba. With ``NUMBA_DISABLE_JIT=1`` the
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import importlib.metadata
 import os
@@ -39,7 +40,7 @@ def load() -> Call:
         from afa.compiled.kernel.main import main as plain
 
         return lambda memory, program, batch, *what: int(plain(memory.m, memory.w, program.words, batch.words, *what))
-    function = PROTOTYPE(native.function(f"kernel {_digest()}", _ir, optimise=True))
+    function = PROTOTYPE(native.function(f"kernel {digest()}", _ir, optimise=True))
 
     def main(memory: Memory, program: Program, batch: Batch, what: int, low: int, high: int) -> int:
         return function(
@@ -50,7 +51,8 @@ def load() -> Call:
     return main
 
 
-def _digest() -> str:
+@functools.cache
+def digest() -> str:
     """What the code depends on."""
     digest = hashlib.blake2b(importlib.metadata.version("numba").encode(), digest_size=16)
     for module in SOURCES:

@@ -1,0 +1,61 @@
+"""The engine's memory as it is, for another process of this machine: nothing is derived anew, as it is from a snapshot.
+
+names   plain data     what the words mean: strings, states and keys by their numbers
+words   m[:C_TOP]      blocks and directory hold no address, only places; the control words that do are set anew
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from afa.compiled.directory import NOBODY
+from afa.compiled.heap import FileHeap
+from afa.compiled.kernel import names as k
+
+if TYPE_CHECKING:
+    from afa.compiled.engine import CompiledEngine
+
+
+def names(engine: CompiledEngine) -> list[Any]:
+    """What the words mean.
+
+    Notes
+    -----
+    *Requires* that no call is under way, and that nothing has changed since a snapshot was taken.
+    """
+    keys = [None if name is NOBODY else name for name in engine.directory.names]
+    return [
+        int(engine.memory.m[k.C_TOP]),
+        engine.memory.keys,
+        engine.memory.sizes,
+        engine.strings.numbers(),
+        engine.arcs.numbers(),
+        keys,
+        engine.directory.since,
+        engine.idle,
+    ]
+
+
+def words(engine: CompiledEngine) -> Any:
+    """The words, an array of shape (C_TOP,): a view."""
+    return engine.memory.m[: engine.memory.m[k.C_TOP]]
+
+
+def take_names(engine: CompiledEngine, found: list[Any]) -> None:
+    """Give strings and states the numbers that they had; before any arc is in force."""
+    engine.strings.take_numbers(found[3])
+    engine.arcs.take_numbers(found[4])
+
+
+def take_words(engine: CompiledEngine, found: list[Any], file: FileHeap) -> None:
+    """Let the words of a file be the memory; once the arcs are in force.
+
+    Raises
+    ------
+    OSError
+        The file system has no room.
+    """
+    top, room, sizes, _, _, keys, since, engine.idle = found
+    engine.memory.adopt(file, top, room, sizes)
+    engine.directory.take([NOBODY if key is None else key for key in keys], since)
+    engine.arcs.installed()

@@ -1,0 +1,78 @@
+"""Operators in shared memory between two batches, for whichever worker of the machine has the bucket next.
+
+Spark hands tasks to workers by no rule that one could build on, so an operator kept inside a worker is the wrong one half the time.
+The store stays the authority: an image is found by a random token, which the store holds together with the state, so that one of a
+batch that was not committed is never taken for the truth. Without an image the operator is restored from the store.
+
+The folder is ``$AFA_SHARED_DIR``, or one in /dev/shm; an empty ``AFA_SHARED_DIR`` turns this off. What it holds counts as memory of
+the machine or the container. Images that nobody has asked for in a quarter of an hour are deleted when the next worker begins.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from afa import image
+from afa.errors import SnapshotError
+from afa.keyed import Keyed
+
+OLD = 900.0
+"""Seconds after which an image is one that nobody will ask for."""
+
+
+def take(token: bytes) -> image.Image | None:
+    """The operator that was put under a token, if it is there."""
+    place = folder()
+    if place is None:
+        return None
+    try:
+        return image.Image(place / token.hex())
+    except (OSError, SnapshotError):
+        return None
+
+
+def put(token: bytes, operator: Keyed, note: Any) -> None:
+    """Leave an operator, right after its snapshot; it may not be used any more. Nothing is left where there is no room."""
+    place = folder()
+    if place is None or operator._core.engine.name != "compiled":
+        return
+    try:
+        space = os.statvfs(place)
+        if operator._core.engine.memory.file is None and space.f_bavail < space.f_blocks // 4:  # type: ignore[attr-defined]
+            return
+        image.publish(operator, place / token.hex(), note)
+    except OSError:
+        (place / token.hex()).unlink(missing_ok=True)
+
+
+@functools.cache
+def folder() -> Path | None:
+    """Where images lie, if there is such a place and nobody else can write there."""
+    asked = os.environ.get("AFA_SHARED_DIR")
+    if asked == "" or not hasattr(os, "posix_fallocate") or not (asked or Path("/dev/shm").is_dir()):
+        return None
+    place = Path(asked or f"/dev/shm/afa-{os.getuid()}")
+    try:
+        place.mkdir(mode=0o700, parents=asked is not None, exist_ok=True)
+        found = place.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        return None
+    sweep(place)
+    return place
+
+
+def sweep(place: Path) -> None:
+    """Delete what nobody will ask for: old images, and claimed ones whose process is gone."""
+    for path in place.iterdir():
+        try:
+            if time.time() - path.stat().st_mtime > OLD and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
+                path.unlink()
+        except OSError:  # another worker was first
+            continue
