@@ -8,6 +8,7 @@ bench_*     one question each; ``measure(options)`` gives rows
 fresh       what can only be measured in a new process
 measure     how variants are compared, and how a result is kept
 drive       how a stream is given to an operator, and its answer taken
+flink/      beside Flink's MATCH_RECOGNIZE; optional, ``python -m bench.flink``
 baselines/  restart, CAN, IPM, buffer and sort
 cases       queries with the streams that belong to them
 queries     Q1, Q2, Q3, head and shoulders

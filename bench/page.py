@@ -27,7 +27,7 @@ svg { max-width: 100%; height: auto }
 
 def load(folder: Path) -> dict[str, Any]:
     """The results that are there."""
-    paths = {name: folder / f"{name}.json" for name in NAMES}
+    paths = {name: folder / f"{name}.json" for name in (*NAMES, "flink")}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
 
 

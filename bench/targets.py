@@ -122,6 +122,14 @@ TARGETS = (
         for size, column in (("100,000", "grouped, M events/s"), ("1,000,000", "grouped, batches of 1,000,000, M events/s"))
     ),
     Target("snapshot of a key with 5 events", "snapshot", "bytes per key", most=499, where={"events per key": 5}, unit="bytes"),
+    Target(
+        "10,000 keys on Spark, beside Flink",
+        "flink",
+        "times Flink",
+        least=8,
+        where={"way": "afa on Spark, stream, CSV"},
+        unit="times Flink",
+    ),
     Target("push of a single event, median", "push", "p50, microseconds", most=10, unit="microseconds"),
     Target("import afa", "start", "import afa, ms", most=500, unit="ms"),
     Target(
