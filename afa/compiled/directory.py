@@ -119,6 +119,11 @@ class Directory:
         self._since = int(self._memory.m[k.C_SERIAL])
         self.entries[codes, k.D_CHANGED] = k.BEGINNING
 
+    @property
+    def as_saved(self) -> bool:
+        """Whether the keys are those of the last snapshot."""
+        return not self._gone and self._saved == self.codes.keys()
+
     def take(self, names: list[Any], since: int) -> None:
         """Be as another was right after a snapshot at the call ``since``, with these names by number."""
         self.names, self._since = names, since

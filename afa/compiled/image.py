@@ -23,6 +23,7 @@ def names(engine: CompiledEngine) -> list[Any]:
     -----
     *Requires* that no call is under way, and that nothing has changed since a snapshot was taken.
     """
+    assert engine.directory.as_saved, "a snapshot must be taken right before"
     keys = [None if name is NOBODY else name for name in engine.directory.names]
     return [
         int(engine.memory.m[k.C_TOP]),

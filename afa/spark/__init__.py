@@ -7,6 +7,8 @@ bucket      the work of one bucket of keys; knows nothing of Spark
 arcs        the arc log: arcs as a second stream; recipe: the automaton beside the state, for code that changes
 rows        rows on their way to a bucket and back
 processor   the adapter to the stateful operator, and the state
+shared      operators in shared memory between batches
+metrics     what each bucket tells of each batch
 plan        `match`
 log         the arc log as a folder of files
 current     changes folded into the matches in force
@@ -17,7 +19,8 @@ from __future__ import annotations
 
 from afa.spark.current import current, keep_current
 from afa.spark.log import ArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
+from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match
 from afa.spark.session import NEEDED, local_session
 
-__all__ = ["NEEDED", "arc_log", "current", "keep_current", "local_session", "match"]
+__all__ = ["NEEDED", "arc_log", "current", "keep_current", "line", "listener", "local_session", "match", "metrics"]

@@ -215,6 +215,16 @@ class Bucket:
             return watermark + 1
         return None if self._job.window is None else watermark + 1 + self._job.window // 1000
 
+    def numbers(self, all_keys: bool) -> dict[str, int | None]:
+        """What is held; partial matches only if all keys are to be visited for it."""
+        engine: Any = self._operator._core.engine
+        held = engine.sizes() if all_keys else None
+        return {
+            "keys": len(engine.directory.codes) if held is None else held.keys,
+            "partial_matches": None if held is None else held.partial_matches,
+            "memory_bytes": engine.memory.m_size * 8,
+        }
+
     @property
     def moved(self) -> bool:
         """Whether the code has changed since the state was saved as a whole: so it must be again."""

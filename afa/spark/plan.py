@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import DataType, StructType
 
@@ -15,12 +15,12 @@ from afa.automaton import Automaton
 from afa.errors import AfaError
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
+from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, BLOB, FAULT, LATE, MATCH, PARTS, changes_schema, pack, read_parts, stream_of, unpacker, written
+from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, pack, read_parts, stream_of, unpacker, written
 from punctuation.time import BEGINNING
 
 SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
-METRICS = "afa"
 KEY_TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -43,6 +43,7 @@ def match(
     lateness: str = "0 seconds",
     on_fault: str = "report",
     buckets: int = 16,
+    metrics: bool = False,
 ) -> Callable[[DataFrame], DataFrame]:
     """Match an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -68,13 +69,15 @@ def match(
         Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query.
     buckets : int
         Into how many parts the keys are hashed; fixed for the life of a checkpoint.
+    metrics : bool
+        Whether each bucket tells of each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
 
     Returns
     -------
     callable
         Of a streaming DataFrame, a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for ever),
-        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault), ``reason``. Of a static
-        DataFrame the final matches, all with ``diff = 1``.
+        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, metrics), ``reason``.
+        Of a static DataFrame the final matches, all with ``diff = 1``.
 
     Raises
     ------
@@ -83,8 +86,8 @@ def match(
 
     Notes
     -----
-    A streaming query needs the RocksDB state store provider. Each batch's numbers of matches, withdrawn, late and faults are in the
-    query's progress and reach its listeners, as observed metrics of the name "afa".
+    A streaming query needs the RocksDB state store provider. Each batch's numbers are in the query's progress and reach its
+    listeners, as observed metrics of the name "afa": see `afa.spark.metrics`.
     """
 
     def transform(events: DataFrame) -> DataFrame:
@@ -98,11 +101,14 @@ def match(
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         grouped = parts.groupBy("bucket")
         if events.isStreaming:
-            blobs = grouped.transformWithStateInPandas(Matcher(job), BLOB, "append", "EventTime")
+            blobs = grouped.transformWithStateInPandas(Matcher(job, metrics), BLOB, "append", "EventTime")
         else:
             blobs = grouped.applyInArrow(_at_once(job), BLOB)
         found = _finished(blobs.mapInArrow(unpacker(changes_schema(job)), _ddl(events.schema, job)), job)
-        return _counted(found) if events.isStreaming else found
+        if not events.isStreaming:
+            return found
+        found = observed(found)
+        return found if metrics else found.where(F.col("kind") != METRICS)
 
     return transform
 
@@ -172,22 +178,6 @@ def _ddl(schema: StructType, job: Job) -> str:
     keys = [f"`{name}` {schema[name].dataType.simpleString()}" for name in job.keys]
     register = [f"`{field.name}` {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
-
-
-def _counted(changes: DataFrame) -> DataFrame:
-    """With numbers of each batch among the query's observed metrics."""
-
-    def count(condition: Column, name: str) -> Column:
-        return F.count(F.when(condition, 1)).alias(name)
-
-    kind, diff = F.col("kind"), F.col("diff")
-    return changes.observe(
-        METRICS,
-        count((kind == MATCH) & (diff > 0), "matches"),
-        count((kind == MATCH) & (diff < 0), "withdrawn"),
-        count(kind == LATE, "late"),
-        count(kind == FAULT, "faults"),
-    )
 
 
 def _finished(changes: DataFrame, job: Job) -> DataFrame:

@@ -10,10 +10,13 @@ Between two batches the operator itself waits in shared memory (`afa.spark.share
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from typing import Any
 
 import pandas as pd
+from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     StatefulProcessor,
@@ -40,10 +43,14 @@ class Matcher(StatefulProcessor):
     Parameters
     ----------
     job : Job
+    metrics : bool
+        Whether the metrics are to hold numbers that take a visit to each key.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, metrics: bool = False) -> None:
         self._job = job
+        self._metrics = metrics
+        self._told: set[int] = set()  # buckets that have told their metrics in this task
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the state."""
@@ -71,40 +78,48 @@ class Matcher(StatefulProcessor):
     def _work(
         self, number: int, events: Any, arcs: list[str], bad: list[Any], timers: TimerValues, fired: bool = False
     ) -> Iterator[pd.DataFrame]:
+        begun = time.perf_counter()
         token, whole, since, timer = self._head.get() or (None, 0, 0, NO_TIMER)
-        bucket = self._operator(number, None if token is None else bytes(token))
+        stored = whole + since
+        bucket, read = self._operator(number, None if token is None else bytes(token))
         watermark = timers.getCurrentWatermarkInMs()
         whole = 0 if bucket.moved else whole  # then all is written anew
+        there = time.perf_counter()
         answer = bucket.run(events, arcs, watermark * 1000 if watermark > 0 else BEGINNING)
-        table = written(self._job, answer, bad)
-        whole, since = self._save(bucket, whole, since)
+        done = time.perf_counter()
+        told: dict[str, Any] = {} if number in self._told else bucket.numbers(self._metrics)  # else by its timer, after its rows
+        written_bytes, whole, since = self._save(bucket, whole, since)
         timer = self._wake(bucket, watermark, NO_TIMER if fired else timer)
         token = os.urandom(16)
         self._head.update((token, whole, since, timer))
+        told |= {"bucket": number, "events": len(bad) + (0 if events is None else events.num_rows), "batch": _batch()}
+        told |= {"stored_bytes": None if number in self._told else whole + since}
+        self._told.add(number)
         bucket.leave(token)
-        if table.num_rows:
-            yield pd.DataFrame({"rows": [stream_of(table)]})
+        told |= {"read_bytes": stored if read else 0, "written_bytes": written_bytes, "watermark": _iso(watermark)}
+        told |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
+        yield pd.DataFrame({"rows": [stream_of(written(self._job, answer, bad, told))]})
 
-    def _operator(self, number: int, token: bytes | None) -> Bucket:
-        """The operator as the store has it."""
+    def _operator(self, number: int, token: bytes | None) -> tuple[Bucket, bool]:
+        """The operator as the store has it, and whether it was read from there."""
         if token is None:
-            return Bucket(self._job, number)
+            return Bucket(self._job, number), False
         image = shared.take(token)
         if image is not None:
             try:
-                return Bucket(self._job, number, image=image)
+                return Bucket(self._job, number, image=image), False
             except (SnapshotError, OSError):  # of other code; or no room for it to grow
                 pass
-        return Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()])
+        return Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()]), True
 
-    def _save(self, bucket: Bucket, whole: int, since: int) -> tuple[int, int]:
-        """Write what has changed; bytes of the whole snapshot and of those after it."""
+    def _save(self, bucket: Bucket, whole: int, since: int) -> tuple[int, int, int]:
+        """Write what has changed; how many bytes these are, the whole snapshot, and those after it."""
         blob = bucket.save(incremental=0 <= since <= whole and whole > 0)
         if whole > 0 and since <= whole:
             self._log.appendValue((blob,))
-            return whole, since + len(blob)
+            return len(blob), whole, since + len(blob)
         self._log.put([(blob,)])
-        return len(blob), 0
+        return len(blob), len(blob), 0
 
     def _wake(self, bucket: Bucket, watermark: int, timer: int) -> int:
         """Have a timer where the bucket wants one; which. One that the watermark has passed has nothing to do any more."""
@@ -117,3 +132,17 @@ class Matcher(StatefulProcessor):
             return NO_TIMER
         self._handle.registerTimer(wanted)
         return wanted
+
+
+def _batch() -> int | None:
+    """The number of the batch at work."""
+    context = TaskContext.get()
+    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    return None if number is None else int(number)
+
+
+def _iso(watermark: int) -> str | None:
+    """An instant in milliseconds, in words."""
+    if watermark <= 0:
+        return None
+    return datetime.fromtimestamp(watermark / 1000, timezone.utc).isoformat(timespec="milliseconds")

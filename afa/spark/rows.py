@@ -24,7 +24,7 @@ from punctuation.time import FOREVER
 EVENTS, ARC, BAD = 0, 1, 2
 PARTS = "bucket int, part int, rows binary"
 BLOB = "rows binary"
-MATCH, LATE, FAULT = "match", "late", "fault"
+MATCH, LATE, FAULT, METRICS = "match", "late", "fault", "metrics"
 
 
 class Parts(NamedTuple):
@@ -99,13 +99,15 @@ def changes_schema(job: Job) -> pa.Schema:
     return pa.schema([*keys, *register, *rest])
 
 
-def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]]) -> pa.Table:
+def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]], metrics: dict[str, Any] | None = None) -> pa.Table:
     """All that a bucket has to say as one table of `changes_schema`."""
     schema = changes_schema(job)
     tables = [_matches(schema, changes) for changes in answer.changes if changes.num_rows]
     rows = [_late(job, change) for change in answer.late]
     rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
     rows += [_fault(job, _why(job, row), tuple(row.get(name) for name in job.keys), None) for row in bad]
+    if metrics is not None:
+        rows.append({"kind": METRICS, "reason": json.dumps(metrics)})
     if rows:
         tables.append(pa.Table.from_pylist([_fitting(row, schema) for row in rows], schema))
     return pa.concat_tables(tables) if tables else schema.empty_table()

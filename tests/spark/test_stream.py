@@ -126,11 +126,19 @@ def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> 
     events.put([row(9, 100, 5)])  # key 1 gets no more rows: a timer tells that it is silent
     events.put([row(9, 101, 5), row(2, 5, 0)])
     arcs = spark.readStream.text(str(log.path))
-    pattern = afa_spark.match(watched(), key="who", time="at", window="1 hour", lateness="10 seconds", buckets=2, arcs=arcs)
+    given = {"key": "who", "time": "at", "window": "1 hour", "lateness": "10 seconds", "buckets": 2}
+    pattern = afa_spark.match(watched(), arcs=arcs, metrics=True, **given)
     query = run(read(spark, events, "who long, sort int, at timestamp").transform(pattern), tmp_path)
     metrics = [progress.observedMetrics.get("afa") for progress in query.recentProgress]
     told = {name: sum(row[name] or 0 for row in metrics if row) for name in ("matches", "withdrawn", "late", "faults")}
     assert told == {"matches": 2, "withdrawn": 0, "late": 1, "faults": 4}
+    assert sum(row["events"] for row in metrics if row) == 9
+    by_bucket = afa_spark.metrics(spark.read.parquet(str(tmp_path / "changes"))).collect()
+    assert sum(row["events"] for row in by_bucket) == 9
+    assert {row["bucket"] for row in by_bucket} == {0, 1}
+    assert sum(row["keys"] for row in by_bucket if row["batch"] == 0) == 2
+    assert all(row["memory_bytes"] > 0 and row["written_bytes"] > 0 for row in by_bucket if row["events"])
+    assert [line for row in metrics if row for line in [afa_spark.line(0, 1, row.asDict())] if "1 late" in line]
     changes = spark.read.parquet(str(tmp_path / "changes")).collect()
     found = sorted((row["who"], (micros(row["le"]) - ZERO) // SECOND, row["diff"]) for row in changes if row["kind"] == "match")
     assert found == [(1, 12, 1), (2, 4, 1)]

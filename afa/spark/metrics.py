@@ -1,0 +1,116 @@
+"""What each bucket tells of each batch: one row among the changes, ``kind = metrics``, as JSON in ``reason``.
+
+A stateful operator in Python has no metrics of its own in Spark, so they travel as rows; `observed` sums them up for the query's
+progress and its listeners, `metrics` reads them as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+
+from afa.spark.rows import FAULT, LATE, MATCH, METRICS
+
+NAME = "afa"
+"""Of the observed metrics."""
+FIELDS = {
+    "batch": "bigint",
+    "bucket": "int",
+    "events": "bigint",  # rows that came, bad ones too
+    "keys": "bigint",  # that hold anything
+    "partial_matches": "bigint",  # null unless match(metrics=True): counting them visits all keys
+    "memory_bytes": "bigint",  # of the operator
+    "stored_bytes": "bigint",  # in the state store: a snapshot, and what has changed since
+    "read_bytes": "bigint",  # of that, in this batch; 0 where the operator was found in shared memory
+    "written_bytes": "bigint",
+    "operator_ms": "double",  # in the operator
+    "state_ms": "double",  # with its state: store, shared memory, timers
+    "watermark": "timestamp",
+}
+COUNTED = ("matches", "withdrawn", "late", "faults")
+SUMMED = ("events", "keys", "memory_bytes", "stored_bytes", "read_bytes", "written_bytes", "operator_ms", "state_ms")
+
+
+def metrics(changes: DataFrame) -> DataFrame:
+    """The metrics among changes: a row for each bucket and batch.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        What ``match(..., metrics=True)`` gives: a stream, or what it has written.
+
+    Returns
+    -------
+    DataFrame
+        batch, bucket, events, keys, partial_matches; memory_bytes (of the operator), stored_bytes (in the state store), read_bytes,
+        written_bytes (of these, in this batch); operator_ms, state_ms (time spent in each); watermark.
+    """
+    return changes.where(F.col("kind") == METRICS).select(_parsed().alias("m")).select("m.*")
+
+
+def observed(changes: DataFrame) -> DataFrame:
+    """With numbers of each batch among the query's observed metrics."""
+    kind, diff, told = F.col("kind"), F.col("diff"), F.when(F.col("kind") == METRICS, _parsed())
+    conditions = ((kind == MATCH) & (diff > 0), (kind == MATCH) & (diff < 0), kind == LATE, kind == FAULT)
+    return changes.observe(
+        NAME,
+        *(F.count(F.when(condition, 1)).alias(name) for name, condition in zip(COUNTED, conditions)),
+        *(F.sum(told[name]).alias(name) for name in SUMMED),
+    )
+
+
+def _parsed() -> Column:
+    schema = ", ".join(f"{name} {kind}" for name, kind in FIELDS.items())
+    return F.from_json("reason", schema, {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"})
+
+
+def listener(tell: Callable[[str], None] = print) -> Any:
+    """A listener that tells of each batch in a line: ``spark.streams.addListener(afa.spark.listener())``.
+
+    Parameters
+    ----------
+    tell : callable
+        Takes the line.
+    """
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Listener(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+            pass
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            found = event.progress.observedMetrics.get(NAME)
+            if found is not None:
+                tell(line(event.progress.batchId, event.progress.durationMs.get("triggerExecution", 0), found.asDict()))
+
+        def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+            pass
+
+        def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+            pass
+
+    return Listener()
+
+
+def line(batch: int, took_ms: int, found: dict[str, Any]) -> str:
+    """A batch in words.
+
+    Examples
+    --------
+    >>> found = {"events": 1000000, "matches": 15000, "keys": 10000, "operator_ms": 640.0, "state_ms": 360.0}
+    >>> for part in line(7, 2150, found | {"memory_bytes": 52_000_000, "written_bytes": 20_000_000}).split("; "):
+    ...     print(part)
+    batch 7: 1,000,000 rows in 2.15 s (0.64 s of operators, 0.36 s of state)
+    15,000 matches, 0 withdrawn, 0 late, 0 faults
+    10,000 keys in 52.0 MB, 20.0 MB written, 0.0 MB read
+    """
+    n = {name: found.get(name) or 0 for name in (*COUNTED, *SUMMED)}
+    return (
+        f"batch {batch}: {n['events']:,} rows in {took_ms / 1000:.2f} s ({n['operator_ms'] / 1000:.2f} s of operators, "
+        f"{n['state_ms'] / 1000:.2f} s of state); {n['matches']:,} matches, {n['withdrawn']:,} withdrawn, {n['late']:,} late, "
+        f"{n['faults']:,} faults; {n['keys']:,} keys in {n['memory_bytes'] / 1e6:.1f} MB, "
+        f"{n['written_bytes'] / 1e6:.1f} MB written, {n['read_bytes'] / 1e6:.1f} MB read"
+    )
