@@ -1,0 +1,1 @@
+"""afa on Spark, measured: ``python -m bench.spark``."""

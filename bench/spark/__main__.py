@@ -1,0 +1,75 @@
+"""What does afa on Spark cost? Q1, k = 1, W = 20 ticks of a key, two cores (local[2]), 16 buckets, checkpoints as in production.
+
+Rates beside a pass-through of the same rows and beside a state of Spark's for each key, in turns, in one run; the time of a batch
+with a thousand rows beside an operator that does nothing; bytes of state that move where a tenth of the keys is touched; a million
+keys; the time from the writing of an arc to its first match. Batch times are Spark's own (triggerExecution), without the first two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from bench.__main__ import WIDTH, printed
+from bench.measure import RESULTS, SCALES, Options, Row, keep
+
+PARTS = ("rates", "overhead", "state", "latency")
+
+
+def measure(spark: Any, folder: Path, options: Options, parts: Sequence[str]) -> dict[str, list[Row]]:
+    """The rows of each part."""
+    from bench.spark import latency, state, throughput
+
+    size = options.size
+    rounds, keys = min(3, options.rounds), size(10_000, 20)
+    found: dict[str, list[Row]] = {}
+    if "rates" in parts:
+        found["rates"] = throughput.rates(spark, folder, size(1_000_000, 2000), keys, 4, rounds)
+    if "overhead" in parts:
+        found["overhead"] = throughput.overhead(spark, folder, 1000, keys, 20, rounds)
+    if "state" in parts:
+        many, more = size(100_000, 200), size(1_000_000, 400)
+        found["state"] = [state.touched(spark, folder, many, share, int(many * share * 10), 5, 16) for share in (0.1, 1.0)] + [
+            state.touched(spark, folder, more, 0.1, size(1_000_000, 400), 3, 64)
+        ]
+    if "latency" in parts:
+        found["latency"] = [latency.swaps(spark, keys, size(5_000, 100), 10 if options.scale == "full" else 2)]
+    return found
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.spark", description="afa on Spark, on this machine.")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--scale", choices=tuple(SCALES), default="full", help="how much is fed (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run it, print tables, keep each part's result."""
+    from afa.spark import local_session
+
+    chosen = arguments(argv)
+    options = Options(scale=chosen.scale)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    question = (__doc__ or "").strip()
+    spark = local_session(2, spark__sql__shuffle__partitions=2, spark__driver__memory="4g")
+    for part in chosen.only:
+        with tempfile.TemporaryDirectory() as folder:
+            rows = measure(spark, Path(folder), options, [part])[part]
+        path = keep(f"spark_{part}", question, options, rows, chosen.results)
+        console.print(f"\n[bold]{part}[/bold]", printed(rows), f"[dim]{path}[/dim]")
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
