@@ -207,7 +207,7 @@ def test_a_difference_from_the_brute_force_is_shown() -> None:
 @installed
 def test_the_command_line_on_three_days(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "deep" / "flights.parquet"
-    assert main(["--until", "2013-01-04", "--output", str(output)]) == 0
+    assert main(["--engine", "local", "--until", "2013-01-04", "--output", str(output)]) == 0
     out, err = capsys.readouterr()
     assert "Derived, not in the data" in out
     assert "Not in the data" in out
@@ -220,7 +220,7 @@ def test_the_command_line_on_three_days(tmp_path: Path, capsys: pytest.CaptureFi
 
 @installed
 def test_the_command_line_where_nothing_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--until", "2013-01-02", "--quiet", "--output", str(tmp_path / "flights.parquet")]) == 0
+    assert main(["--engine", "local", "--until", "2013-01-02", "--quiet", "--output", str(tmp_path / "flights.parquet")]) == 0
     out, err = capsys.readouterr()
     assert "checked against brute force: 0 = 0" in out
     assert err == ""
@@ -232,11 +232,27 @@ def test_the_command_line_where_nothing_is_found(tmp_path: Path, capsys: pytest.
 )
 def test_a_day_that_makes_no_sense(until: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
-        status = main(["--until", until])
+        status = main(["--engine", "local", "--until", until])
     except SystemExit as error:  # argparse
         status = error.code
     assert status == 2
     assert message in capsys.readouterr().err
+
+
+@installed
+@pytest.mark.parametrize("hours", ["0", "-1", "1.5", "many"])
+def test_a_number_of_hours_that_makes_no_sense(hours: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--hours", hours])
+    assert f"expected a number of hours, at least 1, but got '{hours}'" in capsys.readouterr().err
+
+
+@installed
+def test_without_spark_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pyspark" else find(name))
+    assert main([]) == 2
+    assert 'expected PySpark but got none: pip install "afa[spark]", or take --engine local' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["--quiet"]])

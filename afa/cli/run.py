@@ -39,6 +39,7 @@ class Job(NamedTuple):
     output: str | None
     matches: int
     quiet: bool
+    engine: str = "local"
 
 
 def run(job: Job) -> None:
@@ -55,8 +56,13 @@ def run(job: Job) -> None:
     source = open_source(job.file, job.form)
     columns = choose(job.file, source.names, source.sparse, automaton.event_schema, job.le, job.re, job.diff, job.keys)
     operator = _operator(automaton, job)
+    if job.engine == "spark":
+        from afa.cli import spark
+
+        spark.check(job, automaton, [column.target for column in columns])
+    drive = _drive if job.engine == "local" else _drive_on_spark
     with Screen(job, source) as screen:
-        summary = _drive(operator, job, source, columns, screen)
+        summary = drive(operator, job, source, columns, screen)
         screen.finish(summary)
 
 
@@ -95,6 +101,30 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
             table = next(tables, None)
         push(Punctuation(FOREVER))
     summary.late = operator.statistics.late
+    return summary
+
+
+def _drive_on_spark(operator: Any, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
+    """The same through a query of Spark's; the operator here only checks the options."""
+    from afa.cli import spark
+
+    tables = _tables(job, source, columns, screen)
+    table = next(tables)
+    schema = _schema(operator.automaton, job.keys, table)
+    summary = Summary(keyed=bool(job.keys), held=False)
+    with writing(job.output, schema) as write:
+
+        def take(changes: pa.Table) -> None:
+            summary.count(changes)
+            screen.show(changes, summary)
+            write(changes)
+
+        def took(rows: int, late: int) -> None:
+            summary.events += rows
+            summary.late += late
+            screen.progress(source.done(), summary)
+
+        spark.drive(operator.automaton, job, table, tables, schema, take, took)
     return summary
 
 

@@ -25,10 +25,11 @@ STYLES = {"+": "green", "-": "red"}
 
 
 class Summary:
-    """The numbers of a run."""
+    """The numbers of a run; ``held``: whether it can be said what the operator holds."""
 
-    def __init__(self, *, keyed: bool) -> None:
+    def __init__(self, *, keyed: bool, held: bool = True) -> None:
         self.keyed = keyed
+        self.held = held
         self.began = time.perf_counter()
         self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = 0
 
@@ -53,12 +54,13 @@ class Summary:
     def lines(self) -> list[tuple[str, int, str]]:
         """Name, number and remark of each line."""
         late = "dropped" if self.late else ""
-        keys = [("keys", self.keys, "most held at once")] if self.keyed else []
+        keys = [("keys", self.keys, "most held at once")] if self.keyed and self.held else []
+        state = [("state", self.state, "most held at once: events, partial matches, matches")] if self.held else []
         return [
             ("events", self.events, f"{self.rate:,.0f} a second"),
             ("late", self.late, late),
             *keys,
-            ("state", self.state, "most held at once: events, partial matches, matches"),
+            *state,
             ("matches inserted", self.inserted, ""),
             ("matches withdrawn", self.withdrawn, ""),
             ("matches final", self.inserted - self.withdrawn, ""),

@@ -14,8 +14,10 @@ from afa.errors import AfaError, AutomatonError
 from afa.schema import Field
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket")
-"""Columns of the output that are neither the key's nor the register's."""
+RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
+"""Columns that are neither the key's nor the register's."""
+TAKEN = ("le", "re", "diff", "bucket", "bad")
+"""Columns beside the event's fields."""
 
 
 class Job(NamedTuple):
@@ -89,7 +91,7 @@ def job_of(
         raise AfaError(f"expected the names of key columns but got key={key!r}")
     names = [*keys, *(field.name for field in automaton.register_schema.fields)]
     clash = [name for name in names if name in RESERVED or names.count(name) > 1]
-    clash += [field.name for field in schema.fields if field.name in ("le", "re", "diff")]
+    clash += [field.name for field in schema.fields if field.name in TAKEN]
     if clash:
         raise AfaError(f"expected other names than {', '.join(RESERVED)}, and each once, but got {clash[0]!r}")
     if not isinstance(buckets, int) or buckets < 1:

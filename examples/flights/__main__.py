@@ -1,8 +1,9 @@
-"""The command line: ``python -m examples.flights [--output FILE] [--until 2013-02-01] [--quiet]``."""
+"""The command line: ``python -m examples.flights [--engine spark|local] [--until 2013-02-01] ..``."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
 from datetime import date
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from examples.flights import check, data, job, report
 from examples.flights.fate import fates
 from examples.flights.progress import progress
-from examples.flights.stream import revisions
+from examples.flights.stream import Stream, revisions
 
 
 def day(text: str) -> date:
@@ -24,12 +25,22 @@ def day(text: str) -> date:
         raise argparse.ArgumentTypeError(f"expected a day such as 2013-02-01 but got {text!r}") from error
 
 
+def hours(text: str) -> int:
+    """A number of hours of the command line."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of hours, at least 1, but got {text!r}")
+    return int(text)
+
+
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m examples.flights",
         description="Find growing delays that recover in a year of New York departures, sent as a stream of revisions.",
     )
+    parser.add_argument("--engine", choices=("spark", "local"), default="spark", help="where it runs (default: %(default)s)")
+    parser.add_argument("--hours", type=hours, default=48, help="of arrivals that are one batch on Spark (default: %(default)s)")
+    parser.add_argument("--work", type=Path, default=Path("out/spark"), help="files of the job on Spark (default: %(default)s)")
     parser.add_argument("--output", type=Path, default=Path("out/flights.parquet"), help="all changes (default: %(default)s)")
     parser.add_argument("--until", type=day, metavar="DATE", help="only flights scheduled before this day, UTC")
     parser.add_argument("--quiet", action="store_true", help="no progress, only the summary")
@@ -37,7 +48,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 if the brute force agrees, 1 if not, 2 if the data is not installed."""
+    """Run the job; 0 if the brute force agrees, 1 if not, 2 if the data or Spark is not installed."""
     options = arguments(argv)
     until = options.until and job.minutes(options.until.year, options.until.month, options.until.day)
     spent = {}
@@ -48,6 +59,9 @@ def main(argv: list[str] | None = None) -> int:
     except data.FlightsMissingError as error:
         print(error, file=sys.stderr)
         return 2
+    if options.engine == "spark" and importlib.util.find_spec("pyspark") is None:
+        print('expected PySpark but got none: pip install "afa[spark]", or take --engine local', file=sys.stderr)
+        return 2
     if not len(flights):
         print(f"expected a day after 2013-01-01 but got --until {options.until}: no flight is before it", file=sys.stderr)
         return 2
@@ -57,8 +71,7 @@ def main(argv: list[str] | None = None) -> int:
     print(report.opening(stream, without_tail, aircraft, options.until), end="\n\n", flush=True)
 
     start = time.perf_counter()
-    with progress(stream.messages, options.quiet) as step:
-        run = job.feed(stream, step)
+    run = run_on_spark(stream, options) if options.engine == "spark" else run_here(stream, options)
     spent["the job"] = time.perf_counter() - start
     job.write(run.changes, options.output)
 
@@ -71,13 +84,35 @@ def main(argv: list[str] | None = None) -> int:
         report.by_airline_and_month(told, names),
         report.withdrawn(told, names),
         *([report.swap(final, run.swapped, legs)] if run.swapped is not None else []),
-        report.state(run.samples, run.left),
+        *([report.state(run.samples, run.left)] if options.engine == "local" else on_spark(run, options)),
         report.checked(final, expected),
         f"all {len(run.changes):,} changes are in {options.output}",
         ", ".join(f"{what} {seconds:.1f} s" for what, seconds in spent.items()),
     ]
     print("\n\n".join(parts))
-    return 0 if final == expected else 1
+    return 0 if final == expected and not run.refused else 1
+
+
+def run_here(stream: Stream, options: argparse.Namespace) -> job.Run:
+    """The job in this process."""
+    with progress(stream.messages, options.quiet) as step:
+        return job.feed(stream, step)
+
+
+def run_on_spark(stream: Stream, options: argparse.Namespace) -> job.Run:
+    """The job on a Spark of this process."""
+    from examples.flights.on_spark import feed, session
+
+    log = options.work / "spark.log"
+    if not options.quiet:
+        print(f"starting Spark; what it says goes to {log}", file=sys.stderr, flush=True)
+    with session(log) as spark, progress(stream.messages, options.quiet) as step:
+        return feed(spark, stream, options.work, options.hours, step)
+
+
+def on_spark(run: job.Run, options: argparse.Namespace) -> list[str]:
+    """What is told of a job on Spark alone."""
+    return [report.batches(options.hours), report.stored(run.samples, run.left), report.refused(run)]
 
 
 if __name__ == "__main__":

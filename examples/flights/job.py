@@ -1,9 +1,9 @@
-"""The job: feeds the stream hour by hour, swaps one arc in the middle of the year, keeps every change of the output."""
+"""The job without Spark: feeds the stream hour by hour, swaps one arc in the middle of the year, keeps every change."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,12 @@ def minutes(year: int, month: int, day: int) -> int:
     return int(datetime(year, month, day, tzinfo=timezone.utc).timestamp()) // 60
 
 
+def quarter(end: int) -> tuple[int, int]:
+    """The year and the quarter, from 0, of the minute before ``end``."""
+    instant = datetime.fromtimestamp((end - 1) * 60, tz=timezone.utc)
+    return instant.year, (instant.month - 1) // 3
+
+
 SWAP = minutes(2013, 7, 1)  # arrival time
 
 
@@ -38,13 +44,14 @@ Match = tuple[str, Story, int, int]  # tail, register, LE, RE
 
 
 class Sample(NamedTuple):
-    """What the operator held after a slot."""
+    """How far the job is, and what the operator held after a slot; on Spark, what lay in the state store."""
 
     end: int
     messages: int
     matches: int  # in force
-    events: int
-    state: int
+    events: int | None = None
+    state: int | None = None
+    stored: int | None = None  # bytes
 
 
 class Run(NamedTuple):
@@ -54,6 +61,7 @@ class Run(NamedTuple):
     samples: list[Sample]
     left: Sample  # after the end of the stream
     swapped: int | None  # the first LE that the new arc serves
+    refused: Sequence[tuple[str, str]] = ()  # messages that came too late or could not be taken: the kind, and why
 
     def final(self) -> set[Match]:
         """The net output: (tail, register, LE, RE) of all matches in force at the end."""

@@ -17,12 +17,13 @@ Step = Callable[[Sample], None]
 
 def line(sample: Sample) -> str:
     """Where the job is."""
-    return f"{utc(sample.end):%Y-%m-%d} {sample.matches:,} matches, {sample.events:,} events held"
+    held = "" if sample.events is None else f", {sample.events:,} events held"
+    return f"{utc(sample.end):%Y-%m-%d} {sample.matches:,} matches{held}"
 
 
 @contextmanager
 def progress(messages: int, quiet: bool) -> Iterator[Step]:
-    """A function to call after each slot.
+    """A function to call after each batch.
 
     Parameters
     ----------

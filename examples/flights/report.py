@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from examples.flights.check import Match
 from examples.flights.fate import CAME, CANCELLED, ELSEWHEN, GONE, LATE, MOVED, PAST, Fate, outcomes
-from examples.flights.job import SWAP, Run, Sample
+from examples.flights.job import SWAP, Run, Sample, quarter
 from examples.flights.pattern import AFTER, BEFORE, CALM, WINDOW
 from examples.flights.stream import Stream
 
@@ -144,13 +144,40 @@ def state(samples: list[Sample], left: Sample) -> str:
     """High-water marks by quarter: they do not grow with the stream."""
     lines = ["what the operator held, largest of the hours of each quarter (by arrival)"]
     lines.append(f"{'':<12}{'messages so far':>16}{'events held':>14}{'state size':>14}")
-    for quarter in range(4):
-        held = [s for s in samples if (utc(s.end - 1).year, (utc(s.end - 1).month - 1) // 3) == (2013, quarter)]
+    for number in range(4):
+        held = [s for s in samples if quarter(s.end) == (2013, number)]
         if held:
-            peak = max(s.events for s in held), max(s.state for s in held)
-            lines.append(f"{f'quarter {quarter + 1}':<12}{held[-1].messages:>16,}{peak[0]:>14,}{peak[1]:>14,}")
+            peak = max(s.events or 0 for s in held), max(s.state or 0 for s in held)
+            lines.append(f"{f'quarter {number + 1}':<12}{held[-1].messages:>16,}{peak[0]:>14,}{peak[1]:>14,}")
     lines.append(f"{'at the end':<12}{left.messages:>16,}{left.events:>14,}{left.state:>14,}")
     return "\n".join(lines)
+
+
+def stored(samples: list[Sample], left: Sample) -> str:
+    """The state store at the end of each quarter: it does not grow with the stream."""
+    lines = ["the operators' state in Spark's state store, at the end of each quarter (by arrival)"]
+    lines.append(f"{'':<12}{'messages so far':>16}{'bytes':>14}")
+    for found in samples:
+        if found.stored is not None:
+            year, number = quarter(found.end)
+            lines.append(f"{f'quarter {number + 1}' if year == 2013 else year:<12}{found.messages:>16,}{found.stored:>14,}")
+    lines.append(f"{'at the end':<12}{left.messages:>16,}{left.stored:>14,}")
+    return "\n".join(lines)
+
+
+def refused(run: Run) -> str:
+    """How many messages the job on Spark did not take: each should be taken."""
+    of = Counter(kind for kind, _ in run.refused)
+    lines = [f"{of['late']:,} messages came behind the watermark, {of['fault']:,} could not be taken"]
+    return "\n".join(lines + [f"  {kind}: {reason}" for kind, reason in run.refused[:3]])
+
+
+def batches(hours: int) -> str:
+    """What the size of a batch changes."""
+    return paragraph(
+        f"""The operators speak once a batch, here of {hours} hours of arrivals: what comes and goes within one is not told. So the
+        numbers of speculative and withdrawn matches depend on --hours (1 is as by --engine local), the final matches do not."""
+    )
 
 
 def across(final: set[Match], swapped: int) -> list[Match]:
@@ -164,7 +191,7 @@ def swap(final: set[Match], swapped: int, legs: Legs) -> str:
     found = across(final, swapped)
     fresh = sum(match[1].peak < BEFORE for match in found)
     text = f"""The swap: at {clock(SWAP)} on {day(SWAP)} the arc "recovered from {BEFORE}" was taken out and
-        "recovered from {AFTER}" put in, with nothing restarted. In the default mode the new arc serves what lies after
+        "recovered from {AFTER}" put in, with nothing restarted. The new arc serves what lies after
         everything heard so far: departures from {clock(swapped)} on {day(swapped)} on, for some before it were already
         announced. {len(found)} matches began before that instant and were completed after it by the new arc, {fresh} of them
         with a peak below {BEFORE}."""

@@ -7,7 +7,7 @@ import os
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -171,6 +171,14 @@ def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> 
     given = {"window": "25 seconds", "sequence": None, "buckets": 1, "on_fault": "report", **options}
     with pytest.raises(AfaError, match=message):
         job_of(dividing().automaton, "who", key_types=[pa.int64()], **given)
+
+
+@pytest.mark.parametrize("name", ["le", "bucket", "bad"])
+def test_a_field_named_as_a_column_of_ours_is_refused(name: str) -> None:
+    event = NamedTuple("Event", [(name, int)])  # type: ignore[misc]
+    automaton = Automaton(start="a", final={"b"}, event=event, arcs=[Arc("a", "b", lambda e, r: True)])
+    with pytest.raises(AfaError, match=f"expected other names than .* but got '{name}'"):
+        job_of(automaton, "who", None, None, 1, "report", [pa.int64()])
 
 
 def grown(*names: str) -> Job:
