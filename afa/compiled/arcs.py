@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from typing import Any, NamedTuple
 
 from afa.arc import CONSUME, TIMEOUT, Arc
@@ -10,6 +12,9 @@ from afa.compiled.code import ArcCode, arc_code
 from afa.compiled.layout import Layout
 from afa.expression import Unreadable
 from afa.expression.arcs import expression_of, functions_of
+from afa.expression.kinds import Kind
+from afa.expression.parsing import KEPT, parse
+from afa.expression.written import Written
 
 ROLES = ("fence", "transfer", "at")
 
@@ -55,10 +60,15 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
     >>> found.role, found.code
     ('transfer', None)
     """
+    functions = functions_of(arc)
+    if functions and all(isinstance(function, Written) for _, function in functions):
+        with contextlib.suppress(Unreadable, NotCompilable):  # which is told below
+            texts = tuple((kind, function.text) for kind, function in functions)
+            return CompiledArc(arc, _code_of_texts(arc.kind, texts, arc.ignorable, event, register))
     found: dict[str, Any] = dict.fromkeys(ROLES)
     role = ""
     try:
-        for kind, function in functions_of(arc):
+        for kind, function in functions:
             role = kind.role
             found[role] = expression_of(function, kind, event.schema if arc.kind == CONSUME else None, register.schema)
         role = ""
@@ -67,6 +77,14 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
         return CompiledArc(arc, None, role or _at_fault(arc, found, event, register), error.reason, error.hint)
     assert arc.kind != TIMEOUT or code.at is not None
     return CompiledArc(arc, code)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _code_of_texts(kind: str, texts: tuple[tuple[Kind, str], ...], ignorable: bool, event: Layout, register: Layout) -> ArcCode:
+    """The code of an arc that was given as text: the operators of a worker have the same few."""
+    seen = event if kind == CONSUME else None
+    found = {role.role: parse(text, role, seen.schema if seen else None, register.schema) for role, text in texts}
+    return arc_code(kind, found.get("fence"), found.get("transfer"), found.get("at"), ignorable, seen, register)
 
 
 def _code(arc: Arc, found: dict[str, Any], event: Layout, register: Layout) -> ArcCode:

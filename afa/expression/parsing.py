@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 import warnings
 from typing import NoReturn
@@ -30,6 +31,8 @@ from afa.schema import Schema
 
 LONGEST, OPERATORS = 10_000, 1_000
 """Characters; and signs that can nest, before the text goes to Python's parser."""
+KEPT = 4096
+"""Texts whose meaning is remembered: the operators of a worker have the same few."""
 LARGEST = 100_000
 """Bits of the largest int that an expression could make."""
 SHOWN = 60
@@ -43,6 +46,7 @@ _NODES = (
 )  # fmt: skip
 
 
+@functools.lru_cache(maxsize=KEPT)
 def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
     """Read a fence, a transfer or an ``at`` from text. Nothing is evaluated.
 

@@ -23,7 +23,7 @@ from afa.keyed import Keyed
 from afa.spark import shared
 from afa.spark.arcs import ArcLine, carry_out
 from afa.spark.job import Job
-from afa.spark.recipe import Difference, arc_text, difference, rebuilt, recipe_of, said
+from afa.spark.recipe import Difference, arc_text, difference, rebuilt, said
 from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
@@ -81,7 +81,7 @@ class Bucket:
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
         self._lines: dict[str, Arc] = {}  # of the arc log: insertions whose arcs may be in force
-        self._code = recipe_of(job.automaton)  # the code that the arcs in force follow
+        self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._changed: Difference | None = None  # what the code asks for since
         late: Any = self._late.append

@@ -12,6 +12,7 @@ from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.errors import AfaError, AutomatonError
 from afa.schema import Field
+from afa.spark.recipe import Recipe, recipe_of
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -38,6 +39,8 @@ class Job(NamedTuple):
         Whether a bad row, a bad arc or an exception in a user's function stops the query; else it comes out as ``kind = fault``.
     schema : pyarrow.Schema
         Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``diff``.
+    recipe : Recipe
+        The automaton as plain data.
     """
 
     automaton: Automaton
@@ -47,6 +50,7 @@ class Job(NamedTuple):
     buckets: int
     stop_on_fault: bool
     schema: pa.Schema
+    recipe: Recipe
 
     @property
     def empty(self) -> pa.Table:
@@ -101,7 +105,8 @@ def job_of(
     ticks = None if window is None else microseconds(window, "window")
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
     rows = pa.schema([*columns.items(), ("le", pa.int64()), ("diff", pa.int64())])
-    return Job(_portable(automaton), keys, ticks, sequence, buckets, on_fault == "stop", rows)
+    portable = _portable(automaton)
+    return Job(portable, keys, ticks, sequence, buckets, on_fault == "stop", rows, recipe_of(portable))
 
 
 def microseconds(value: str | timedelta, what: str) -> int:
