@@ -36,22 +36,24 @@ def test_a_stream_on_a_cluster_equals_one_operator(spark: Any, cluster: Any, pro
 
 def test_workers_of_a_cluster_are_killed_and_started_again(spark: Any, cluster: Any, tmp_path: Path) -> None:
     world = World(tmp_path, "branches", 240, 10)
-    kills = 0
+    kills, done = 0, 0
 
     def attack() -> None:
-        nonlocal kills
+        nonlocal kills, done
         if len(cluster.workers) < 2:
             cluster.workers.append(cluster.start_worker())
             return
+        if world.batches() == done:  # an executor takes longer to start than a batch
+            return
+        done = world.batches()
         worker = cluster.workers.pop(world.choose.number(0, 1))
         os.killpg(worker.pid, signal.SIGKILL)  # with its executor
         worker.communicate()
         kills += 1
 
-    failed = world.run(cluster.url, attack)
+    failed = world.run(cluster.url, attack)  # besides tasks, kills take state and shuffled rows
     print(f"{kills} kills, {failed} failed tasks")
     assert kills >= 5, "too few kills to mean anything"
-    assert failed
     world.check(spark)
 
 

@@ -78,6 +78,10 @@ class World:
             assert job.returncode == 0, (self.path / "stderr").read_text()[-3000:]
             return int(job.stdout.readline().split()[0])
 
+    def batches(self) -> int:
+        """How many are done."""
+        return len(list(self.path.glob("checkpoint/commits/[0-9]*")))
+
     def check(self, spark: Any) -> None:
         """What is on disk is complete, without duplicates, and equal to the answer of one operator."""
         changes = spark.read.parquet(str(self.path / "changes"))
