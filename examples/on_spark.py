@@ -52,8 +52,8 @@ FILES = [
 ]
 
 
-def main() -> None:
-    spark = afa.spark.local_session(2, spark__sql__shuffle__partitions=2)
+def main(spark: Any = None) -> None:
+    spark = spark or afa.spark.local_session(2, spark__sql__shuffle__partitions=2)
     folder = Path(tempfile.mkdtemp())
     for name in ("readings", "changes"):
         (folder / name).mkdir()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
+
 import pytest
 
 from tests import nojit
@@ -11,6 +13,16 @@ if nojit.DISABLED:
 
 ENGINES = ("interpreted", "compiled")
 """Each meaning is tested on each of them."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings are errors, but one: PySpark 4.0 leaves the sockets of `collect` to the garbage collector."""
+    try:
+        spark = version("pyspark")
+    except PackageNotFoundError:
+        return
+    if spark.startswith("4.0."):
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 @pytest.fixture(params=ENGINES)

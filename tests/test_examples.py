@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +14,8 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+CLUSTER = "cluster"
+"""It takes half a minute, and a process of its own: there is one Spark in each."""
 HEADING = "It prints:\n"
 
 
@@ -24,14 +29,26 @@ def load(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_prints_what_it_promises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    module = load(name)
-    assert module.__doc__ is not None
-    _, heading, promised = module.__doc__.partition(HEADING)
+def promised(name: str) -> str:
+    """What the docstring of an example says."""
+    text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))) or ""
+    _, heading, promised = text.partition(HEADING)
     assert heading, f"expected {HEADING!r} in the docstring of {name}.py"
-    module.main()
-    assert capsys.readouterr().out.strip() == textwrap.dedent(promised).strip()
+    return textwrap.dedent(promised).strip()
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != CLUSTER])
+def test_an_example_prints_what_it_promises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    load(name).main()
+    assert capsys.readouterr().out.strip() == promised(name)
+
+
+@pytest.mark.stress
+def test_the_example_on_a_cluster_prints_what_it_promises() -> None:
+    pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "afa[spark]"')
+    command = [sys.executable, "-m", f"examples.{CLUSTER}"]
+    out = subprocess.run(command, cwd=FOLDER.parent, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert out.strip() == promised(CLUSTER)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

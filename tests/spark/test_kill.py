@@ -14,17 +14,18 @@ import pytest
 
 from tests.spark.streams import arc_lines, of_program, plain, rows
 from tests.spark.test_stream import Files, afa_spark, as_json, matches
-from tests.spark.victim import KEYS, PROGRAM
+from tests.spark.victim import KEYS, WINDOW
 from tests.strategies import Seeded
 
 ROOT = Path(__file__).parents[2]
+PROGRAM = "branches"
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("seed", range(2))
 def test_a_job_that_is_killed_all_the_time(spark: Any, seed: int, tmp_path: Path) -> None:
     choose = Seeded(f"kill/{seed}")
-    here = of_program(PROGRAM, KEYS)
+    here = of_program(PROGRAM, KEYS[PROGRAM])
     stream, lines = rows(choose, 400, 8), arc_lines(choose, here, 6, 120)
     events, log = Files(tmp_path / "in"), Files(tmp_path / "arcs")
     for at in range(0, len(stream), 10):
@@ -32,7 +33,7 @@ def test_a_job_that_is_killed_all_the_time(spark: Any, seed: int, tmp_path: Path
     log.put(lines[:3])
     kills = 0
     while True:
-        command = [sys.executable, "-m", "tests.spark.victim", str(tmp_path)]
+        command = [sys.executable, "-m", "tests.spark.victim", str(tmp_path), PROGRAM]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as job:
             assert job.stdout is not None
             assert job.stdout.readline() == b"begins\n"
@@ -54,4 +55,4 @@ def test_a_job_that_is_killed_all_the_time(spark: Any, seed: int, tmp_path: Path
     print(f"{kills} kills")
     changes = spark.read.parquet(str(tmp_path / "changes"))
     assert changes.where("kind <> 'match'").count() == 0
-    assert matches(afa_spark.current(changes)) == plain(here, 25, stream, lines)
+    assert matches(afa_spark.current(changes)) == plain(here, WINDOW, stream, lines)
