@@ -141,6 +141,8 @@ class Bucket:
                 self._lines[line] = found.arc
         if events is not None and events.num_rows:
             self._events(events, answer)
+        else:  # the timer has called: keys that get no more rows are gone when they are final
+            self._engine.clean_all()
         if not self._speaks:
             answer = answer._replace(faults=[fault for fault in answer.faults if fault.key is not None])
         answer.late.extend(change for change in self._late if self._speaks or not isinstance(change.payload, Arc))
@@ -209,7 +211,7 @@ class Bucket:
     def wakes(self, watermark: int) -> int | None:
         """At which watermark (ms) it must be asked though no row comes: with time-outs at the next one, else after a window."""
         core = self._operator._core
-        if not self._operator.keys:
+        if not self._engine.directory.codes:
             return None
         if core.arcs.table.timeouts:
             return watermark + 1
@@ -217,13 +219,18 @@ class Bucket:
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
         """What is held; partial matches only if all keys are to be visited for it."""
-        engine: Any = self._operator._core.engine
+        engine = self._engine
         held = engine.sizes() if all_keys else None
         return {
             "keys": len(engine.directory.codes) if held is None else held.keys,
             "partial_matches": None if held is None else held.partial_matches,
             "memory_bytes": engine.memory.m_size * 8,
         }
+
+    @property
+    def _engine(self) -> Any:
+        """The compiled one: all fields are scalars."""
+        return self._operator._core.engine
 
     @property
     def moved(self) -> bool:

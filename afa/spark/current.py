@@ -52,7 +52,7 @@ def keep_current(path: str | Path) -> Callable[[DataFrame, int], None]:
         spark = changes.sparkSession
         folder = Path(path)
         before = [int(part.name[2:]) for part in folder.glob("v=*") if (part / "_SUCCESS").exists() and int(part.name[2:]) < batch]
-        news = changes.where(F.col("kind") == MATCH)
+        news = changes.where(F.col("kind") == MATCH).persist()  # it is asked twice
         if news.isEmpty():
             return
         if before:

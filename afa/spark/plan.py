@@ -147,8 +147,8 @@ def _typed(events: DataFrame, job: Job, time: str, diff: str | None) -> DataFram
         bad = bad | (lost & F.col(field.name).isNotNull() if field.optional else lost)
     le = F.unix_micros(F.col(time).cast("timestamp"))
     columns["le"] = le
-    columns["diff"] = F.lit(1).cast("bigint") if diff is None else F.col(diff).try_cast("bigint")
     if diff is not None:
+        columns["diff"] = F.col(diff).try_cast("bigint")
         bad = bad | columns["diff"].isNull() | ~columns["diff"].isin(1, -1)
     bucket = F.pmod(F.xxhash64(*(F.col(name) for name in job.keys)), F.lit(job.buckets)).cast("int")
     whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})

@@ -36,11 +36,13 @@ class Parts(NamedTuple):
 
 
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Typed rows with their ``bucket`` (and, of a bad one, what it was, in ``bad``) as parts."""
+    """Typed rows with their ``bucket`` (and, of a bad one, what it was, in ``bad``) as parts; without ``diff`` all are insertions."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         good = pc.is_null(table["bad"])
         rows = table.filter(good).drop_columns(["bad"])
+        if "diff" not in rows.column_names:
+            rows = rows.append_column("diff", pa.array(np.ones(len(rows), np.int64)))
         wrong = table.filter(pc.invert(good))
         parts = [(b, BAD, line.encode()) for b, line in zip(wrong["bucket"].to_pylist(), wrong["bad"].to_pylist())]
         numbers = rows["bucket"].to_numpy()

@@ -68,7 +68,7 @@ def disordered(stream: Stream, share: float, by: int, seed: int = 3) -> Stream:
 def run(spark: SparkSession, folder: Path, transform: Transform, matches: bool = True) -> Run:
     """A query over a folder's files, one at a time, into nothing."""
     diff, zero = F.col("diff"), F.lit(0)
-    sums = [diff, diff * F.col("key"), diff * F.unix_micros("le")] if matches else [zero]
+    sums = [diff, diff * F.col("key"), diff * F.expr(f"(unix_micros(le) - {BEGIN}L) div {TICK}")] if matches else [zero]
     with tempfile.TemporaryDirectory() as checkpoint:
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
         found = rows.transform(transform).observe("bench", *(F.sum(column).alias(str(i)) for i, column in enumerate(sums)))
