@@ -161,7 +161,7 @@ def _chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: b
 
 
 def _digest(blob: bytes) -> bytes:
-    """By what a blob is known to the next one: its checksum, size, head and end. A digest of all would be a third of a snapshot's time."""
+    """By what a blob is known to the next one: checksum, size, head and end. A digest of all would be a third of the time."""
     return hashlib.blake2b(b"%d" % len(blob) + blob[:4096] + blob[-4096:], digest_size=16).digest()
 
 

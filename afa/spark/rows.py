@@ -36,7 +36,7 @@ class Parts(NamedTuple):
 
 
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Typed rows with their ``bucket`` (and, of a bad one, what it was, in ``bad``) as parts; without ``diff`` all are insertions."""
+    """Typed rows with their ``bucket`` (and of a bad one, in ``bad``, what it was) as parts; without ``diff`` all are insertions."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         good = pc.is_null(table["bad"])

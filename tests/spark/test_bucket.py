@@ -153,9 +153,9 @@ def test_parts_come_back() -> None:
         of.setdefault(bucket, []).append((part, blob))
     one, none = read_parts(of[1]), read_parts(of[0])
     assert one.events is not None
-    assert one.events.to_pydict() == {"x": [1, 3]}
+    assert one.events.to_pydict() == {"x": [1, 3], "diff": [1, 1]}
     assert none.events is not None
-    assert none.events.to_pydict() == {"x": [2]}
+    assert none.events.to_pydict() == {"x": [2], "diff": [1]}
     assert none.bad == [{"who": 1}]
 
 
