@@ -17,7 +17,7 @@ import msgpack
 
 from afa.arc import Arc
 from afa.change import Change
-from afa.errors import AfaError, AutomatonError, SnapshotError
+from afa.errors import AfaError, AutomatonError, LateEventError, SnapshotError
 from afa.image import Image
 from afa.keyed import Keyed
 from afa.spark import shared
@@ -51,11 +51,14 @@ class Answer(NamedTuple):
     late : list of Change
         Rows and arcs behind the watermark.
     faults : list of Fault
+    code : str, optional
+        What was done because the automaton in the code is another than that of the checkpoint.
     """
 
     changes: list[Any]
     late: list[Change]
     faults: list[Fault]
+    code: str | None = None
 
 
 class Bucket:
@@ -129,12 +132,15 @@ class Bucket:
         ------
         Exception
             What a user's function raised, or what is wrong with an arc, if faults are to stop the query.
+        LateEventError
+            Something came behind the watermark, if that is to stop the query.
         """
         answer = Answer([], [], [])
         if promised > max(BEGINNING, self._operator._core.progress.events):
             self._take(lambda: self._written(self._operator.push(Punctuation(promised))), answer, "the watermark", promised)
         if self._changed is not None:
-            arcs = [*self._follow_code(answer), *arcs]
+            news, told = self._follow_code(answer)
+            answer, arcs = answer._replace(code=told), [*news, *arcs]
         for line, found in self._parsed(arcs, answer):
             self._take(lambda found=found: self._written(carry_out(self._operator, found)), answer, line, found.at)  # type: ignore[misc]
             if found.arc is not None:
@@ -147,20 +153,26 @@ class Bucket:
             answer = answer._replace(faults=[fault for fault in answer.faults if fault.key is not None])
         answer.late.extend(change for change in self._late if self._speaks or not isinstance(change.payload, Arc))
         self._late.clear()
+        if answer.late and self._job.stop_on_late:
+            change = answer.late[0]
+            raise LateEventError(
+                f"expected nothing behind the watermark {promised} but got {len(answer.late)} late, first {change!r}"
+            )
         return answer
 
-    def _follow_code(self, answer: Answer) -> list[str]:
-        """Let the arcs that the code has no more end at the present; lines of those that come."""
+    def _follow_code(self, answer: Answer) -> tuple[list[str], str]:
+        """Let the arcs that the code has no more end at the present; lines of those that come, and what is to be told."""
         core, found = self._operator._core, self._changed
         assert found is not None
         present = max(core.progress.now, core.progress.events)
-        log.warning("the code has changed since the checkpoint; from %d on %s", present, said(found))
+        told = f"the code has changed since the checkpoint; from {present} on {said(found)}"
+        log.warning("%s", told)
         for text in found.gone:
             own = [e.arc for e in core.arcs.table.events if e.re > present and arc_text(e.arc, core.automaton) == text]
             if own:
                 self._take(lambda arc=own[-1]: self._written(core.end_arc(arc, present)), answer, text, present)  # type: ignore[misc]
         self._changed = None
-        return [json.dumps({**line, "at": present}) for line in found.new]
+        return [json.dumps({**line, "at": present}) for line in found.new], told
 
     def _parsed(self, arcs: Sequence[str], answer: Answer) -> list[tuple[str, ArcLine]]:
         """The lines that are arcs, in order."""

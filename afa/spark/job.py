@@ -37,6 +37,8 @@ class Job(NamedTuple):
         Keys share an operator by a hash; so many of them.
     stop_on_fault : bool
         Whether a bad row, a bad arc or an exception in a user's function stops the query; else it comes out as ``kind = fault``.
+    stop_on_late : bool
+        Whether a row or an arc behind the watermark stops the query; else it comes out as ``kind = late``.
     schema : pyarrow.Schema
         Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``diff``.
     recipe : Recipe
@@ -49,6 +51,7 @@ class Job(NamedTuple):
     sequence: str | None
     buckets: int
     stop_on_fault: bool
+    stop_on_late: bool
     schema: pa.Schema
     recipe: Recipe
 
@@ -77,6 +80,7 @@ def job_of(
     buckets: int,
     on_fault: str,
     key_types: Sequence[pa.DataType],
+    late: str = "report",
 ) -> Job:
     """Check what a user gives, on the driver.
 
@@ -102,11 +106,13 @@ def job_of(
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
     if on_fault not in ("report", "stop"):
         raise AfaError(f'expected on_fault="report" or "stop" but got on_fault={on_fault!r}')
+    if late not in ("report", "stop"):
+        raise AfaError(f'expected late="report" or "stop" but got late={late!r}')
     ticks = None if window is None else microseconds(window, "window")
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
     rows = pa.schema([*columns.items(), ("le", pa.int64()), ("diff", pa.int64())])
     portable = _portable(automaton)
-    return Job(portable, keys, ticks, sequence, buckets, on_fault == "stop", rows, recipe_of(portable))
+    return Job(portable, keys, ticks, sequence, buckets, on_fault == "stop", late == "stop", rows, recipe_of(portable))
 
 
 def microseconds(value: str | timedelta, what: str) -> int:

@@ -41,6 +41,7 @@ def match(
     sequence: str | None = None,
     arcs: DataFrame | None = None,
     lateness: str = "0 seconds",
+    late: str = "report",
     on_fault: str = "report",
     buckets: int = 16,
     metrics: bool = False,
@@ -65,6 +66,8 @@ def match(
         A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`.
     lateness : str
         How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation.
+    late : "report" or "stop"
+        Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
     on_fault : "report" or "stop"
         Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query.
     buckets : int
@@ -76,7 +79,7 @@ def match(
     -------
     callable
         Of a streaming DataFrame, a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for ever),
-        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, metrics), ``reason``.
+        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, metrics), ``reason``.
         Of a static DataFrame the final matches, all with ``diff = 1``.
 
     Raises
@@ -86,13 +89,15 @@ def match(
 
     Notes
     -----
-    A streaming query needs the RocksDB state store provider. Each batch's numbers are in the query's progress and reach its
-    listeners, as observed metrics of the name "afa": see `afa.spark.metrics`.
+    ``kind = code`` tells, once a bucket, what was done where the automaton in the code is another than that of the checkpoint: arcs
+    that it has no more end at the present, new ones begin there. A streaming query needs the RocksDB state store provider. Each
+    batch's numbers are in the query's progress and reach its listeners, as observed metrics of the name "afa": see
+    `afa.spark.metrics`.
     """
 
     def transform(events: DataFrame) -> DataFrame:
         types = _key_types(events.schema, key)
-        job = job_of(automaton, key, window, sequence, buckets, on_fault, types)
+        job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late)
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         rows = events.withWatermark(time, lateness) if events.isStreaming else events
@@ -101,6 +106,8 @@ def match(
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         grouped = parts.groupBy("bucket")
         if events.isStreaming:
+            if not hasattr(grouped, "transformWithStateInPandas"):
+                raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
             blobs = grouped.transformWithStateInPandas(Matcher(job, metrics), BLOB, "append", "EventTime")
         else:
             blobs = grouped.applyInArrow(_at_once(job), BLOB)

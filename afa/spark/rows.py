@@ -24,7 +24,7 @@ from punctuation.time import FOREVER
 EVENTS, ARC, BAD = 0, 1, 2
 PARTS = "bucket int, part int, rows binary"
 BLOB = "rows binary"
-MATCH, LATE, FAULT, METRICS = "match", "late", "fault", "metrics"
+MATCH, LATE, FAULT, CODE, METRICS = "match", "late", "fault", "code", "metrics"
 
 
 class Parts(NamedTuple):
@@ -36,7 +36,7 @@ class Parts(NamedTuple):
 
 
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Typed rows with their ``bucket`` (and of a bad one, in ``bad``, what it was) as parts; without ``diff`` all are insertions."""
+    """Typed rows with their ``bucket`` (and of a bad one, in ``bad``, what it was) as parts; without ``diff`` all are inserted."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         good = pc.is_null(table["bad"])
@@ -108,6 +108,8 @@ def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]], metrics: di
     rows = [_late(job, change) for change in answer.late]
     rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
     rows += [_fault(job, _why(job, row), tuple(row.get(name) for name in job.keys), None) for row in bad]
+    if answer.code is not None:
+        rows.append({"kind": CODE, "reason": answer.code})
     if metrics is not None:
         rows.append({"kind": METRICS, "reason": json.dumps(metrics)})
     if rows:

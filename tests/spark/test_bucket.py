@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from afa import AfaError, Arc, Automaton, SnapshotError
+from afa import AfaError, Arc, Automaton, LateEventError, SnapshotError
 from afa.image import CLAIMED
 from afa.spark import shared
 from afa.spark.bucket import Bucket
@@ -90,6 +90,8 @@ def test_what_is_behind_the_watermark_is_told(engine: str) -> None:
     assert {row["kind"] for row in told} == {"late"}
     assert told[0]["who"] == stream[0]["who"]
     assert "behind the watermark: Quote(" in told[0]["reason"]
+    with pytest.raises(LateEventError, match=r"expected nothing behind the watermark .* but got 40 late"):
+        Bucket(job(setting, late="stop"), 0).run(table(here, stream), [], ZERO + 3600 * SECOND)
 
 
 def dividing() -> Setting:
@@ -164,6 +166,7 @@ def test_parts_come_back() -> None:
     [
         ({"buckets": 0}, "at least one bucket"),
         ({"on_fault": "ignore"}, "on_fault='ignore'"),
+        ({"late": "ignore"}, "late='ignore'"),
         ({"window": "a while"}, "expected a duration"),
     ],
 )
@@ -194,7 +197,7 @@ def found(here: Job, bucket: Bucket, sorts: list[int], second: int) -> list[int]
     stream = [{**template, "sort": sort, "at": when(second + i), "diff": 1} for i, sort in enumerate(sorts)]
     answer = bucket.run(table(here, stream), [], BEGINNING)
     assert answer.faults == []
-    return sorted((row["le"] - ZERO) // SECOND for row in written(here, answer, []).to_pylist())
+    return sorted((row["le"] - ZERO) // SECOND for row in written(here, answer, []).to_pylist() if row["kind"] == "match")
 
 
 def test_a_changed_automaton_goes_on_from_the_present(caplog: pytest.LogCaptureFixture) -> None:
@@ -204,6 +207,10 @@ def test_a_changed_automaton_goes_on_from_the_present(caplog: pytest.LogCaptureF
     blobs = [bucket.save(False)]
     moved = Bucket(other, 0, blobs)
     assert moved.moved
+    answer = moved.run(None, [], BEGINNING)
+    (told,) = written(other, answer, []).to_pylist()
+    assert told["kind"] == "code"
+    assert "arcs that go: 'sort 0'; arcs that come: 'sort 2'" in told["reason"]
     assert found(other, moved, [0, 1, 2], 20) == [21, 22]
     assert "arcs that go: 'sort 0'; arcs that come: 'sort 2'" in caplog.text
     assert found(other, moved, [0, 2], 8) == [8], "what lies before the present keeps its arcs"
