@@ -1,0 +1,41 @@
+"""The benchmarks on Spark, as far as they time nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from bench.workloads import keyed
+
+streams = pytest.importorskip("bench.spark.streams", reason='pyspark is not installed: pip install "afa[spark]"')
+
+
+def test_files_hold_the_rows_in_the_order_of_arrival(tmp_path: Path) -> None:
+    stream = keyed(1000, 10)
+    late = streams.disordered(stream, 0.05, 100)
+    assert np.array_equal(np.sort(late["le"]), stream["le"])
+    behind = np.maximum.accumulate(late["le"]) - late["le"]
+    assert 20 < np.count_nonzero(behind) < 80
+    assert behind.max() <= 100
+    folder = streams.write(tmp_path / "in", late, [400, 1000])
+    tables = [parquet.read_table(path) for path in sorted(folder.iterdir())]
+    assert [table.num_rows for table in tables] == [400, 600]
+    keys = np.concatenate([table["key"].to_numpy() for table in tables])
+    assert np.array_equal(keys, late["key"])
+
+
+@pytest.mark.stress
+def test_each_part_at_tiny_scale(spark: Any, tmp_path: Path) -> None:
+    from bench.measure import Options
+    from bench.spark.__main__ import PARTS, measure
+
+    found = measure(spark, tmp_path, Options(scale="tiny"), PARTS)
+    assert set(found) == set(PARTS)
+    assert all(row["matches"] for row in found["state"])
+    tenth, whole, _ = found["state"]
+    assert 5 * tenth["MB written"] < whole["MB written"]
+    assert tenth["MB read"] == 0.0
