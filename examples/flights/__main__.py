@@ -39,7 +39,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         description="Find growing delays that recover in a year of New York departures, sent as a stream of revisions.",
     )
     parser.add_argument("--engine", choices=("spark", "local"), default="spark", help="where it runs (default: %(default)s)")
-    parser.add_argument("--hours", type=hours, default=48, help="of arrivals that are one batch on Spark (default: %(default)s)")
+    parser.add_argument("--hours", type=hours, default=168, help="of arrivals that are one batch on Spark (default: %(default)s)")
     parser.add_argument("--work", type=Path, default=Path("out/spark"), help="files of the job on Spark (default: %(default)s)")
     parser.add_argument("--output", type=Path, default=Path("out/flights.parquet"), help="all changes (default: %(default)s)")
     parser.add_argument("--until", type=day, metavar="DATE", help="only flights scheduled before this day, UTC")

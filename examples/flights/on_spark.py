@@ -29,8 +29,10 @@ from examples.flights.stream import Stream
 LATENESS = "36 hours"  # announced 12 hours ahead, and at most 22 hours late: no message is farther behind the latest one
 FOLDERS = ("arrived", "arcs", "checkpoint", "changes")
 SMALL = {
-    # A batch of two days is small: one task, and a Java that compiles quickly rather than well.
+    # A batch of a week is small: one task, and a Java that compiles quickly rather than well.
     "spark__sql__shuffle__partitions": 1,
+    # More files than this, and Spark looks at them in a job of its own, a task for each.
+    "spark__sql__sources__parallelPartitionDiscovery__threshold": 10_000,
     "spark__driver__extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m",
 }
 
