@@ -49,18 +49,23 @@ def keep_current(path: str | Path) -> Callable[[DataFrame, int], None]:
     """
 
     def keep(changes: DataFrame, batch: int) -> None:
-        spark = changes.sparkSession
         folder = Path(path)
         before = [int(part.name[2:]) for part in folder.glob("v=*") if (part / "_SUCCESS").exists() and int(part.name[2:]) < batch]
         news = changes.where(F.col("kind") == MATCH).persist()  # it is asked twice
-        if news.isEmpty():
-            return
-        if before:
-            table = spark.read.parquet(str(folder / f"v={max(before)}"))
-            old = (
-                table.withColumn("diff", F.lit(1)).withColumn("kind", F.lit(MATCH)).withColumn("reason", F.lit(None).cast("string"))
-            )
-            news = news.unionByName(old)
-        current(news).coalesce(1).write.mode("overwrite").parquet(str(folder / f"v={batch}"))
+        try:
+            if not news.isEmpty():
+                path_now = str(folder / f"v={batch}")
+                current(_with(news, before, folder)).coalesce(1).write.mode("overwrite").parquet(path_now)
+        finally:
+            news.unpersist()
 
     return keep
+
+
+def _with(news: DataFrame, before: list[int], folder: Path) -> DataFrame:
+    """Changes after the table as it was before them, as changes too."""
+    if not before:
+        return news
+    table = news.sparkSession.read.parquet(str(folder / f"v={max(before)}"))
+    old = table.withColumn("diff", F.lit(1)).withColumn("kind", F.lit(MATCH))
+    return news.unionByName(old.withColumn("reason", F.lit(None).cast("string")))
