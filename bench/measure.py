@@ -111,7 +111,7 @@ def about() -> dict[str, Any]:
     """What a figure depends on."""
     git = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
     versions = {}
-    for name in ("numpy", "numba", "llvmlite", "pyarrow"):
+    for name in ("numpy", "numba", "llvmlite", "pyarrow", "pyspark"):
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

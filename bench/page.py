@@ -15,6 +15,7 @@ from bench.plots import svg
 from bench.targets import TARGETS, Target
 
 Results = Mapping[str, Mapping[str, Any]]
+SPARK = tuple(f"spark_{part}" for part in ("rates", "overhead", "state", "latency"))
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
@@ -27,7 +28,7 @@ svg { max-width: 100%; height: auto }
 
 def load(folder: Path) -> dict[str, Any]:
     """The results that are there."""
-    paths = {name: folder / f"{name}.json" for name in (*NAMES, "flink")}
+    paths = {name: folder / f"{name}.json" for name in (*NAMES, "flink", *SPARK)}
     return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
 
 

@@ -61,6 +61,10 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "snapshot": Lines("events per key", ["bytes per key"], by="keys", log_x=True, log_y=True, label="bytes per key"),
     "memory": Lines("events", ["RSS, MiB"], label="MiB"),
     "flink": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
+    "spark_rates": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
+    "spark_overhead": Bars(["way"], ["s"], label="s a batch"),
+    "spark_state": Bars(["keys", "touched"], ["MB written", "MB stored"], log_y=True, label="MB"),
+    "spark_latency": Bars(["keys"], ["s until the first match is out"], label="s"),
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
 }
 

@@ -28,7 +28,7 @@ from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 
-FORMAT = 1
+FORMAT = 2
 log = logging.getLogger("afa.spark")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import pyarrow as pa
@@ -17,10 +19,17 @@ from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, pack, read_parts, stream_of, unpacker, written
+from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, stream_of, unpacker, written
 from punctuation.time import BEGINNING
 
 SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
+SAFE = {
+    int: ("tinyint", "smallint", "int", "bigint"),
+    float: ("float", "double"),
+    bool: ("boolean",),
+    str: ("string",),
+}
+"""Types of columns of which a cast loses no value."""
 KEY_TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -101,7 +110,7 @@ def match(
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         rows = events.withWatermark(time, lateness) if events.isStreaming else events
-        parts = _typed(rows, job, time, diff).mapInArrow(pack, PARTS)
+        parts = _typed(rows, job, time, diff).mapInArrow(packer(job), PARTS)
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         grouped = parts.groupBy("bucket")
@@ -134,33 +143,31 @@ def _key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType
 
 
 def _typed(events: DataFrame, job: Job, time: str, diff: str | None) -> DataFrame:
-    """Rows with the columns of the job's schema, ``bucket``, and in ``bad`` the row itself if it can't be read."""
+    """Rows with the columns of the job's schema (``diff`` if there is one), and in ``bad`` a row of which a cast loses a value.
+
+    ``bad`` is there only if a cast may lose one: each column costs.
+    """
     kind = events.schema[time].dataType.simpleString() if time in events.schema.names else None
     if kind not in ("timestamp", "timestamp_ntz"):
         raise AfaError(f"expected a timestamp column {time!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
     missing = [field.name for field in job.fields if field.name not in events.schema.names]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
-    bad = F.col(time).isNull()
     columns: dict[str, Any] = {name: F.col(name) for name in job.keys}
-    for name in job.keys:
-        bad = bad | F.col(name).isNull()
-    for field in job.fields:
-        if field.name in columns:
-            continue
-        assert field.type is not None
-        columns[field.name] = F.col(field.name).try_cast(SPARK[field.type])
-        lost = columns[field.name].isNull()
-        bad = bad | (lost & F.col(field.name).isNotNull() if field.optional else lost)
-    le = F.unix_micros(F.col(time).cast("timestamp"))
-    columns["le"] = le
+    wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns}
     if diff is not None:
-        columns["diff"] = F.col(diff).try_cast("bigint")
-        bad = bad | columns["diff"].isNull() | ~columns["diff"].isin(1, -1)
-    bucket = F.pmod(F.xxhash64(*(F.col(name) for name in job.keys)), F.lit(job.buckets)).cast("int")
-    whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
-    chosen = [column.alias(name) for name, column in columns.items()]
-    return events.select(bucket.alias("bucket"), F.when(bad, whole).alias("bad"), *chosen)
+        wanted["diff"] = (diff, int)
+    lost = []
+    for name, (source, target) in wanted.items():
+        assert target is not None
+        columns[name] = F.col(source).try_cast(SPARK[target])
+        if events.schema[source].dataType.simpleString() not in SAFE[target]:
+            lost.append(columns[name].isNull() & F.col(source).isNotNull())
+    columns["le"] = F.unix_micros(F.col(time).cast("timestamp"))
+    if lost:
+        whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
+        columns["bad"] = F.when(reduce(or_, lost), whole)
+    return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
 def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:

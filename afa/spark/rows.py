@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from afa.arc import Arc
 from afa.spark.bucket import Answer
+from afa.spark.hashing import bucket_numbers
 from afa.spark.job import ARROW, Job
 from punctuation.time import FOREVER
 
@@ -35,19 +37,26 @@ class Parts(NamedTuple):
     bad: list[dict[str, Any]]
 
 
-def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Typed rows with their ``bucket`` (and of a bad one, in ``bad``, what it was) as parts; without ``diff`` all are inserted."""
+def packer(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that cuts typed rows (see `afa.spark.plan`) into parts; it knows of the job no more than it needs."""
+    needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", "diff"]
+    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets)
+
+
+def pack(batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequence[str], buckets: int) -> Iterator[pa.RecordBatch]:
+    """Rows as parts; bad ones (a null where there may be none, a strange ``diff``, a text in ``bad``) for themselves.
+
+    Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
+    """
     for batch in batches:
-        table = pa.Table.from_batches([batch])
-        good = pc.is_null(table["bad"])
-        rows = table.filter(good).drop_columns(["bad"])
-        if "diff" not in rows.column_names:
-            rows = rows.append_column("diff", pa.array(np.ones(len(rows), np.int64)))
-        wrong = table.filter(pc.invert(good))
-        parts = [(b, BAD, line.encode()) for b, line in zip(wrong["bucket"].to_pylist(), wrong["bad"].to_pylist())]
-        numbers = rows["bucket"].to_numpy()
+        rows = pa.Table.from_batches([batch])
+        numbers, parts = bucket_numbers([rows[name] for name in keys], buckets), []
+        wrong = _wrong(rows, needed)
+        if wrong is not None:
+            parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong))))]
+            rows, numbers = rows.filter(pa.array(~wrong)), numbers[~wrong]
         order = np.argsort(numbers, kind="stable")
-        rows = rows.drop_columns(["bucket"]).take(order)
+        rows = rows.drop_columns([name for name in ("bad",) if name in rows.column_names]).take(order)
         ends = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
         begin = 0
         for end in ends.tolist():
@@ -61,6 +70,25 @@ def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             ],
             names=["bucket", "part", "rows"],
         )
+
+
+def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
+    """Which rows are bad; None if none is."""
+    found = [pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count]
+    if "diff" in rows.column_names:
+        found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))
+    if "bad" in rows.column_names:
+        found.append(pc.is_valid(rows["bad"]))
+    wrong = np.zeros(len(rows), bool)
+    for column in found:
+        wrong |= column.to_numpy()
+    return wrong if wrong.any() else None
+
+
+def _said(rows: pa.Table) -> list[bytes]:
+    """Bad rows as JSON: as they came, or where that is not told, as they were read."""
+    found = rows.to_pylist()
+    return [(row.pop("bad", None) or json.dumps(row)).encode() for row in found]
 
 
 def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -16,6 +17,7 @@ from afa import AfaError, Arc, Automaton, LateEventError, SnapshotError
 from afa.image import CLAIMED
 from afa.spark import shared
 from afa.spark.bucket import Bucket
+from afa.spark.hashing import bucket_numbers
 from afa.spark.job import Job, job_of
 from afa.spark.rows import changes_schema, pack, read_parts, stream_of, table_of, written
 from punctuation.time import BEGINNING
@@ -145,20 +147,50 @@ def test_foreign_state_is_refused() -> None:
 
 
 def test_parts_come_back() -> None:
-    bad = json.dumps({"who": 1})
+    key, wrong = [1, 2, 1, None, 2, 1, 3], json.dumps({"who": 3, "x": "?"})
     batch = pa.RecordBatch.from_pydict(
-        {"bucket": pa.array([1, 0, 1, 0], pa.int32()), "bad": pa.array([None, None, None, bad]), "x": pa.array([1, 2, 3, 4])}
+        {
+            "who": pa.array(key, pa.int64()),
+            "x": pa.array([1, 2, 3, 4, None, 6, None]),
+            "diff": pa.array([1, -1, 1, 1, 1, 2, 1]),
+            "bad": pa.array([None] * 6 + [wrong]),
+        }
     )
-    (packed,) = pack([batch])
-    of = {}
+    (packed,) = pack([batch], ["who"], ["who", "x", "diff"], 4)
+    of: dict[int, list[tuple[int, bytes]]] = {}
     for bucket, part, blob in zip(*(column.to_pylist() for column in packed.columns)):
         of.setdefault(bucket, []).append((part, blob))
-    one, none = read_parts(of[1]), read_parts(of[0])
-    assert one.events is not None
-    assert one.events.to_pydict() == {"x": [1, 3], "diff": [1, 1]}
-    assert none.events is not None
-    assert none.events.to_pydict() == {"x": [2], "diff": [1]}
-    assert none.bad == [{"who": 1}]
+    one, two, none, three = (int(bucket_numbers([pa.chunked_array([pa.array([k])])], 4)[0]) for k in (1, 2, 0, 3))
+    assert len({one, two}) == 2
+    assert {bucket: read_parts(parts).events.to_pylist() for bucket, parts in of.items() if read_parts(parts).events} == {
+        one: [{"who": 1, "x": 1, "diff": 1}, {"who": 1, "x": 3, "diff": 1}],
+        two: [{"who": 2, "x": 2, "diff": -1}],
+    }
+    bad = [(bucket, row) for bucket, parts in of.items() for row in read_parts(parts).bad]
+    assert sorted(bad, key=repr) == sorted(
+        [
+            (none, {"who": None, "x": 4, "diff": 1}),
+            (two, {"who": 2, "x": None, "diff": 1}),
+            (one, {"who": 1, "x": 6, "diff": 2}),
+            (three, {"who": 3, "x": "?"}),
+        ],
+        key=repr,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "numbers"),
+    [
+        (pa.int64(), [1, 0, -7, None], [465, 535, 752, 535]),
+        (pa.int8(), [1, 0, -7, None], [465, 535, 752, 535]),
+        (pa.bool_(), [True, False, None], [465, 535, 535]),
+        (pa.string(), ["a", "", "caf\u00e9", None], [774, 535, 716, 535]),
+    ],
+)
+def test_the_bucket_of_a_key_stays(kind: pa.DataType, values: list[Any], numbers: list[int]) -> None:
+    column = pa.chunked_array([pa.array(values, kind)])
+    assert bucket_numbers([column], 1000).tolist() == numbers
+    assert bucket_numbers([column], 1 << 20).dtype == np.int32
 
 
 @pytest.mark.parametrize(
