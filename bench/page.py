@@ -15,7 +15,7 @@ from bench.plots import svg
 from bench.targets import TARGETS, Target
 
 Results = Mapping[str, Mapping[str, Any]]
-SPARK = tuple(f"spark_{part}" for part in ("rates", "overhead", "state", "latency"))
+SPARK = tuple(f"spark_{part}" for part in ("rates", "overhead", "state", "latency", "model"))
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }

@@ -65,6 +65,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "spark_overhead": Bars(["way"], ["s"], label="s a batch"),
     "spark_state": Bars(["keys", "touched"], ["MB written", "MB stored"], log_y=True, label="MB"),
     "spark_latency": Bars(["keys"], ["s until the first match is out"], label="s"),
+    "spark_model": Lines("slots", ["M rows a second"], by="batch, s", log_x=True, log_y=True, label="M rows a second"),
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
 }
 

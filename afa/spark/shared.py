@@ -5,13 +5,16 @@ The store stays the authority: an image is found by a random token, which the st
 batch that was not committed is never taken for the truth. Without an image the operator is restored from the store.
 
 The folder is ``$AFA_SHARED_DIR``, or one in /dev/shm; an empty ``AFA_SHARED_DIR`` turns this off. What it holds counts as memory of
-the machine or the container. Images that nobody has asked for in a quarter of an hour are deleted when the next worker begins.
+the machine or the container. In it each Java process that has workers (an executor) has a folder, which goes when that process
+does: a worker leaves a small process behind that waits for it. Images that nobody has asked for in a quarter of an hour, as after a
+query has ended, are deleted by the next worker that puts one.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import shutil
 import stat
 import time
 from pathlib import Path
@@ -20,9 +23,13 @@ from typing import Any
 from afa import image
 from afa.errors import SnapshotError
 from afa.keyed import Keyed
+from afa.spark.owner import Process, owner, remove_with
 
 OLD = 900.0
 """Seconds after which an image is one that nobody will ask for."""
+OFTEN = 60.0
+"""Seconds between two looks for such."""
+_swept = time.monotonic()
 
 
 def take(token: bytes) -> image.Image | None:
@@ -42,6 +49,7 @@ def put(token: bytes, operator: Keyed, note: Any) -> None:
     if place is None or operator._core.engine.name != "compiled":
         return
     try:
+        _sweep_at_times(place)
         space = os.statvfs(place)
         if operator._core.engine.memory.file is None and space.f_bavail < space.f_blocks // 4:  # type: ignore[attr-defined]
             return
@@ -56,23 +64,47 @@ def folder() -> Path | None:
     asked = os.environ.get("AFA_SHARED_DIR")
     if asked == "" or not hasattr(os, "posix_fallocate") or not (asked or Path("/dev/shm").is_dir()):
         return None
-    place = Path(asked or f"/dev/shm/afa-{os.getuid()}")
+    root = Path(asked or f"/dev/shm/afa-{os.getuid()}")
     try:
-        place.mkdir(mode=0o700, parents=asked is not None, exist_ok=True)
-        found = place.lstat()
+        root.mkdir(mode=0o700, parents=asked is not None, exist_ok=True)
+        found = root.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+            return None
+        sweep(root)
+        java = owner()
+        return root if java is None else _folder_of(java, root)
     except OSError:
         return None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        return None
-    sweep(place)
+
+
+def _folder_of(java: Process, root: Path) -> Path:
+    """A folder that goes with its owner."""
+    place = root / java.name
+    try:
+        place.mkdir(mode=0o700)
+    except FileExistsError:
+        return place
+    remove_with(java, place)
     return place
 
 
+def _sweep_at_times(place: Path) -> None:
+    global _swept
+    if time.monotonic() - _swept > OFTEN:
+        _swept = time.monotonic()
+        sweep(place)
+
+
 def sweep(place: Path) -> None:
-    """Delete what nobody will ask for: old images, and claimed ones whose process is gone."""
+    """Delete what nobody will ask for: of a process that is gone all, else old images, claimed ones if their process is gone."""
     for path in place.iterdir():
         try:
-            if time.time() - path.stat().st_mtime > OLD and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
+            if path.is_dir():
+                if Process.named(path.name).is_gone:
+                    shutil.rmtree(path)
+                else:
+                    sweep(path)
+            elif time.time() - path.stat().st_mtime > OLD and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
                 path.unlink()
-        except OSError:  # another worker was first
+        except (OSError, ValueError):  # another worker was first, or it is none of ours
             continue

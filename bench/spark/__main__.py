@@ -2,7 +2,8 @@
 
 Rates beside a pass-through of the same rows and beside a state of Spark's for each key, in turns, in one run; the time of a batch
 with a thousand rows beside an operator that does nothing; bytes of state that move where a tenth of the keys is touched; a million
-keys; the time from the writing of an arc to its first match. Batch times are Spark's own (triggerExecution), without the first two.
+keys; the time from the writing of an arc to its first match; what a batch costs by its parts, and what a cluster would make of it
+(`bench.spark.model`, one slot). Batch times are Spark's own (triggerExecution), without the first two.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from typing import Any
 
 from rich.console import Console
 
-from bench.__main__ import WIDTH, printed
+from bench.__main__ import WIDTH, kinds, printed
 from bench.measure import RESULTS, SCALES, Options, Row, keep
 
-PARTS = ("rates", "overhead", "state", "latency")
+PARTS = ("rates", "overhead", "state", "latency", "model")
 
 
 def measure(spark: Any, folder: Path, options: Options, parts: Sequence[str]) -> dict[str, list[Row]]:
     """The rows of each part."""
-    from bench.spark import latency, state, throughput
+    from bench.spark import latency, model, state, throughput
 
     size = options.size
-    rounds, keys = min(3, options.rounds), size(10_000, 20)
+    rounds, keys = options.rounds, size(10_000, 20)
     found: dict[str, list[Row]] = {}
     if "rates" in parts:
-        found["rates"] = throughput.rates(spark, folder, size(1_000_000, 2000), keys, 4, rounds)
+        found["rates"] = throughput.rates(spark, folder, size(1_000_000, 2000), keys, 3, rounds)
     if "overhead" in parts:
-        found["overhead"] = throughput.overhead(spark, folder, 1000, keys, 20, rounds)
+        found["overhead"] = throughput.overhead(spark, folder, 1000, keys, 15, rounds)
     if "state" in parts:
         many, more = size(100_000, 200), size(1_000_000, 400)
         found["state"] = [state.touched(spark, folder, many, share, int(many * share * 10), 5, 16) for share in (0.1, 1.0)] + [
@@ -39,7 +40,20 @@ def measure(spark: Any, folder: Path, options: Options, parts: Sequence[str]) ->
         ]
     if "latency" in parts:
         found["latency"] = [latency.swaps(spark, keys, size(5_000, 100), 10 if options.scale == "full" else 2)]
+    if "model" in parts:
+        full = options.scale == "full"
+        cases = (
+            model.CASES if full else [case._replace(rows=size(case.rows, 100), keys=200, touched=20) for case in model.CASES[:5]]
+        )
+        found["model"] = model.measured(spark, folder, cases, 4 if full else 1)
     return found
+
+
+def session(slots: int) -> Any:
+    """Of so many slots."""
+    from afa.spark import local_session
+
+    return local_session(slots, spark__sql__shuffle__partitions=2, spark__driver__memory="4g")
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -53,20 +67,21 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run it, print tables, keep each part's result."""
-    from afa.spark import local_session
-
     chosen = arguments(argv)
     options = Options(scale=chosen.scale)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
     question = (__doc__ or "").strip()
-    spark = local_session(2, spark__sql__shuffle__partitions=2, spark__driver__memory="4g")
+    spark = session(2)
     for part in chosen.only:
+        if part == "model":
+            spark.stop()
+            spark = session(1)
         with tempfile.TemporaryDirectory() as folder:
             rows = measure(spark, Path(folder), options, [part])[part]
         path = keep(f"spark_{part}", question, options, rows, chosen.results)
-        console.print(f"\n[bold]{part}[/bold]", printed(rows), f"[dim]{path}[/dim]")
+        console.print(f"\n[bold]{part}[/bold]", *map(printed, kinds(rows)), f"[dim]{path}[/dim]")
     spark.stop()
     return 0
 

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import afa.spark
 from afa import Arc
 from bench.measure import Row, spread
@@ -18,7 +20,8 @@ from bench.spark.streams import BEGIN, SCHEMA, TICK, write
 from bench.workloads import keyed, take
 
 MARK = 777  # by which matches of the new arc are known
-PAUSE = 0.3  # seconds between two files of events
+PAUSE = 0.2  # seconds between two files of events
+BATCH = 1.5  # at a random moment of about so many seconds an arc is written: else all would meet the end of a batch
 
 
 def swaps(spark: Any, keys: int, rows: int, times: int) -> Row:
@@ -34,10 +37,12 @@ def swaps(spark: Any, keys: int, rows: int, times: int) -> Row:
         writer = changes.writeStream.foreachBatch(partial(_look, seen)).option("checkpointLocation", str(folder / "checkpoint"))
         query = writer.start()
         took, batches, reached = [], [], []
+        rng = np.random.default_rng(7)
         with feeder:
             _wait(lambda: (query.lastProgress or {"batchId": 0})["batchId"] >= 5)
             for i in range(times):
                 number = MARK + i
+                time.sleep(BATCH * float(rng.random()))
                 arc = Arc("start", "done", "e.change > 0", f"({number}, 0)", name=f"mark {number}")
                 before, written = query.lastProgress["batchId"] + 1, time.perf_counter()
                 begin = feeder.now()

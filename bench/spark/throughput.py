@@ -18,7 +18,10 @@ WARM = 2  # batches that do not count: the first compiles, the second is the fir
 
 
 def rates(spark: Any, folder: Path, batch: int, keys: int, batches: int, rounds: int) -> list[Row]:
-    """Q1, k = 1, in batches of a million rows of 10,000 keys, beside a pass-through and a state of Spark's for each key."""
+    """Q1, k = 1, in batches of a million rows of 10,000 keys, beside a pass-through and a state of Spark's for each key.
+
+    The ways that take their time (a state for each key) run once, right after afa on the same batches.
+    """
     n = batch * (WARM + batches)
     stream, ends = keyed(n, keys), list(range(batch, n + 1, batch))
     plain = write(folder / "plain", stream, ends)
@@ -26,11 +29,11 @@ def rates(spark: Any, folder: Path, batch: int, keys: int, batches: int, rounds:
     few = write(folder / "few", stream, ends[: WARM + 1])
     match = partial(ways.matched, window=WINDOW, lateness=LATENESS)
     grouped = partial(ways.by_key, window=WINDOW, lateness=LATENESS)
+    least, ours, late = "pass-through (mapInArrow)", "afa", "afa, 5 % up to 1,000 rows late"
     runs: dict[str, Callable[[], Run]] = {
-        "pass-through (mapInArrow)": lambda: run(spark, plain, ways.passed, matches=False),
-        "afa": lambda: run(spark, plain, match),
-        "afa, 5 % up to 1,000 rows late": lambda: run(spark, shifted, match),
-        "by key, state moved, no operator": lambda: run(spark, few, partial(grouped, operator=False), matches=False),
+        least: lambda: run(spark, plain, ways.passed, matches=False),
+        ours: lambda: run(spark, plain, match),
+        late: lambda: run(spark, shifted, match),
     }
     found: dict[str, list[Run]] = {name: [] for name in runs}
     for turn in range(rounds + 1):
@@ -38,29 +41,31 @@ def rates(spark: Any, folder: Path, batch: int, keys: int, batches: int, rounds:
             one = go()
             if turn:  # the first is for Java, which compiles what it runs often
                 found[name].append(one)
-    whole = run(spark, few, partial(grouped, operator=True))
-    assert whole.answer == run(spark, few, match).answer, "the operator by key finds something else"
-    found["by key, the same operator"] = [whole] * rounds
-    answers = [one.answer for name in ("afa", "afa, 5 % up to 1,000 rows late") for one in found[name]]
+    answers = [one.answer for name in (ours, late) for one in found[name]]
     assert all(answer == answers[0] for answer in answers), answers
     assert answers[0][0] > 0
-    rate = {name: [batch / statistics.median(one.seconds[WARM:]) / 1e6 for one in column] for name, column in found.items()}
-
-    def over(name: str, base: str) -> dict[str, float]:
-        return spread([a / b for a, b in zip(rate[name], rate[base])])
-
-    least, ours = "pass-through (mapInArrow)", "afa"
-    return [
+    rate = {name: [_rate(batch, one) for one in column] for name, column in found.items()}
+    rows: list[Row] = [
         {
             "way": name,
             "M rows/s": spread(column),
-            "of the pass-through": over(name, least),
-            "of afa": over(name, ours),
-            "times that": over(ours, name),
-            "matches": answers[0][0] if name.startswith("afa") else None,
+            "of the pass-through": spread([a / b for a, b in zip(column, rate[least])]),
+            "of afa": spread([a / b for a, b in zip(column, rate[ours])]),
+            "matches": answers[0][0] if name != least else None,
         }
         for name, column in rate.items()
     ]
+    for name, operator in (("by key, state moved, no operator", False), ("by key, the same operator", True)):
+        beside, one = run(spark, few, match), run(spark, few, partial(grouped, operator=operator), matches=operator)
+        assert not operator or one.answer == beside.answer, "the operator by key finds something else"
+        own, base = _rate(batch, one), _rate(batch, beside)
+        rows.append({"way": name, "M rows/s": own, "afa beside it, M rows/s": base, "times that": base / own})
+    return rows
+
+
+def _rate(batch: int, one: Run) -> float:
+    """M rows/s."""
+    return batch / statistics.median(one.seconds[WARM:]) / 1e6
 
 
 def overhead(spark: Any, folder: Path, rows: int, keys: int, batches: int, rounds: int) -> list[Row]:

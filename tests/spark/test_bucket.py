@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, LateEventError, SnapshotError
 from afa.image import CLAIMED
-from afa.spark import shared
+from afa.spark import owner, shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import Job, job_of
@@ -286,6 +288,33 @@ def test_shared_memory_is_nobody_elses_and_is_swept(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("AFA_SHARED_DIR", "")
     assert shared.folder.__wrapped__() is None
     assert shared.take(b"ab") is None
+
+
+def test_shared_memory_goes_with_the_java_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFA_SHARED_DIR", str(tmp_path / "shared"))
+    java = tmp_path / "java"
+    java.symlink_to(shutil.which("sleep") or "")
+    with subprocess.Popen([java, "60"]) as process:
+        found = owner.Process(process.pid, owner._stat(process.pid)[2], owner._namespace())  # type: ignore[index]
+        assert owner._stat(process.pid)[0] == "java"  # type: ignore[index]
+        monkeypatch.setattr(shared, "owner", lambda: found)
+        place = shared.folder.__wrapped__()
+        assert place == tmp_path / "shared" / found.name
+        assert shared.folder.__wrapped__() == place
+        (place / "ab").touch()
+        shared.sweep(place.parent)
+        assert (place / "ab").exists()
+        stranger = place.parent / owner.Process(process.pid, found.begun, found.namespace + 1).name
+        before = place.parent / owner.Process(process.pid, found.begun - 1, found.namespace).name
+        for path in (stranger, before):
+            path.mkdir()
+        shared.sweep(place.parent)
+        assert sorted(place.parent.iterdir()) == sorted([place, stranger]), "that one's process can't be seen"
+        process.kill()
+    end = time.monotonic() + 30
+    while place.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_an_image_of_other_code_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
