@@ -127,7 +127,7 @@ TARGETS = (
         "flink",
         "times Flink",
         least=8,
-        where={"way": "afa on Spark, stream, CSV"},
+        where={"way": "afa on Spark, stream, CSV read by Arrow"},
         unit="times Flink",
     ),
     Target("1M rows, 10,000 keys on Spark", "spark_rates", "of the pass-through", least=0.45, where={"way": "afa"}, unit="of it"),

@@ -24,7 +24,7 @@ from bench.flink.ticks import Files, write
 from bench.measure import RESULTS, SCALES, WINDOW, Options, Row, interleaved, keep, rates, ratio
 
 ROWS, KEYS, BATCH = 5_000_000, 10_000, 1_000_000
-FLINK, STREAM = "Flink, CSV", "afa on Spark, stream, CSV"
+FLINK, STREAM, ARROW = "Flink, CSV", "afa on Spark, stream, CSV", "afa on Spark, stream, CSV read by Arrow"
 MATCH, READ = "match", "read"
 Run = Callable[[Path, str], tuple[float, list[int]]]
 """Seconds and answer of a job over a folder: match or read."""
@@ -73,6 +73,7 @@ def ways_of(flink: Flink, spark: Any) -> dict[str, Run]:
         FLINK: partial(flink.run, window=WINDOW),
         STREAM: lambda folder, what: ours.streamed(spark, folder, "csv", what, WINDOW),
         "afa on Spark, stream, Parquet": lambda folder, what: ours.streamed(spark, folder, "parquet", what, WINDOW),
+        ARROW: lambda folder, what: ours.streamed(spark, folder, ours.ARROW, what, WINDOW),
         "afa on Spark, batch, CSV": lambda folder, what: ours.at_once(spark, folder, "csv", what, WINDOW),
     }
 

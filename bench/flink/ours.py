@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
@@ -14,7 +16,27 @@ import afa.spark
 from bench.queries import q1
 
 SCHEMA = "key bigint, at bigint, price double, change double"
-READ = "read"
+TYPES = {"key": pa.int64(), "at": pa.int64(), "price": pa.float64(), "change": pa.float64()}
+READ, ARROW = "read", "csv by Arrow"
+
+
+def rows_of(reader: Any, folder: Path, form: str) -> DataFrame:
+    """The ticks of a folder by a batch's or a stream's reader: csv, parquet, or csv again, read by Arrow and not by Spark."""
+    if form != ARROW:
+        found: DataFrame = reader.format(form).schema(SCHEMA).load(str(folder / form))
+        return found
+    contents = "path string, modificationTime timestamp, length bigint, content binary"
+    files = reader.format("binaryFile").schema(contents).load(str(folder / "csv"))
+    return files.select("content").mapInArrow(_parsed, SCHEMA)
+
+
+def _parsed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow.csv as csv
+
+    read = csv.ReadOptions(column_names=list(TYPES), block_size=1 << 22)
+    for batch in batches:
+        for content in batch["content"]:
+            yield from csv.open_csv(content.as_buffer(), read, convert_options=csv.ConvertOptions(column_types=TYPES))
 
 
 def matched(ticks: DataFrame, window: int) -> DataFrame:
@@ -36,7 +58,7 @@ def sums(what: str, window: int) -> list[Any]:
 def at_once(spark: SparkSession, folder: Path, form: str, what: str, window: int) -> tuple[float, list[int]]:
     """Seconds and answer of a batch job over the folder's files of that form."""
     begin = time.perf_counter()
-    rows = spark.read.format(form).schema(SCHEMA).load(str(folder / form))
+    rows = rows_of(spark.read, folder, form)
     found = rows if what == READ else matched(rows, window)
     answer = found.agg(*sums(what, window)).first()
     seconds = time.perf_counter() - begin
@@ -47,7 +69,7 @@ def streamed(spark: SparkSession, folder: Path, form: str, what: str, window: in
     """Seconds and answer of a stream, a file a micro-batch, from its start to its end."""
     with tempfile.TemporaryDirectory() as checkpoint:
         begin = time.perf_counter()
-        rows = spark.readStream.format(form).schema(SCHEMA).option("maxFilesPerTrigger", 1).load(str(folder / form))
+        rows = rows_of(spark.readStream.option("maxFilesPerTrigger", 1), folder, form)
         found = rows if what == READ else matched(rows, window)
         writer = found.observe("bench", *sums(what, window)).writeStream.format("noop").option("checkpointLocation", checkpoint)
         query = writer.trigger(availableNow=True).start()

@@ -27,3 +27,4 @@ def test_rows_are_counted(spark: Any, tmp_path: Path) -> None:
     wanted = [900, 30 * sum(range(30))]
     assert ours.at_once(spark, files.folder, "parquet", "read", 1)[1] == wanted
     assert ours.streamed(spark, files.folder, "csv", "read", 1)[1] == wanted
+    assert ours.streamed(spark, files.folder, ours.ARROW, "read", 1)[1] == wanted

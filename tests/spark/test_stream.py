@@ -96,6 +96,35 @@ def test_a_stream_equals_one_operator_and_its_history(
     assert matches(final.drop("diff", "kind", "reason")) == expected
 
 
+@pytest.mark.stress
+@pytest.mark.parametrize("seed", range(8))
+def test_random_cuts_buckets_and_partitions(spark: Any, seed: int, tmp_path: Path) -> None:
+    choose = Seeded(f"spark/cuts/{seed}")
+    program, keys = choose.one([("branches", ("who",)), ("words", ("name", "who")), ("runs", ("who",))])
+    here, n = of_program(program, keys), 100
+    stream, lines = rows(choose, n, 6), arc_lines(choose, here, 4, n // 2)
+    events, log = Files(tmp_path / "in"), Files(tmp_path / "arcs")
+    given = {"key": keys, "time": "at", "window": "25 seconds", "diff": "diff", "lateness": "1 hour"}
+    before, buckets = spark.conf.get("spark.sql.shuffle.partitions"), choose.number(1, 8)
+    spark.conf.set("spark.sql.shuffle.partitions", choose.number(1, 8))
+    at, unread = 0, list(lines)
+    while at < n or unread:
+        for _ in range(choose.number(1, 4)):
+            cut = min(n, at + choose.number(1, n // 4))
+            if cut > at:
+                events.put(list(map(as_json, stream[at:cut])))
+            at = cut
+        arrived = choose.number(0, len(unread))
+        log.put(unread[:arrived])
+        unread = unread[arrived:]
+        pattern = afa_spark.match(here.automaton, arcs=spark.readStream.text(str(log.path)), buckets=buckets, **given)
+        run(read(spark, events).transform(pattern), tmp_path)
+    spark.conf.set("spark.sql.shuffle.partitions", before)
+    changes = spark.read.parquet(str(tmp_path / "changes"))
+    assert changes.where("kind <> 'match'").count() == 0
+    assert matches(afa_spark.current(changes)) == plain(here, 25, stream, lines)
+
+
 class Signal(NamedTuple):
     sort: int
 
@@ -137,6 +166,7 @@ def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> 
     assert sum(row["events"] for row in by_bucket) == 9
     assert {row["bucket"] for row in by_bucket} == {0, 1}
     assert sum(row["keys"] for row in by_bucket if row["batch"] == 0) == 2
+    assert list(Path(os.environ["AFA_SHARED_DIR"]).glob("*-*-*/*")), "operators wait in the folder of the Java process"
     assert all(row["memory_bytes"] > 0 and row["written_bytes"] > 0 for row in by_bucket if row["events"])
     assert [line for row in metrics if row for line in [afa_spark.line(0, 1, row.asDict())] if "1 late" in line]
     changes = spark.read.parquet(str(tmp_path / "changes")).collect()
