@@ -4,6 +4,7 @@
                               Bucket.save -> bytes      a snapshot, and the lines of the arc log that it needs
 
 The promise comes first, then arcs, then events: what is late depends on the watermark alone, never on which rows share a bucket.
+Before it only those events come that have waited for it (`afa.spark.held`).
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from afa.image import Image
 from afa.keyed import Keyed
 from afa.spark import shared
 from afa.spark.arcs import ArcLine, carry_out
+from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.recipe import Difference, arc_text, difference, rebuilt, said
 from afa.tableout import write
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, FOREVER
 
 FORMAT = 2
 log = logging.getLogger("afa.spark")
@@ -91,26 +93,29 @@ class Bucket:
         if image is not None:
             self._go_on(image, late)
             return
+        self._held = Held(job.schema, job.speculation)
         if not blobs:
             self._operator = Keyed(job.automaton, key=job.key, window=job.window, sequence=job.sequence, late=late)
             return
         parts = [_unpack(blob) for blob in blobs]
-        lines, (self._base, before) = parts[-1][0], parts[0][1]
+        lines, (self._base, before) = parts[-1].lines, parts[0].recipes
         arcs, automaton = self._read_lines(lines), job.automaton
         if self._base != self._code:
             automaton = rebuilt(self._base, job.automaton)
         if before != self._code:
             self._changed = difference(before, job.automaton)
-        snapshots = [snapshot for _, _, snapshot in parts]
+        snapshots = [part.snapshot for part in parts]
         self._operator = Keyed.restore(automaton, snapshots, key=job.key, arcs=arcs, late=late)
+        self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
 
     def _go_on(self, image: Image, late: Any) -> None:
         """Be what another process left."""
-        version, lines, self._base, before = image.note
+        version, lines, self._base, before, held, bound = image.note
         if version != FORMAT or before != self._code:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
         self._operator = image.operator(automaton, key=self._job.key, arcs=self._read_lines(lines), late=late)
+        self._held = Held(self._job.schema, self._job.speculation, [held], bound)
 
     def _read_lines(self, lines: Sequence[str]) -> list[Arc]:
         self._lines = {line: arc for line in lines if (arc := ArcLine.parse(line).arc) is not None}
@@ -136,6 +141,9 @@ class Bucket:
             Something came behind the watermark, if that is to stop the query.
         """
         answer = Answer([], [], [])
+        due = self._held.take(events, promised)
+        if due.before is not None:
+            self._events(due.before, answer)
         if promised > max(BEGINNING, self._operator._core.progress.events):
             self._take(lambda: self._written(self._operator.push(Punctuation(promised))), answer, "the watermark", promised)
         if self._changed is not None:
@@ -145,8 +153,8 @@ class Bucket:
             self._take(lambda found=found: self._written(carry_out(self._operator, found)), answer, line, found.at)  # type: ignore[misc]
             if found.arc is not None:
                 self._lines[line] = found.arc
-        if events is not None and events.num_rows:
-            self._events(events, answer)
+        if due.after is not None and due.after.num_rows:
+            self._events(due.after, answer)
         else:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
         if not self._speaks:
@@ -222,20 +230,22 @@ class Bucket:
 
     def wakes(self, watermark: int) -> int | None:
         """At which watermark (ms) it must be asked though no row comes: with time-outs at the next one, else after a window."""
-        core = self._operator._core
-        if not self._engine.directory.codes:
-            return None
-        if core.arcs.table.timeouts:
-            return watermark + 1
-        return None if self._job.window is None else watermark + 1 + self._job.window // 1000
+        found = None if self._held.next is None else max(watermark + 1, self._held.next // 1000)
+        if self._engine.directory.codes:
+            if self._operator._core.arcs.table.timeouts:
+                return watermark + 1
+            if self._job.window is not None:
+                found = min(found or FOREVER, watermark + 1 + self._job.window // 1000)
+        return found
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
         """What is held; partial matches only if all keys are to be visited for it."""
         engine = self._engine
-        held = engine.sizes() if all_keys else None
+        sizes = engine.sizes() if all_keys else None
         return {
-            "keys": len(engine.directory.codes) if held is None else held.keys,
-            "partial_matches": None if held is None else held.partial_matches,
+            "keys": len(engine.directory.codes) if sizes is None else sizes.keys,
+            "partial_matches": None if sizes is None else sizes.partial_matches,
+            "held": len(self._held.rows),
             "memory_bytes": engine.memory.m_size * 8,
         }
 
@@ -259,24 +269,37 @@ class Bucket:
                 list(self._lines),
                 None if incremental else [self._base, self._code],
                 self._operator.snapshot(incremental=incremental),
+                self._held.save(incremental),
+                self._held.bound,
             ]
         )
         return blob
 
     def leave(self, token: bytes) -> None:
         """Leave the operator to the next process, right after `save`; the bucket is spent."""
-        shared.put(token, self._operator, [FORMAT, list(self._lines), self._base, self._code])
+        note = [FORMAT, list(self._lines), self._base, self._code, self._held.save(False), self._held.bound]
+        shared.put(token, self._operator, note)
 
 
-def _unpack(blob: bytes) -> tuple[list[str], Any, bytes]:
+class Saved(NamedTuple):
     """The parts of what `Bucket.save` gave."""
+
+    lines: list[str]
+    recipes: Any
+    snapshot: bytes
+    held: bytes
+    bound: int
+
+
+def _unpack(blob: bytes) -> Saved:
     try:
-        version, lines, recipes, snapshot = msgpack.unpackb(blob)
+        version, *parts = msgpack.unpackb(blob)
+        saved = Saved(*parts) if version == FORMAT else None
     except Exception as error:
         raise SnapshotError(f"expected the state of a bucket but got {blob[:20]!r}: {error}") from error
-    if version != FORMAT:
+    if saved is None:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    return lines, recipes, snapshot
+    return saved
 
 
 def _said(error: BaseException) -> str:

@@ -33,6 +33,8 @@ class Job(NamedTuple):
     window : int or None
         Microseconds.
     sequence : str or None
+    speculation : int or None
+        Microseconds that events may be ahead of the watermark when they reach the operator; None: any.
     buckets : int
         Keys share an operator by a hash; so many of them.
     stop_on_fault : bool
@@ -49,6 +51,7 @@ class Job(NamedTuple):
     keys: tuple[str, ...]
     window: int | None
     sequence: str | None
+    speculation: int | None
     buckets: int
     stop_on_fault: bool
     stop_on_late: bool
@@ -81,6 +84,7 @@ def job_of(
     on_fault: str,
     key_types: Sequence[pa.DataType],
     late: str = "report",
+    speculation: str | timedelta | None = None,
 ) -> Job:
     """Check what a user gives, on the driver.
 
@@ -109,13 +113,14 @@ def job_of(
     if late not in ("report", "stop"):
         raise AfaError(f'expected late="report" or "stop" but got late={late!r}')
     ticks = None if window is None else microseconds(window, "window")
+    ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
     rows = pa.schema([*columns.items(), ("le", pa.int64()), ("diff", pa.int64())])
     portable = _portable(automaton)
-    return Job(portable, keys, ticks, sequence, buckets, on_fault == "stop", late == "stop", rows, recipe_of(portable))
+    return Job(portable, keys, ticks, sequence, ahead, buckets, on_fault == "stop", late == "stop", rows, recipe_of(portable))
 
 
-def microseconds(value: str | timedelta, what: str) -> int:
+def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:
     """A duration in Spark's words (``"24 hours"``) or Python's.
 
     Examples
@@ -129,8 +134,8 @@ def microseconds(value: str | timedelta, what: str) -> int:
         found = int(pd.Timedelta(value) // pd.Timedelta(microseconds=1))
     except (ValueError, TypeError) as error:
         raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}') from error
-    if found < 1:
-        raise AfaError(f"expected a duration of a microsecond at least but got {what}={value!r}")
+    if found < least:
+        raise AfaError(f"expected a duration of {least} microseconds at least but got {what}={value!r}")
     return found
 
 

@@ -22,6 +22,7 @@ FIELDS = {
     "events": "bigint",  # rows that came, bad ones too
     "keys": "bigint",  # that hold anything
     "partial_matches": "bigint",  # null unless match(metrics=True): counting them visits all keys
+    "held": "bigint",  # rows that wait for the watermark, with match(speculation=)
     "memory_bytes": "bigint",  # of the operator
     "stored_bytes": "bigint",  # in the state store: a snapshot, and what has changed since
     "read_bytes": "bigint",  # of that, in this batch; 0 where the operator was found in shared memory
@@ -31,7 +32,7 @@ FIELDS = {
     "watermark": "timestamp",
 }
 COUNTED = ("matches", "withdrawn", "late", "faults")
-SUMMED = ("events", "keys", "memory_bytes", "stored_bytes", "read_bytes", "written_bytes", "operator_ms", "state_ms")
+SUMMED = ("events", "keys", "held", "memory_bytes", "stored_bytes", "read_bytes", "written_bytes", "operator_ms", "state_ms")
 
 
 def metrics(changes: DataFrame) -> DataFrame:
@@ -45,8 +46,9 @@ def metrics(changes: DataFrame) -> DataFrame:
     Returns
     -------
     DataFrame
-        batch, bucket, events, keys, partial_matches; memory_bytes (of the operator), stored_bytes (in the state store), read_bytes,
-        written_bytes (of these, in this batch); operator_ms, state_ms (time spent in each); watermark.
+        batch, bucket, events, keys, partial_matches, held (rows that wait for the watermark); memory_bytes (of the operator),
+        stored_bytes (in the state store), read_bytes, written_bytes (of these, in this batch); operator_ms, state_ms (time spent in
+        each); watermark.
     """
     return changes.where(F.col("kind") == METRICS).select(_parsed().alias("m")).select("m.*")
 

@@ -16,10 +16,11 @@ from pyspark.sql.types import DataType, StructType
 from afa.automaton import Automaton
 from afa.errors import AfaError
 from afa.spark.bucket import Bucket
+from afa.spark.ipc import stream_of
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, stream_of, unpacker, written
+from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
 from punctuation.time import BEGINNING
 
 SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
@@ -50,6 +51,7 @@ def match(
     sequence: str | None = None,
     arcs: DataFrame | None = None,
     lateness: str = "0 seconds",
+    speculation: str | timedelta | None = None,
     late: str = "report",
     on_fault: str = "report",
     buckets: int = 16,
@@ -75,6 +77,10 @@ def match(
         A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`.
     lateness : str
         How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation.
+    speculation : str or timedelta, optional
+        How far ahead of the watermark an event's time may be when it reaches the operator; until then it waits in the state. None:
+        any, so that matches come as early as can be, and are withdrawn where what comes late says otherwise. ``"0 seconds"``: only
+        what is final is announced, nothing is withdrawn. A static table has no watermark, and this no meaning for it.
     late : "report" or "stop"
         Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
     on_fault : "report" or "stop"
@@ -106,7 +112,7 @@ def match(
 
     def transform(events: DataFrame) -> DataFrame:
         types = _key_types(events.schema, key)
-        job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late)
+        job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, speculation if events.isStreaming else None)
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         rows = events.withWatermark(time, lateness) if events.isStreaming else events

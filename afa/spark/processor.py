@@ -28,8 +28,9 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from afa.errors import SnapshotError
 from afa.spark import shared
 from afa.spark.bucket import Bucket
+from afa.spark.ipc import stream_of
 from afa.spark.job import Job
-from afa.spark.rows import read_parts, stream_of, written
+from afa.spark.rows import read_parts, written
 from punctuation.time import BEGINNING
 
 HEAD = StructType([StructField("token", BinaryType()), *(StructField(name, LongType()) for name in ("whole", "since", "timer"))])

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from afa.arc import Arc
 from afa.spark.bucket import Answer
 from afa.spark.hashing import bucket_numbers
+from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import ARROW, Job
 from punctuation.time import FOREVER
 
@@ -102,20 +103,6 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
         else:
             bad.append(json.loads(bytes(blob)))
     return Parts(pa.concat_tables(tables) if tables else None, arcs, bad)
-
-
-def stream_of(table: pa.Table) -> bytes:
-    """A table as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
-
-
-def table_of(blob: bytes) -> pa.Table:
-    """The table of an Arrow stream."""
-    return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ from afa.image import CLAIMED
 from afa.spark import owner, shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
+from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
-from afa.spark.rows import changes_schema, pack, read_parts, stream_of, table_of, written
+from afa.spark.rows import changes_schema, pack, read_parts, written
 from punctuation.time import BEGINNING
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
@@ -81,6 +82,56 @@ def test_a_bucket_that_is_lost_after_each_batch(program: str, number: int, tmp_p
     assert late == 0
     assert taken > 0
     assert net(here, tables) == plain(setting, 25, stream, lines)
+
+
+@pytest.mark.parametrize("ahead", [0, 38, 1000])
+@pytest.mark.parametrize("number", range(3))
+def test_rows_wait_for_the_watermark(ahead: int, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "folder", lambda: tmp_path)
+    choose = Seeded(f"held/{ahead}/{number}")
+    setting = of_program("branches", ("who",))
+    here, lateness = job(setting, speculation=f"{ahead} seconds"), 40
+    stream, lines = rows(choose, 250, 4), arc_lines(choose, setting, 3, 90)
+    blobs: list[bytes] = []
+    tables, at, latest, token, withdrawn, waited = [], 0, ZERO, b"none", 0, 0
+    while at <= len(stream):
+        batch = stream[at : at + choose.number(1, 60)]
+        image = shared.take(token)
+        bucket = Bucket(here, 0, blobs if image is None else (), image)
+        promised = max(ZERO, latest - lateness * SECOND) if batch else ZERO + 10_000 * SECOND
+        last = bucket.run(table(here, batch), () if tables else lines, promised)
+        assert (last.late, last.faults) == ([], [])
+        tables.append(table_of(stream_of(written(here, last, []))))
+        withdrawn += sum(row["diff"] < 0 for row in tables[-1].to_pylist())
+        held = bucket.numbers(False)["held"] or 0
+        waited += held
+        wakes = bucket.wakes(promised // 1000)
+        assert not held or (wakes is not None and promised // 1000 < wakes)
+        blobs = [*blobs, bucket.save(True)] if blobs and choose.chance(70) else [bucket.save(False)]
+        token = bytes([len(tables)])
+        if choose.chance(60):
+            bucket.leave(token)
+        if not batch:
+            break
+        at += len(batch)
+        latest = max([latest, *(int(row["at"].timestamp()) * SECOND for row in batch)])
+    assert held == 0
+    assert net(here, tables) == plain(setting, 25, stream, lines)
+    assert bool(waited) == (ahead < 1000)
+    assert bool(withdrawn) == (ahead > 0)
+
+
+def test_speculation_may_change_between_two_starts() -> None:
+    setting = of_program("runs", ("who",))
+    stream = rows(Seeded("change"), 60, 2)
+    first = Bucket(job(setting, speculation="0 seconds"), 0)
+    tables = [written(job(setting), first.run(table(job(setting), stream), [], ZERO), [])]
+    assert tables[0].num_rows == 0
+    assert first.numbers(False)["held"] == 60
+    second = Bucket(job(setting), 0, [first.save(False)])
+    tables.append(written(job(setting), second.run(None, [], ZERO), []))
+    assert second.numbers(False)["held"] == 0
+    assert net(job(setting), tables) == plain(setting, 25, stream, [])
 
 
 def test_what_is_behind_the_watermark_is_told(engine: str) -> None:
@@ -202,6 +253,8 @@ def test_the_bucket_of_a_key_stays(kind: pa.DataType, values: list[Any], numbers
         ({"on_fault": "ignore"}, "on_fault='ignore'"),
         ({"late": "ignore"}, "late='ignore'"),
         ({"window": "a while"}, "expected a duration"),
+        ({"window": "0 seconds"}, "a duration of 1 microseconds at least"),
+        ({"speculation": "-1 second"}, "a duration of 0 microseconds at least but got speculation='-1 second'"),
     ],
 )
 def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> None:

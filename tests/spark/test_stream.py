@@ -96,6 +96,22 @@ def test_a_stream_equals_one_operator_and_its_history(
     assert matches(final.drop("diff", "kind", "reason")) == expected
 
 
+def test_without_speculation_nothing_is_withdrawn(spark: Any, tmp_path: Path) -> None:
+    choose, here, events = Seeded("spark/held"), of_program("branches", ("who",)), Files(tmp_path / "in")
+    stream = rows(choose, 90, 6)
+    for at in (0, 30, 60):
+        events.put(list(map(as_json, stream[at : at + 30])))
+    events.put([as_json({**stream[0], "diff": 1, "at": when(3600)})])  # all that came before is final; most buckets have no row
+    given = {"time": "at", "window": "25 seconds", "diff": "diff", "lateness": "1 minute", "buckets": 3}
+    pattern = afa_spark.match(here.automaton, key="who", speculation="0 seconds", **given)
+    query = run(read(spark, events).transform(pattern), tmp_path)
+    changes = spark.read.parquet(str(tmp_path / "changes"))
+    assert {(row["kind"], row["diff"]) for row in changes.select("kind", "diff").distinct().collect()} == {("match", 1)}
+    assert matches(changes.drop("diff", "kind", "reason")) == plain(here, 25, stream, [])
+    held = [progress.observedMetrics["afa"]["held"] for progress in query.recentProgress if progress.observedMetrics]
+    assert held[0] == 30
+
+
 @pytest.mark.stress
 @pytest.mark.parametrize("seed", range(8))
 def test_random_cuts_buckets_and_partitions(spark: Any, seed: int, tmp_path: Path) -> None:
