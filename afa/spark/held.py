@@ -1,7 +1,7 @@
 """Rows that wait for the watermark: how far ahead of it the operator works is the user's choice (Cleanse, [AFA10] Sec. 5.3).
 
 A row waits until its time is below the promise + ``ahead``. So which rows wait is known from that bound alone, and a state holds
-the rows that have come since the last one.
+the rows that have come since the last one. The bound never moves back, though another job may go on with another ``ahead``.
 """
 
 from __future__ import annotations
@@ -48,17 +48,19 @@ class Held:
     def take(self, events: pa.Table | None, promised: int) -> Due:
         """Let rows come, and go. O(rows that wait)."""
         if self._ahead is None and not len(self.rows):
-            self.bound = FOREVER
             return Due(None, events)
-        self.bound = FOREVER if self._ahead is None else promised + self._ahead
         come = self._schema.empty_table() if events is None else self._fitting(events)
+        if self._ahead is None:
+            self.bound, reach = max(self.bound, pc.max(self.rows["le"]).as_py() + 1), FOREVER
+        else:
+            self.bound = reach = max(self.bound, promised + self._ahead)
         before = pc.less(self.rows["le"], promised)
-        soon = pc.and_not(pc.less(self.rows["le"], self.bound), before)
-        now = pc.less(come["le"], self.bound)
+        soon = pc.and_not(pc.less(self.rows["le"], reach), before)
+        now = pc.less(come["le"], reach)
         due = Due(_some(self.rows.filter(before)), _some(pa.concat_tables([self.rows.filter(soon), come.filter(now)])))
         self._fresh = pa.concat_tables([self._fresh, come.filter(pc.invert(now))])
-        self.rows = pa.concat_tables([self.rows, come])
-        self.rows = self.rows.filter(pc.greater_equal(self.rows["le"], self.bound)).combine_chunks()
+        rows = pa.concat_tables([self.rows, come])
+        self.rows = rows.filter(pc.greater_equal(rows["le"], reach)).combine_chunks()
         return due
 
     def save(self, incremental: bool) -> bytes:
