@@ -66,10 +66,10 @@ def at_once(spark: SparkSession, folder: Path, form: str, what: str, window: int
 
 
 def streamed(spark: SparkSession, folder: Path, form: str, what: str, window: int) -> tuple[float, list[int]]:
-    """Seconds and answer of a stream, a file a micro-batch, from its start to its end."""
+    """Seconds and answer of a stream, two files a micro-batch, from its start to its end."""
     with tempfile.TemporaryDirectory() as checkpoint:
         begin = time.perf_counter()
-        rows = rows_of(spark.readStream.option("maxFilesPerTrigger", 1), folder, form)
+        rows = rows_of(spark.readStream.option("maxFilesPerTrigger", 2), folder, form)
         found = rows if what == READ else matched(rows, window)
         writer = found.observe("bench", *sums(what, window)).writeStream.format("noop").option("checkpointLocation", checkpoint)
         query = writer.trigger(availableNow=True).start()

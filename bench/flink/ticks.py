@@ -1,4 +1,4 @@
-"""The same ticks as files: two CSV files for Flink, one a micro-batch for Spark, as CSV and as Parquet."""
+"""The same ticks as files, halved by key: two CSV files for Flink, two a micro-batch for Spark, as CSV and as Parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Files(NamedTuple):
     Parameters
     ----------
     folder : Path
-        ``even.csv``, ``odd.csv``: by key, in order of time. ``csv``, ``parquet``: all, a file for each micro-batch.
+        ``even.csv``, ``odd.csv``: by key, in order of time. ``csv``, ``parquet``: all, two such files for each micro-batch.
     rows : int
     """
 
@@ -60,12 +60,13 @@ def write(folder: Path, n: int, keys: int, batch: int) -> Files:
     for name, chosen in zip(HALVES, (~odd, odd)):
         _csv(table.filter(pa.array(chosen)), folder / name)
     for number, start in enumerate(range(0, n, batch)):
-        part = table.slice(start, batch)
-        paths = [folder / "csv" / f"{number:04}.csv", folder / "parquet" / f"{number:04}.parquet"]
-        _csv(part, paths[0])
-        pq.write_table(part, paths[1])
-        for path in paths:
-            os.utime(path, (1.7e9 + number, 1.7e9 + number))  # by which Spark orders the files of a stream
+        for half, chosen in enumerate((~odd, odd)):
+            part = table.slice(start, batch).filter(pa.array(chosen[start : start + batch]))
+            paths = [folder / "csv" / f"{number:04}-{half}.csv", folder / "parquet" / f"{number:04}-{half}.parquet"]
+            _csv(part, paths[0])
+            pq.write_table(part, paths[1])
+            for path in paths:
+                os.utime(path, (1.7e9 + 2 * number + half,) * 2)  # by which Spark orders the files of a stream
     return Files(folder, n)
 
 
