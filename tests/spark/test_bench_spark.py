@@ -28,6 +28,23 @@ def test_files_hold_the_rows_in_the_order_of_arrival(tmp_path: Path) -> None:
     assert np.array_equal(keys, late["key"])
 
 
+def test_the_model_of_a_batch_is_found_again() -> None:
+    from bench.spark import model
+
+    true = {"fixed": 0.4, "row": 3e-6, "key": 8e-6, "bucket": 0.0, "partition": 0.2}
+    rows = [case._asdict() for case in model.CASES]
+    for row in rows:
+        row["s a batch"] = model.seconds(true, 1, row)
+    found = model.fitted(rows)
+    assert found == pytest.approx(true, abs=1e-9)
+    for case in model.CASES:
+        drawn = model._drawn(case)
+        assert drawn * (1 - (1 - 1 / drawn) ** case.rows) == pytest.approx(case.touched, rel=0.1) or drawn == case.keys
+    many = model.grown({**found, "driver": 0.001, "bytes a row": 50.0}, 100, 20.0)
+    assert many["least batch, s"] == pytest.approx(0.4 + 0.2 + 0.2)
+    assert many["M rows a batch"] == pytest.approx((20 - 0.8) * 100 / (3e-6 + 8e-8) / 1e6)
+
+
 @pytest.mark.stress
 def test_each_part_at_tiny_scale(spark: Any, tmp_path: Path) -> None:
     from bench.measure import Options
