@@ -122,13 +122,16 @@ TARGETS = (
         for size, column in (("100,000", "grouped, M events/s"), ("1,000,000", "grouped, batches of 1,000,000, M events/s"))
     ),
     Target("snapshot of a key with 5 events", "snapshot", "bytes per key", most=499, where={"events per key": 5}, unit="bytes"),
-    Target(
-        "10,000 keys on Spark, beside Flink",
-        "flink",
-        "times Flink",
-        least=8,
-        where={"way": "afa on Spark, stream, CSV read by Arrow"},
-        unit="times Flink",
+    *(
+        Target(
+            f"10,000 keys on Spark from {form}, beside Flink from CSV",
+            "flink",
+            "times Flink",
+            least=8,
+            where={"way": f"afa on Spark, stream, {form}"},
+            unit="times Flink",
+        )
+        for form in ("Parquet", "CSV")
     ),
     Target("1M rows, 10,000 keys on Spark", "spark_rates", "of the pass-through", least=0.45, where={"way": "afa"}, unit="of it"),
     Target(
