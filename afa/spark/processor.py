@@ -62,7 +62,7 @@ class Matcher(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Take the parts of a batch."""
         parts = read_parts((part, blob) for frame in rows for part, blob in zip(frame["part"].tolist(), frame["rows"].tolist()))
-        yield from self._work(key[0], parts.events, parts.arcs, parts.bad, timerValues)
+        yield from self._work(int(key[0]), parts.events, parts.arcs, parts.bad, timerValues)
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -71,7 +71,7 @@ class Matcher(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Follow the watermark: time-outs fire, what is final is dropped."""
-        yield from self._work(key[0], None, [], [], timerValues, fired=True)
+        yield from self._work(int(key[0]), None, [], [], timerValues, fired=True)
 
     def close(self) -> None:
         """Nothing is open."""
