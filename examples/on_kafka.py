@@ -7,7 +7,7 @@ It prints:
 
     A too hot at 12:00:03: 210 degrees, +1
     B too hot at 12:00:23: 190 degrees, +1
-    fault: expected a key, a time and degrees: int but got {'oven': None, 'at': None, 'degrees': None}
+    fault: expected a key, a time and degrees: int but got {'oven': None, 'degrees': None, 'at': None}
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def match(
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         rows = events.withWatermark(time, lateness) if events.isStreaming else events
-        parts = _typed(rows, job, time, diff).mapInArrow(packer(job), PARTS)
+        parts = _typed(rows, job, time, diff).mapInArrow(packer(job, time), PARTS)
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         grouped = parts.groupBy("bucket")

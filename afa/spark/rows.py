@@ -38,13 +38,15 @@ class Parts(NamedTuple):
     bad: list[dict[str, Any]]
 
 
-def packer(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def packer(job: Job, time: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that cuts typed rows (see `afa.spark.plan`) into parts; it knows of the job no more than it needs."""
     needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", "diff"]
-    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets)
+    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, time=time)
 
 
-def pack(batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequence[str], buckets: int) -> Iterator[pa.RecordBatch]:
+def pack(
+    batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequence[str], buckets: int, time: str
+) -> Iterator[pa.RecordBatch]:
     """Rows as parts; bad ones (a null where there may be none, a strange ``diff``, a text in ``bad``) for themselves.
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
@@ -54,7 +56,7 @@ def pack(batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequenc
         numbers, parts = bucket_numbers([rows[name] for name in keys], buckets), []
         wrong = _wrong(rows, needed)
         if wrong is not None:
-            parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong))))]
+            parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong)), time))]
             rows, numbers = rows.filter(pa.array(~wrong)), numbers[~wrong]
         order = np.argsort(numbers, kind="stable")
         rows = rows.drop_columns([name for name in ("bad",) if name in rows.column_names]).take(order)
@@ -86,10 +88,14 @@ def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
     return wrong if wrong.any() else None
 
 
-def _said(rows: pa.Table) -> list[bytes]:
+def _said(rows: pa.Table, time: str) -> list[bytes]:
     """Bad rows as JSON: as they came, or where that is not told, as they were read."""
-    found = rows.to_pylist()
-    return [(row.pop("bad", None) or json.dumps(row)).encode() for row in found]
+    if "le" in rows.column_names:
+        moments = pc.cast(rows["le"].cast(pa.timestamp("us")), pa.string())
+        rows = (
+            rows.drop_columns(["le"]).append_column(time, moments) if time not in rows.column_names else rows.drop_columns(["le"])
+        )
+    return [(row.pop("bad", None) or json.dumps(row)).encode() for row in rows.to_pylist()]
 
 
 def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:

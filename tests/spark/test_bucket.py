@@ -208,25 +208,27 @@ def test_parts_come_back() -> None:
             "who": pa.array(key, pa.int64()),
             "x": pa.array([1, 2, 3, 4, None, 6, None]),
             "diff": pa.array([1, -1, 1, 1, 1, 2, 1]),
+            "le": pa.array([0, 1, 2, 3, 4, 5, 6]),
             "bad": pa.array([None] * 6 + [wrong]),
         }
     )
-    (packed,) = pack([batch], ["who"], ["who", "x", "diff"], 4)
+    (packed,) = pack([batch], ["who"], ["who", "x", "diff"], 4, "at")
     of: dict[int, list[tuple[int, bytes]]] = {}
     for bucket, part, blob in zip(*(column.to_pylist() for column in packed.columns)):
         of.setdefault(bucket, []).append((part, blob))
+    moment = "1970-01-01 00:00:00.00000{}"
     one, two, none, three = (int(bucket_numbers([pa.chunked_array([pa.array([k])])], 4)[0]) for k in (1, 2, 0, 3))
     assert len({one, two}) == 2
     assert {bucket: read_parts(parts).events.to_pylist() for bucket, parts in of.items() if read_parts(parts).events} == {
-        one: [{"who": 1, "x": 1, "diff": 1}, {"who": 1, "x": 3, "diff": 1}],
-        two: [{"who": 2, "x": 2, "diff": -1}],
+        one: [{"who": 1, "x": 1, "diff": 1, "le": 0}, {"who": 1, "x": 3, "diff": 1, "le": 2}],
+        two: [{"who": 2, "x": 2, "diff": -1, "le": 1}],
     }
     bad = [(bucket, row) for bucket, parts in of.items() for row in read_parts(parts).bad]
     assert sorted(bad, key=repr) == sorted(
         [
-            (none, {"who": None, "x": 4, "diff": 1}),
-            (two, {"who": 2, "x": None, "diff": 1}),
-            (one, {"who": 1, "x": 6, "diff": 2}),
+            (none, {"who": None, "x": 4, "diff": 1, "at": moment.format(3)}),
+            (two, {"who": 2, "x": None, "diff": 1, "at": moment.format(4)}),
+            (one, {"who": 1, "x": 6, "diff": 2, "at": moment.format(5)}),
             (three, {"who": 3, "x": "?"}),
         ],
         key=repr,
