@@ -51,7 +51,7 @@ def put(token: bytes, operator: Keyed, note: Any) -> None:
     try:
         _sweep_at_times(place)
         space = os.statvfs(place)
-        if operator._core.engine.memory.file is None and space.f_bavail < space.f_blocks // 4:  # type: ignore[attr-defined]
+        if operator._core.engine.memory.file is None and space.f_bavail < _spared(place, space.f_blocks):  # type: ignore[attr-defined]
             return
         image.publish(operator, place / token.hex(), note)
     except OSError:
@@ -86,6 +86,11 @@ def _folder_of(java: Process, root: Path) -> Path:
         return place
     remove_with(java, place)
     return place
+
+
+def _spared(place: Path, blocks: int) -> int:
+    """How many blocks stay free: a quarter of what is memory, a twentieth of a disk that was asked for."""
+    return blocks // (4 if place.is_relative_to("/dev/shm") else 20)
 
 
 def _sweep_at_times(place: Path) -> None:
