@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -206,11 +207,19 @@ def run(program: str, path: Path, **environment: str) -> subprocess.Popen[str]:
     """A program in a process of its own."""
     text = "from afa.compiled.native import Native, native\nimport ctypes, os, threading, time\n" + textwrap.dedent(program)
     env = {**os.environ, "AFA_CACHE_DIR": str(path), **environment}
-    return subprocess.Popen([sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 def output(process: subprocess.Popen[str]) -> str:
-    out, error = process.communicate(timeout=30)
+    """What it prints; one that hangs is ended with its children, and fails."""
+    try:
+        out, error = process.communicate(timeout=180)  # a slow machine takes tens of seconds: LLVM's import, 20 forks
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, error = process.communicate()
+        pytest.fail(f"hangs; it has written {out!r} {error!r}")
     assert process.returncode == 0, error
     return out
 
