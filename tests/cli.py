@@ -77,6 +77,17 @@ drop = Automaton(
 quiet = Automaton(
     start="a", final={"out"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: True), Arc.timeout("b", "out", at=lambda r: 9)]
 )
+patient = Automaton(
+    start="a",
+    final={"out"},
+    register=Vees(),
+    event=Tick,
+    arcs=[
+        Arc("a", "b", lambda e, r: e.price % 4 == 0, lambda e, r: r._replace(balance=1000 * round(e.price))),
+        Arc("b", "b", lambda e, r: e.change < 0),
+        Arc.timeout("b", "out", at=lambda r: r.balance + 1500),
+    ],
+)
 every = Automaton(start="a", final={"b"}, event=Tick, register=Vees(), arcs=[Arc("a", "b", lambda e, r: True)])
 divides = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: 1 / e.price > 0, name="share")])
 price = Automaton(

@@ -59,7 +59,7 @@ def run(job: Job) -> None:
     if job.engine == "spark":
         from afa.cli import spark
 
-        spark.check(job, automaton, [column.target for column in columns])
+        spark.check()
     drive = _drive if job.engine == "local" else _drive_on_spark
     with Screen(job, source) as screen:
         summary = drive(operator, job, source, columns, screen)

@@ -1,8 +1,7 @@
 """``afa run --engine spark``: the same rows through Structured Streaming, in local mode.
 
-The input is read, typed and turned into ticks as without Spark; each batch becomes a Parquet file, and a batch of the query. A tick
-of seconds or milliseconds is a millisecond there, which is as fine as Spark's watermark, one of microseconds a microsecond: what a
-tick is called is of no matter to a pattern without time-outs, and others are refused.
+The input is read, typed and turned into ticks as without Spark; each batch becomes a Parquet file, and a batch of the query. Keys
+go as numbers, so that they may be of any type.
 """
 
 from __future__ import annotations
@@ -22,25 +21,21 @@ import pyarrow.parquet
 
 from afa.arc import TIMEOUT
 from afa.automaton import Automaton
+from afa.cli.clock import BEYOND, NEVER, Clock
 from afa.cli.fault import CommandError, one_line
+from afa.cli.numbered import Numbered
 from afa.errors import AfaError
-from punctuation.time import FOREVER
 
 if TYPE_CHECKING:
     from afa.cli.run import Job
 
-SCALES = {"s": 1000, "ms": 1000, "us": 1}
-"""Microseconds that stand for a tick."""
-FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""Spark's timestamps: years 1 to 9999, in microseconds."""
-NEVER = "4000000 days"
-"""More than lies between any two timestamps: with it no watermark is ever promised."""
-TIME, KEY = "afa_time", "afa_key_"
+TIME, UNTIL, KEY = "afa_time", "afa_until", "afa_key"
+"""Columns of ours among the user's."""
 Take = Callable[[pa.Table], None]
 
 
-def check(job: Job, automaton: Automaton, targets: list[str]) -> None:
-    """Refuse what Spark can't do, in words.
+def check() -> None:
+    """Say how to get Spark where it is not.
 
     Raises
     ------
@@ -48,16 +43,6 @@ def check(job: Job, automaton: Automaton, targets: list[str]) -> None:
     """
     if importlib.util.find_spec("pyspark") is None:
         raise CommandError('expected PySpark but got none: pip install "afa[spark]", or take --engine local')
-    if "re" in targets:
-        raise CommandError(
-            "expected no ends of lifetimes (a column re, --re) with --engine spark: there all lifetimes are --window"
-        )
-    if any(arc.kind == TIMEOUT for arc in automaton.arcs):
-        raise CommandError("expected no time-out arcs with --engine spark: they fire by the watermark, and an input's end is none")
-    if job.tick not in SCALES:
-        raise CommandError(
-            f"expected --tick {', '.join(SCALES)} with --engine spark but got {job.tick}: Spark's times are microseconds"
-        )
 
 
 class Feed:
@@ -66,37 +51,52 @@ class Feed:
     Parameters
     ----------
     job : Job
+    clock : Clock
+    waits : bool
+        Whether something may fire at the input's end: then a row closes it.
     tables : iterator of pyarrow.Table
         In the operator's form.
     schema : pyarrow.Schema
         Of the changes.
     take, took : callable
         Called with the changes of a batch, and with the number of its rows and of late ones.
+    folder : Path
     """
 
     def __init__(
-        self, job: Job, tables: Iterator[pa.Table], schema: pa.Schema, take: Take, took: Callable[[int, int], None], folder: Path
+        self,
+        job: Job,
+        clock: Clock,
+        waits: bool,
+        tables: Iterator[pa.Table],
+        schema: pa.Schema,
+        take: Take,
+        took: Callable[[int, int], None],
+        folder: Path,
     ) -> None:
-        self._job = job
-        self._tables = tables
-        self._schema = schema
-        self._take = take
-        self._took = took
+        self._job, self._clock, self._waits = job, clock, waits
+        self._tables, self._schema = tables, schema
+        self._take, self._took = take, took
         self._folder = folder
-        self._scale = SCALES[job.tick]
+        self._keys = Numbered(len(job.keys))
         self._n = self._rows = 0
+        self._closing: pa.Table | None = None
         self.error: BaseException | None = None
 
     def put(self) -> None:
-        """Write the next batch that has rows, if there is one."""
-        self._rows = 0
+        """Write the next batch that has rows, or the row that closes the input, if there is one."""
         table = next((table for table in self._tables if len(table)), None)
-        if table is None:
+        if table is not None:
+            self._rows = len(table)
+            staged = self._staged(table)
+            self._closing = self._closed(staged) if self._waits else None
+        else:
+            self._rows, staged, self._closing = 0, self._closing, None
+        if staged is None:
             return
         self._n += 1
-        self._rows = len(table)
         hidden = self._folder / f".{self._n}"
-        pa.parquet.write_table(self._staged(table), hidden)
+        pa.parquet.write_table(staged, hidden)
         hidden.replace(self._folder / f"{self._n:09d}.parquet")
 
     def batch(self, changes: Any, number: int) -> None:
@@ -109,13 +109,14 @@ class Feed:
 
     def _batch(self, changes: pa.Table) -> None:
         kinds = changes["kind"]
-        for fault in changes.filter(pc.equal(kinds, "fault")).slice(0, 1).to_pylist():
-            raise CommandError(fault["reason"])
+        for fault in changes.filter(pc.equal(kinds, "fault")).to_pylist():
+            if BEYOND not in fault["reason"]:
+                raise CommandError(fault["reason"])
         late = changes.filter(pc.equal(kinds, "late"))
         if len(late) and self._job.late == "raise":
             row = late.slice(0, 1).to_pylist()[0]
             hint = "a larger --lateness takes it, --late drop drops it"
-            raise CommandError(f"late: le={_ticks(late['le'], self._scale)[0].as_py()}, {row['reason']}; {hint}")
+            raise CommandError(f"late: le={self._clock.ticks(late['le'])[0].as_py()}, {row['reason']}; {hint}")
         found = self._changes(changes.filter(pc.equal(kinds, "match")))
         if len(found):
             self._take(found)
@@ -123,41 +124,34 @@ class Feed:
         self.put()
 
     def _staged(self, table: pa.Table) -> pa.Table:
-        """A batch as Spark reads it: the time as a timestamp, a copy of the key under names of ours."""
-        reach = self._job.window or 0
-        low, high = pc.min(table["le"]).as_py(), pc.max(table["le"]).as_py()
-        if low * self._scale < FIRST or (high + reach) * self._scale > LAST:
-            wrong = low if low * self._scale < FIRST else high
-            hint = "; --tick us takes larger ones" if self._scale > 1 else ""
-            raise CommandError(f"expected times within Spark's years 1 to 9999 but got le={wrong} ({self._job.tick}){hint}")
-        times = pc.multiply(table["le"], self._scale).cast(pa.timestamp("us", tz="UTC"))
-        staged = table.drop_columns(["le"]).append_column(TIME, times)
-        for i, name in enumerate(self._job.keys):
-            key = table[name]
-            if key.null_count:
+        """A batch as Spark reads it: times as timestamps, the key as a number."""
+        columns = {name: table[name] for name in table.column_names if name not in ("le", "re")}
+        columns[TIME] = self._clock.moments(table["le"], self._job.window or 0)
+        if "re" in table.column_names:
+            columns[UNTIL] = self._clock.moments(table["re"])
+        columns.setdefault("diff", pa.array([1] * len(table), pa.int64()))
+        for name in self._job.keys:
+            if table[name].null_count:
                 raise CommandError(f"expected a key in each row with --engine spark but got none in column {name!r}")
-            if pa.types.is_floating(key.type):
-                raise CommandError(f"expected a key of int, bool or str with --engine spark but got {key.type} in column {name!r}")
-            staged = staged.append_column(f"{KEY}{i}", key)
-        if not self._job.keys:
-            staged = staged.append_column(f"{KEY}0", pa.array([0] * len(table), pa.int64()))
-        return staged
+        columns[KEY] = self._keys.of([table[name] for name in self._job.keys], len(table))
+        return pa.table(columns)
+
+    def _closed(self, staged: pa.Table) -> pa.Table:
+        """The row that closes the input: it moves the watermark, and is no event, for its ``diff`` is 0."""
+        row = staged.slice(0, 1)
+        row = row.set_column(row.column_names.index(TIME), TIME, self._clock.beyond)
+        return row.set_column(row.column_names.index("diff"), "diff", pa.array([0], pa.int64()))
 
     def _changes(self, changes: pa.Table) -> pa.Table:
-        """Changes as without Spark: times in ticks, keys under their own names."""
+        """Changes as without Spark: times in ticks, keys as they were."""
+        keys = dict(zip(self._job.keys, self._keys.values(changes[KEY])))
         columns = []
-        for i, field in enumerate(self._schema):
+        for field in self._schema:
             if field.name in ("le", "re"):
-                columns.append(_ticks(changes[field.name], self._scale))
+                columns.append(self._clock.ticks(changes[field.name]))
             else:
-                name = f"{KEY}{i}" if i < len(self._job.keys) else field.name
-                columns.append(changes[name].cast(field.type))
+                columns.append((keys[field.name] if field.name in keys else changes[field.name]).cast(field.type))
         return pa.table(columns, self._schema)
-
-
-def _ticks(times: Any, scale: int) -> Any:
-    micros = times.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
-    return pc.fill_null(pc.divide(micros, scale), FOREVER)  # exact: what went in was a multiple
 
 
 def drive(
@@ -176,15 +170,17 @@ def drive(
     CommandError
         A row can't be taken, or the query fails.
     """
+    waits = any(arc.kind == TIMEOUT for arc in automaton.arcs)
+    clock = Clock(job.tick, None if waits else pc.min(first["le"]).as_py())
     with tempfile.TemporaryDirectory(prefix="afa-") as name, _session(automaton, Path(name)) as spark:
         folder = Path(name, "in")
         folder.mkdir()
-        feed = Feed(job, _chained(first, tables), schema, take, took, folder)
+        feed = Feed(job, clock, waits, _chained(first, tables), schema, take, took, folder)
         feed.put()
         if not any(folder.iterdir()):
             return
         try:
-            query = _query(spark, automaton, job, feed, folder)
+            query = _query(spark, automaton, job, clock, feed, folder)
             try:
                 query.processAllAvailable()  # each batch brings the next
             finally:
@@ -202,19 +198,19 @@ def _chained(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
     yield from rest
 
 
-def _query(spark: Any, automaton: Automaton, job: Job, feed: Feed, folder: Path) -> Any:
+def _query(spark: Any, automaton: Automaton, job: Job, clock: Clock, feed: Feed, folder: Path) -> Any:
     from afa.spark import match
 
-    scale = SCALES[job.tick]
     events = spark.readStream.schema(spark.read.parquet(str(folder)).schema).parquet(str(folder))
     pattern = match(
         automaton,
-        key=[f"{KEY}{i}" for i in range(len(job.keys) or 1)],
+        key=KEY,
         time=TIME,
-        window=None if job.window is None else f"{job.window * scale} microseconds",
-        diff="diff" if "diff" in events.columns else None,
+        window=None if job.window is None else f"{job.window * clock.scale} microseconds",
+        until=UNTIL if UNTIL in events.columns else None,
+        diff="diff",
         sequence=job.sequence,
-        lateness=NEVER if job.lateness is None else f"{-(-job.lateness * scale // 1000)} milliseconds",
+        lateness=NEVER if job.lateness is None else f"{-(-job.lateness * clock.scale // 1000)} milliseconds",
         buckets=_parts() if job.keys else 1,
     )
     writer = events.transform(pattern).writeStream.foreachBatch(feed.batch)

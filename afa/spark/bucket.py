@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgpack
+import pyarrow.compute as pc
 
 from afa.arc import Arc
 from afa.change import Change
@@ -30,7 +31,7 @@ from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
-FORMAT = 2
+FORMAT = 3
 log = logging.getLogger("afa.spark")
 
 
@@ -88,6 +89,7 @@ class Bucket:
         self._lines: dict[str, Arc] = {}  # of the arc log: insertions whose arcs may be in force
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
+        self._end = BEGINNING  # of the last lifetime that ends, where rows say it
         self._changed: Difference | None = None  # what the code asks for since
         late: Any = self._late.append
         if image is not None:
@@ -107,10 +109,11 @@ class Bucket:
         snapshots = [part.snapshot for part in parts]
         self._operator = Keyed.restore(automaton, snapshots, key=job.key, arcs=arcs, late=late)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
+        self._end = parts[-1].end
 
     def _go_on(self, image: Image, late: Any) -> None:
         """Be what another process left."""
-        version, lines, self._base, before, held, bound = image.note
+        version, lines, self._base, before, held, bound, self._end = image.note
         if version != FORMAT or before != self._code:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
@@ -142,6 +145,9 @@ class Bucket:
         """
         answer = Answer([], [], [])
         due = self._held.take(events, promised)
+        if events is not None and self._job.lifetimes:
+            ends = pc.max(events.filter(pc.less(events["re"], FOREVER))["re"]).as_py()
+            self._end = max(self._end, BEGINNING if ends is None else ends)
         if due.before is not None:
             self._events(due.before, answer)
         if promised > max(BEGINNING, self._operator._core.progress.events):
@@ -229,13 +235,19 @@ class Bucket:
     # -- state ---------------------------------------------------------------------------------------------------------------
 
     def wakes(self, watermark: int) -> int | None:
-        """At which watermark (ms) it must be asked though no row comes: with time-outs at the next one, else after a window."""
+        """At which watermark (ms) it must be asked though no row comes: the next one with time-outs, else when lifetimes end."""
         found = None if self._held.next is None else max(watermark + 1, self._held.next // 1000)
         if self._engine.directory.codes:
             if self._operator._core.arcs.table.timeouts:
                 return watermark + 1
-            if self._job.window is not None:
-                found = min(found or FOREVER, watermark + 1 + self._job.window // 1000)
+            if self._job.lifetimes:
+                last = self._end // 1000
+            elif self._job.window is not None:
+                last = watermark + self._job.window // 1000
+            else:
+                return found
+            if last >= watermark:
+                found = min(found or FOREVER, last + 1)
         return found
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
@@ -271,13 +283,14 @@ class Bucket:
                 self._operator.snapshot(incremental=incremental),
                 self._held.save(incremental),
                 self._held.bound,
+                self._end,
             ]
         )
         return blob
 
     def leave(self, token: bytes) -> None:
         """Leave the operator to the next process, right after `save`; the bucket is spent."""
-        note = [FORMAT, list(self._lines), self._base, self._code, self._held.save(False), self._held.bound]
+        note = [FORMAT, list(self._lines), self._base, self._code, self._held.save(False), self._held.bound, self._end]
         shared.put(token, self._operator, note)
 
 
@@ -289,6 +302,7 @@ class Saved(NamedTuple):
     snapshot: bytes
     held: bytes
     bound: int
+    end: int
 
 
 def _unpack(blob: bytes) -> Saved:

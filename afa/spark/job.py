@@ -42,7 +42,7 @@ class Job(NamedTuple):
     stop_on_late : bool
         Whether a row or an arc behind the watermark stops the query; else it comes out as ``kind = late``.
     schema : pyarrow.Schema
-        Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``diff``.
+        Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``re`` where each event has its own, ``diff``.
     recipe : Recipe
         The automaton as plain data.
     """
@@ -62,6 +62,11 @@ class Job(NamedTuple):
     def empty(self) -> pa.Table:
         """No rows."""
         return self.schema.empty_table()
+
+    @property
+    def lifetimes(self) -> bool:
+        """Whether each row says how long its event lives."""
+        return "re" in self.schema.names
 
     @property
     def key(self) -> str | tuple[str, ...]:
@@ -85,6 +90,7 @@ def job_of(
     key_types: Sequence[pa.DataType],
     late: str = "report",
     speculation: str | timedelta | None = None,
+    lifetimes: bool = False,
 ) -> Job:
     """Check what a user gives, on the driver.
 
@@ -115,7 +121,8 @@ def job_of(
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
-    rows = pa.schema([*columns.items(), ("le", pa.int64()), ("diff", pa.int64())])
+    times = [(name, pa.int64()) for name in ("le", "re", "diff") if lifetimes or name != "re"]
+    rows = pa.schema([*columns.items(), *times])
     portable = _portable(automaton)
     return Job(portable, keys, ticks, sequence, ahead, buckets, on_fault == "stop", late == "stop", rows, recipe_of(portable))
 

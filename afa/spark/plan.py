@@ -21,7 +21,7 @@ from afa.spark.job import Job, job_of
 from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
 from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, FOREVER
 
 SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
 SAFE = {
@@ -47,6 +47,7 @@ def match(
     key: str | Sequence[str],
     time: str,
     window: str | timedelta | None = None,
+    until: str | None = None,
     diff: str | None = None,
     sequence: str | None = None,
     arcs: DataFrame | None = None,
@@ -69,6 +70,8 @@ def match(
         A timestamp column: the LE of each event.
     window : str or timedelta
         How long an event lives, ``"24 hours"``. None: for ever.
+    until : str, optional
+        A timestamp column: the RE of each event, for lifetimes of mixed length; where it is null, ``window`` holds.
     diff : str, optional
         A column that is 1 for an insertion, -1 for a retraction; without it all rows are insertions.
     sequence : str, optional
@@ -112,11 +115,12 @@ def match(
 
     def transform(events: DataFrame) -> DataFrame:
         types = _key_types(events.schema, key)
-        job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, speculation if events.isStreaming else None)
+        ahead = speculation if events.isStreaming else None
+        job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None)
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         rows = events.withWatermark(time, lateness) if events.isStreaming else events
-        parts = _typed(rows, job, time, diff).mapInArrow(packer(job, time), PARTS)
+        parts = _typed(rows, job, time, until, diff).mapInArrow(packer(job, time, until), PARTS)
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         grouped = parts.groupBy("bucket")
@@ -148,14 +152,22 @@ def _key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType
     return found
 
 
-def _typed(events: DataFrame, job: Job, time: str, diff: str | None) -> DataFrame:
+def _micros(events: DataFrame, name: str) -> Any:
+    """A timestamp column in ticks."""
+    kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
+    if kind not in ("timestamp", "timestamp_ntz"):
+        raise AfaError(f"expected a timestamp column {name!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
+    return F.unix_micros(F.col(name).cast("timestamp"))
+
+
+def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
     """Rows with the columns of the job's schema (``diff`` if there is one), and in ``bad`` a row of which a cast loses a value.
 
     ``bad`` is there only if a cast may lose one: each column costs.
     """
-    kind = events.schema[time].dataType.simpleString() if time in events.schema.names else None
-    if kind not in ("timestamp", "timestamp_ntz"):
-        raise AfaError(f"expected a timestamp column {time!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
+    times = {"le": _micros(events, time)}
+    if until is not None:
+        times["re"] = F.coalesce(_micros(events, until), F.lit(FOREVER) if job.window is None else times["le"] + job.window)
     missing = [field.name for field in job.fields if field.name not in events.schema.names]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
@@ -169,7 +181,7 @@ def _typed(events: DataFrame, job: Job, time: str, diff: str | None) -> DataFram
         columns[name] = F.col(source).try_cast(SPARK[target])
         if events.schema[source].dataType.simpleString() not in SAFE[target]:
             lost.append(columns[name].isNull() & F.col(source).isNotNull())
-    columns["le"] = F.unix_micros(F.col(time).cast("timestamp"))
+    columns |= times
     if lost:
         whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
         columns["bad"] = F.when(reduce(or_, lost), whole)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import (
@@ -146,4 +146,4 @@ def _iso(watermark: int) -> str | None:
     """An instant in milliseconds, in words."""
     if watermark <= 0:
         return None
-    return datetime.fromtimestamp(watermark / 1000, timezone.utc).isoformat(timespec="milliseconds")
+    return f"{np.datetime64(watermark, 'ms')}+00:00"  # Python's datetime ends with the year 9999, Spark's and strange rows do not

@@ -9,7 +9,7 @@ Spark's Python workers take rows of a grouped stream one by one; so few and larg
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,16 +38,16 @@ class Parts(NamedTuple):
     bad: list[dict[str, Any]]
 
 
-def packer(job: Job, time: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def packer(job: Job, time: str, until: str | None = None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that cuts typed rows (see `afa.spark.plan`) into parts; it knows of the job no more than it needs."""
     needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", "diff"]
-    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, time=time)
+    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times={"le": time, "re": until})
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequence[str], buckets: int, time: str
+    batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequence[str], buckets: int, times: Mapping[str, str | None]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows as parts; bad ones (a null where there may be none, a strange ``diff``, a text in ``bad``) for themselves.
+    """Rows as parts; bad ones for themselves: a null where there may be none, a strange ``diff`` or end, a text in ``bad``.
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
     """
@@ -56,7 +56,7 @@ def pack(
         numbers, parts = bucket_numbers([rows[name] for name in keys], buckets), []
         wrong = _wrong(rows, needed)
         if wrong is not None:
-            parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong)), time))]
+            parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong)), times))]
             rows, numbers = rows.filter(pa.array(~wrong)), numbers[~wrong]
         order = np.argsort(numbers, kind="stable")
         rows = rows.drop_columns([name for name in ("bad",) if name in rows.column_names]).take(order)
@@ -80,6 +80,8 @@ def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
     found = [pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count]
     if "diff" in rows.column_names:
         found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))
+    if "re" in rows.column_names:
+        found.append(pc.fill_null(pc.less_equal(rows["re"], rows["le"]), False))
     if "bad" in rows.column_names:
         found.append(pc.is_valid(rows["bad"]))
     wrong = np.zeros(len(rows), bool)
@@ -88,13 +90,14 @@ def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
     return wrong if wrong.any() else None
 
 
-def _said(rows: pa.Table, time: str) -> list[bytes]:
+def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
     """Bad rows as JSON: as they came, or where that is not told, as they were read."""
-    if "le" in rows.column_names:
-        moments = pc.cast(rows["le"].cast(pa.timestamp("us")), pa.string())
-        rows = (
-            rows.drop_columns(["le"]).append_column(time, moments) if time not in rows.column_names else rows.drop_columns(["le"])
-        )
+    for name, told in times.items():
+        if name in rows.column_names:
+            moments = pc.if_else(pc.equal(rows[name], FOREVER), None, rows[name])
+            rows = rows.drop_columns([name])
+            if told not in rows.column_names:
+                rows = rows.append_column(told, pc.cast(moments.cast(pa.timestamp("us")), pa.string()))
     return [(row.pop("bad", None) or json.dumps(row)).encode() for row in rows.to_pylist()]
 
 
@@ -162,7 +165,8 @@ def _why(job: Job, row: dict[str, Any]) -> str:
     """What is wrong with a row that could not be read, as far as its values show it."""
     wanted = {field.name: field for field in job.fields}
     text = ", ".join(f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in wanted.values())
-    return f"expected a key, a time and {text} but got {row!r}"
+    end = ", an end after it" if job.lifetimes else ""
+    return f"expected a key, a time{end} and {text} but got {row!r}"
 
 
 def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:

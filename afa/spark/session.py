@@ -19,7 +19,13 @@ NEEDED = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
 """Settings of a job that uses `match`: the first it needs, the others make it faster."""
-QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
+LOCAL = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.python.authenticate.socketTimeout": "120s",
+}
+"""Settings of a session of this process: a Python worker may take its time on a busy machine, for no task is tried again here."""
 
 
 def local_session(cores: int | str = "*", log: str | Path | None = None, **settings: Any) -> SparkSession:
@@ -37,7 +43,7 @@ def local_session(cores: int | str = "*", log: str | Path | None = None, **setti
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):  # its workers must find what this process has
         os.environ.setdefault(name, sys.executable)
     builder = SparkSession.builder.master(f"local[{cores}]").appName("afa")
-    for name, value in {**NEEDED, **QUIET, **{name.replace("__", "."): value for name, value in settings.items()}}.items():
+    for name, value in {**NEEDED, **LOCAL, **{name.replace("__", "."): value for name, value in settings.items()}}.items():
         builder = builder.config(name, str(value))
     with _elsewhere(log):
         session = builder.getOrCreate()

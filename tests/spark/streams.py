@@ -22,8 +22,8 @@ def when(second: int) -> datetime:
     return START + timedelta(seconds=second)
 
 
-def rows(choose: Choices, n: int, keys: int) -> list[dict[str, Any]]:
-    """Insertions, and retractions of some of them, somewhat out of order."""
+def rows(choose: Choices, n: int, keys: int, lifetimes: bool = False) -> list[dict[str, Any]]:
+    """Insertions, and retractions of some of them, somewhat out of order; most say until when they live, if they are to."""
     found: list[dict[str, Any]] = []
     clock = 0
     while len(found) < n:
@@ -47,6 +47,8 @@ def rows(choose: Choices, n: int, keys: int) -> list[dict[str, Any]]:
                 "diff": 1,
             }
         )
+        if lifetimes:
+            found[-1]["until"] = None if choose.chance(20) else when(second + choose.number(1, 60))
     return found
 
 
@@ -73,7 +75,8 @@ def plain(here: Setting, window: int, rows: list[dict[str, Any]], lines: list[st
     for row in rows:
         change = insert if row["diff"] > 0 else retract
         le = int(row["at"].timestamp()) * SECOND
-        out += op.push(change(event(**{name: row[name] for name in event._fields}), le))
+        re = None if row.get("until") is None else int(row["until"].timestamp()) * SECOND
+        out += op.push(change(event(**{name: row[name] for name in event._fields}), le, re))
     counts: dict[Any, int] = {}
     for change in out:
         if not isinstance(change, Punctuation):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +37,13 @@ def job(here: Setting, window: int = 25, **more: Any) -> Job:
     return job_of(here.automaton, here.keys, f"{window} seconds", key_types=[TYPES[name] for name in here.keys], **options)
 
 
+def ticks(moment: datetime) -> int:
+    return int(moment.timestamp()) * SECOND
+
+
 def table(here: Job, some: list[dict[str, Any]]) -> pa.Table:
     """Rows as a bucket takes them."""
-    found = [{**row, "le": int(row["at"].timestamp()) * SECOND} for row in some]
+    found = [{**row, "le": ticks(row["at"]), "re": ticks(row.get("until") or row["at"] + timedelta(seconds=25))} for row in some]
     return pa.Table.from_pylist([{name: row[name] for name in here.schema.names} for row in found], here.schema)
 
 
@@ -91,13 +96,14 @@ def test_rows_wait_for_the_watermark(ahead: int | None, number: int, tmp_path: P
     choose = Seeded(f"held/{ahead}/{number}")
     setting = of_program("branches", ("who",))
     lateness = 40
-    stream, lines = rows(choose, 250, 4), arc_lines(choose, setting, 3, 90)
+    lifetimes = choose.chance(50)
+    stream, lines = rows(choose, 250, 4, lifetimes), arc_lines(choose, setting, 3, 90)
     blobs: list[bytes] = []
     tables, at, latest, token, withdrawn, waited = [], 0, ZERO, b"none", 0, 0
     while at <= len(stream):
         batch = stream[at : at + choose.number(1, 60)]
         some = ahead if ahead is not None else choose.one([0, 5, 38, None])  # it changes from start to start
-        here = job(setting, speculation=None if some is None else f"{some} seconds")
+        here = job(setting, speculation=None if some is None else f"{some} seconds", lifetimes=lifetimes)
         image = shared.take(token)
         bucket = Bucket(here, 0, blobs if image is None else (), image)
         promised = max(ZERO, latest - lateness * SECOND) if batch else ZERO + 10_000 * SECOND
@@ -121,6 +127,19 @@ def test_rows_wait_for_the_watermark(ahead: int | None, number: int, tmp_path: P
     assert net(here, tables) == plain(setting, 25, stream, lines)
     assert bool(waited) == (ahead != 1000)
     assert ahead is None or bool(withdrawn) == (ahead > 0)
+
+
+def test_a_bucket_is_asked_again_when_the_last_lifetime_ends() -> None:
+    setting = of_program("runs", ("who",))
+    here = job(setting, lifetimes=True)
+    stream = rows(Seeded("ends"), 20, 2)
+    bucket = Bucket(here, 0)
+    bucket.run(table(here, [{**row, "until": when(100 + i)} for i, row in enumerate(stream)]), [], BEGINNING)
+    last = (ZERO + 119 * SECOND) // 1000
+    assert Bucket(here, 0, [bucket.save(False)]).wakes(0) == bucket.wakes(0) == last + 1
+    bucket.run(None, [], (last + 1) * 1000)
+    assert bucket.wakes(last + 1) is None
+    assert bucket.numbers(False)["keys"] == 0
 
 
 def test_speculation_may_change_between_two_starts() -> None:
@@ -212,7 +231,7 @@ def test_parts_come_back() -> None:
             "bad": pa.array([None] * 6 + [wrong]),
         }
     )
-    (packed,) = pack([batch], ["who"], ["who", "x", "diff"], 4, "at")
+    (packed,) = pack([batch], ["who"], ["who", "x", "diff"], 4, {"le": "at"})
     of: dict[int, list[tuple[int, bytes]]] = {}
     for bucket, part, blob in zip(*(column.to_pylist() for column in packed.columns)):
         of.setdefault(bucket, []).append((part, blob))

@@ -67,15 +67,17 @@ def test_timestamps_come_back_in_their_unit(spark: Any) -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "options", "message"),
     [
-        ("every", "le,re,price,change\n1,5,1,1\n", (), "expected no ends of lifetimes (a column re, --re) with --engine spark"),
-        ("quiet", "le,price,change\n1,1,1\n", (), "expected no time-out arcs with --engine spark"),
-        ("every", "le,price,change\n1,1,1\n", ("--tick", "ns"), "expected --tick s, ms, us with --engine spark but got ns"),
-        ("every", "le,price,change\n300000000000000,1,1\n", (), "years 1 to 9999 but got le=300000000000000 (ms); --tick us takes"),
         (
             "every",
-            "le,price,change\n1,1,1\n",
-            ("--key", "price"),
-            "expected a key of int, bool or str with --engine spark but got double",
+            "le,price,change\n1,1,1\n170000000000000000,1,1\n",
+            ("--tick", "ns"),
+            "expected times of -157784716799999997 to 157784716799999999 ns with --engine spark but got 170000000000000000",
+        ),
+        (
+            "quiet",
+            "le,price,change\n253402300799999999,1,1\n",
+            ("--window", "5"),
+            "to 253402300799999999 ms with --engine spark but got 253402300799999999, living for 5,",
         ),
         ("any_field", "le,x\n1,2\n", (), "expected an automaton with event= and scalar fields"),
         ("every", "le,price,change\n1,1,\n", (), "row 2, column 'change': expected float (field change of Tick) but got no value"),
@@ -86,10 +88,30 @@ def test_what_spark_cannot_do_is_refused(spark: Any, pattern: str, text: str, op
     assert not Path("o.parquet").exists()
 
 
+def test_keys_of_any_type(spark: Any) -> None:
+    rows = [{"le": i, "price": i % 2 + 0.5, "change": (-1.0) ** i, "shop": "xyz"[i % 3], "till": i % 5} for i in range(30)]
+    file = json_lines("k.jsonl", rows)
+    assert len(both("every", file, "--key", "price", "--batch", "8")) == 30
+    assert len(both("every", file, "--key", "till", "--key", "price", "--key", "shop", "--batch", "8")) == 30
+
+
 def test_rows_without_a_key_are_refused(spark: Any) -> None:
     file = json_lines("k.jsonl", [{"le": i, "price": 1, "change": 1, "shop": shop} for i, shop in enumerate((7, None))])
     text = fails("run", "p.py:every", file, "--engine", "spark", "--key", "shop")
     assert text == "expected a key in each row with --engine spark but got none in column 'shop'"
+
+
+def test_each_row_says_how_long_it_lives(spark: Any) -> None:
+    rows = [{"le": i, "end": i + 2 + i % 5 if i % 3 else None, "price": i, "change": (-1.0) ** i} for i in range(30)]
+    found = both("every", json_lines("l.jsonl", rows), "--re", "end", "--window", "9", "--batch", "7", "--tick", "ns")
+    assert {re - le for match in found for re, le in [(dict(match)["re"], dict(match)["le"])]} == {2, 3, 4, 5, 6, 9}
+
+
+def test_time_outs_fire_at_the_end_of_the_input_at_the_latest(spark: Any) -> None:
+    rows = [{"le": 1000 * i, "price": i, "change": (-1.0) ** i, "room": "ab"[i % 2]} for i in range(20)]
+    file = json_lines("q.jsonl", rows)
+    assert len(both("patient", file, "--key", "room", "--batch", "6")) == 5
+    assert both("patient", file, "--key", "room", "--batch", "6", "--lateness", "2000", "--window", "3000")
 
 
 def test_no_rows(spark: Any) -> None:

@@ -40,7 +40,8 @@ class Files:
 
 
 def as_json(row: dict[str, Any]) -> str:
-    return json.dumps({**row, "at": row["at"].isoformat() if row.get("at") else None})
+    moments = {name: row[name] and row[name].isoformat() for name in ("at", "until") if name in row}
+    return json.dumps({**row, **moments})
 
 
 def read(spark: Any, files: Files, schema: str = SCHEMA) -> Any:
@@ -94,6 +95,25 @@ def test_a_stream_equals_one_operator_and_its_history(
     final = history.transform(afa_spark.match(here.automaton, arcs=spark.read.text(str(log.path)), **given))
     assert final.where("kind <> 'match' or diff <> 1").count() == 0
     assert matches(final.drop("diff", "kind", "reason")) == expected
+
+
+def test_each_row_says_how_long_it_lives(spark: Any, tmp_path: Path) -> None:
+    choose, here, events = Seeded("spark/lifetimes"), of_program("branches", ("who",)), Files(tmp_path / "in")
+    stream = rows(choose, 90, 6, lifetimes=True)
+    bad = {**stream[0], "until": stream[0]["at"]}
+    for at in (0, 30, 60):
+        events.put([*map(as_json, stream[at : at + 30]), as_json(bad)])
+    given = {"key": "who", "time": "at", "until": "until", "window": "25 seconds", "diff": "diff", "lateness": "1 hour"}
+    pattern = afa_spark.match(here.automaton, buckets=2, **given)
+    run(read(spark, events, f"{SCHEMA}, until timestamp").transform(pattern), tmp_path)
+    changes = spark.read.parquet(str(tmp_path / "changes"))
+    reasons = [row["reason"] for row in changes.where("kind <> 'match'").collect()]
+    assert len(reasons) == 3
+    assert all(reason.startswith("expected a key, a time, an end after it and ") for reason in reasons)
+    assert f"'until': '{bad['at'].isoformat(' ')[:19]}" in reasons[0]
+    expected = plain(here, 25, stream, [])
+    assert len({match[-1] - match[-2] for match in expected}) > 3
+    assert matches(afa_spark.current(changes)) == expected
 
 
 def test_without_speculation_nothing_is_withdrawn(spark: Any, tmp_path: Path) -> None:
