@@ -34,7 +34,8 @@ class Operator:
     sequence : str, optional
         The event's field that orders events of equal LE. None: they are one step, a multi-event.
     late : "raise" or "drop" or callable
-        What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain.
+        What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain;
+        `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.
     arc_punctuation : bool
         Whether the arc input makes promises of its own (``push_arc(Punctuation(t))``).
 

@@ -3,14 +3,14 @@
 time       ticks, BEGINNING, FOREVER
 promise    Punctuation(t): no later change of an event with LE < t
 progress   both inputs' promises and the effective punctuation
-late       the policy for what comes too late
+late       the policy for what comes too late; a side output
 deadlines  which keys a punctuation concerns
 errors     AfaError, LateEventError
 """
 
 from punctuation.deadlines import Deadlines
 from punctuation.errors import AfaError, LateEventError
-from punctuation.late import Late
+from punctuation.late import Late, SideOutput
 from punctuation.progress import Marks, Progress
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
@@ -25,4 +25,5 @@ __all__ = [
     "Marks",
     "Progress",
     "Punctuation",
+    "SideOutput",
 ]

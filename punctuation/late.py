@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from punctuation.errors import AfaError, LateEventError
+from punctuation.time import as_time
 
 Policy = str | Callable[[Any], Any]
 
 
 class Late:
-    """The policy for late changes of one operator.
+    """The policy for late changes of one operator: of events, of arcs, and retractions that waited in vain.
 
     Parameters
     ----------
-    policy : "raise" or "drop" or callable
-        ``"raise"``: the call is rejected with `LateEventError`. ``"drop"``: left out and counted. A callable gets each late
-        change, once all else of its call has worked; what it raises rejects the call.
+    policy : "raise" or "drop" or callable or SideOutput
+        ``"raise"``: the call is rejected with `LateEventError`, and the operator is as it was before it.
+        ``"drop"``: the late change is left out.
+        A callable gets each late change, in the order of arrival, once all else of its call has worked; what it raises rejects the
+        call.
+        A `SideOutput` is such a callable, one that keeps what it gets, raises nothing, and may have a bound.
+        Under the last three the late change is counted (``statistics.late``), and the rest of the call takes effect.
 
     Examples
     --------
@@ -58,3 +64,64 @@ class Late:
         if callable(self.policy):
             for change in waiting:
                 self.policy(change)
+
+
+class SideOutput:
+    """A policy for late changes that keeps them, in the order of arrival: ``Operator(..., late=SideOutput())``.
+
+    Parameters
+    ----------
+    limit : int, optional
+        How many are kept; beyond it the oldest one is let go and counted. None: all.
+
+    Attributes
+    ----------
+    count : int
+        How many ever came.
+    lost : int
+        How many were let go for ``limit``.
+
+    Examples
+    --------
+    >>> side = SideOutput(limit=2)
+    >>> for change in ("a", "b", "c"):
+    ...     side(change)
+    >>> side.changes, len(side), side.count, side.lost
+    (['b', 'c'], 2, 3, 1)
+    >>> side.take(), side.changes, side.count
+    (['b', 'c'], [], 3)
+    """
+
+    __slots__ = ("_kept", "count", "limit", "lost")
+
+    def __init__(self, limit: int | None = None) -> None:
+        if limit is not None and as_time(limit, "limit") < 1:
+            raise AfaError(f"expected a limit of at least 1 (None: none) but got limit={limit!r}")
+        self.limit = limit
+        self.count = self.lost = 0
+        self._kept: deque[Any] = deque()
+
+    def __call__(self, change: Any) -> None:
+        """Keep one late change."""
+        self.count += 1
+        self._kept.append(change)
+        if self.limit is not None and len(self._kept) > self.limit:
+            self._kept.popleft()
+            self.lost += 1
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __repr__(self) -> str:
+        return f"SideOutput(limit={self.limit!r}): {len(self)} kept, {self.count} came, {self.lost} lost"
+
+    @property
+    def changes(self) -> list[Any]:
+        """The late changes that are kept, the oldest first."""
+        return list(self._kept)
+
+    def take(self) -> list[Any]:
+        """What is kept, the oldest first; nothing of it is kept any longer."""
+        taken = list(self._kept)
+        self._kept.clear()
+        return taken
