@@ -4,6 +4,11 @@ time       ticks, BEGINNING, FOREVER
 promise    Punctuation(t): no later change of an event with LE < t
 progress   both inputs' promises and the effective punctuation
 late       the policy for what comes too late; a side output
+source     what sources of promises share: a stream goes in, and comes out with punctuations
+sources    promises from the events: a known bound on disorder, an observed one
+union      one promise for several streams; idle ones hold no other back
+reading    what a source reads of items and batches
+saved      a source's state as bytes
 deadlines  which keys a punctuation concerns
 errors     AfaError, LateEventError
 """
@@ -13,17 +18,24 @@ from punctuation.errors import AfaError, LateEventError
 from punctuation.late import Late, SideOutput
 from punctuation.progress import Marks, Progress
 from punctuation.promise import Punctuation
+from punctuation.source import Source
+from punctuation.sources import BoundedDisorder, ObservedLateness
 from punctuation.time import BEGINNING, FOREVER
+from punctuation.union import Union
 
 __all__ = [
     "BEGINNING",
     "FOREVER",
     "AfaError",
+    "BoundedDisorder",
     "Deadlines",
     "Late",
     "LateEventError",
     "Marks",
+    "ObservedLateness",
     "Progress",
     "Punctuation",
     "SideOutput",
+    "Source",
+    "Union",
 ]

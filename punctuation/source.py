@@ -1,0 +1,189 @@
+"""What all sources of promises share: a stream goes through, and comes out with punctuations among its items.
+
+Where a promise comes from differs (`punctuation.sources`, `punctuation.union`). What it means does not: it never goes back, and
+what comes behind it is still passed on, for the operator's policy to decide, and counted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from punctuation.errors import AfaError
+from punctuation.promise import Punctuation
+from punctuation.reading import Part, is_table, le_of, read
+from punctuation.saved import pack, unpack
+from punctuation.time import BEGINNING, FOREVER, as_time
+
+S = TypeVar("S", bound="Source")
+
+
+class Source(ABC):
+    """A source of promises; a kind of its own says by `_after` what an item's LE lets it promise.
+
+    Parameters
+    ----------
+    backwards : "count" or "raise"
+        What becomes of a punctuation in the input that is smaller than one before it: passed over and counted in ``stale``, or
+        refused. One that is smaller than the source's own promise only is passed over and counted in any case.
+
+    Attributes
+    ----------
+    promised : int
+        The last promise handed out; BEGINNING before the first.
+    late : int
+        Items that came behind the promise handed out before them, and were passed on.
+    stale : int
+        Punctuations in the input that promised nothing new.
+    """
+
+    def __init__(self, backwards: str = "count") -> None:
+        if backwards not in ("count", "raise"):
+            raise AfaError(f'expected backwards="count" or "raise" but got backwards={backwards!r}')
+        self.backwards = backwards
+        self.promised = BEGINNING
+        self.late = self.stale = 0
+        self._told = BEGINNING  # the largest punctuation of the input
+        self._largest = BEGINNING  # the largest LE
+
+    @abstractmethod
+    def _after(self, le: int) -> int:
+        """Take an item's LE; what it lets the source promise (int64; BEGINNING: nothing)."""
+
+    def _within(self, le: Any, promised: int) -> int:
+        """The largest promise on the way through some LE, at least ``promised``: what `_after` would give, one by one."""
+        return max(promised, *map(self._after, le.tolist()))
+
+    @abstractmethod
+    def _options(self) -> list[Any]:
+        """What the source was made with, as plain data."""
+
+    def _state(self) -> list[Any]:
+        """What a kind of its own keeps besides, as plain data."""
+        return []
+
+    def _put_state(self, state: list[Any]) -> None:
+        """Put back what `_state` gave; raises before it changes anything."""
+        if state:
+            raise AfaError(f"expected no state of its own for a {type(self).__name__} but got {state!r}")
+
+    def push(self, item: Any) -> list[Any]:
+        """Take one item.
+
+        Parameters
+        ----------
+        item : Change or Punctuation
+            Anything with an ``le``. An arc's change is passed on and moves nothing.
+
+        Returns
+        -------
+        list
+            The item, then a `Punctuation` if the promise moved. Of a punctuation only that.
+
+        Raises
+        ------
+        AfaError
+            It has no time; or it is a punctuation that goes backwards, and ``backwards="raise"``. The source is as it was.
+        """
+        if isinstance(item, Punctuation):
+            return self.push_many([item])
+        le = le_of(item)
+        if le is None:
+            return [item]
+        self.late += le < self.promised
+        promise = self._after(le)
+        if promise <= self.promised:
+            return [item]
+        self.promised = promise
+        return [item, Punctuation(promise)]
+
+    def push_many(self, batch: Any) -> list[Any]:
+        """Take a batch: one step, whose promise comes after all of it.
+
+        Parameters
+        ----------
+        batch : pyarrow.Table, pandas.DataFrame, dict of columns, or list
+            As `Operator.push_many` takes it. All rows of a table are events. In a list punctuations stay where they are.
+
+        Returns
+        -------
+        list
+            For `Operator.push_many`: the batch or the items of the list, then a `Punctuation` if the promise moved. It is the last
+            one that `push` would have handed out; those before it are left out, so that fewer items are late.
+
+        Raises
+        ------
+        AfaError
+            As `push`; no part of the batch was taken.
+        """
+        return self.take(read(batch))
+
+    def take(self, parts: Sequence[Part | Punctuation]) -> list[Any]:
+        """`push_many` of a batch that was read already."""
+        told = self._told_after(parts)
+        out: list[Any] = []
+        promised = self.promised
+        for part in parts:
+            if isinstance(part, Part):
+                out += part.items
+                if len(part.le):
+                    self.late += int(np.count_nonzero(part.le < self.promised))
+                    promised = self._within(part.le, promised)
+            elif part.t > self.promised:  # what the batch has earned itself is not handed out yet
+                self.promised, promised = part.t, max(promised, part.t)
+                out.append(part)
+            else:
+                self.stale += 1
+        self._told = told
+        if promised > self.promised:
+            self.promised = promised
+            out.append(Punctuation(promised))
+        return out
+
+    def end(self) -> list[Any]:
+        """The end of the stream: ``[Punctuation(FOREVER)]``, or nothing if that was promised before."""
+        if self.promised == FOREVER:
+            return []
+        self.promised = FOREVER
+        return [Punctuation(FOREVER)]
+
+    def __call__(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items (changes, tables, punctuations) with punctuations among them, and the end of the stream after them."""
+        for item in items:
+            yield from self.push_many(item) if is_table(item) else self.push(item)
+        yield from self.end()
+
+    def snapshot(self) -> bytes:
+        """The whole state as bytes: plain data (`punctuation.saved`)."""
+        numbers = [self.promised, self.late, self.stale, self._told, self._largest]
+        return pack(type(self).__name__, [*self._options(), self.backwards], [numbers, self._state()])
+
+    def restore(self: S, blob: bytes) -> S:
+        """Put the state back that `snapshot` saved, into a source made with the same options; the source itself.
+
+        Raises
+        ------
+        AfaError
+            The blob is no snapshot, is damaged, or is one of another source. The source is as it was.
+        """
+        state = unpack(blob, type(self).__name__, [*self._options(), self.backwards])
+        try:
+            numbers, own = state
+            promised, late, stale, told, largest = (as_time(n, "number") for n in numbers)
+            self._put_state(own)
+        except (AfaError, TypeError, ValueError) as error:
+            raise AfaError(f"expected a source's state but got something else: {error}") from error
+        self.promised, self.late, self.stale, self._told, self._largest = promised, late, stale, told, largest
+        return self
+
+    def _told_after(self, parts: Sequence[Part | Punctuation]) -> int:
+        told = self._told
+        for part in parts:
+            if isinstance(part, Punctuation):
+                if part.t < told and self.backwards == "raise":
+                    raise AfaError(f"expected a punctuation of at least {told} (told before) but got t={part.t}")
+                told = max(told, part.t)
+        return told

@@ -1,0 +1,210 @@
+"""One promise for several streams that flow together: the smallest of theirs, without those that have fallen silent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from punctuation.errors import AfaError
+from punctuation.promise import Punctuation
+from punctuation.reading import Part, is_table, le_of, read
+from punctuation.saved import pack, unpack
+from punctuation.source import Source
+from punctuation.time import BEGINNING, FOREVER, as_time
+
+
+class Union:
+    """The union of several streams, each with its own source of promises.
+
+    A member that has ended or is idle does not hold the others back. If all that have not ended are idle, the union promises what
+    the furthest of these has promised: what it would have promised, had that one fallen silent last.
+
+    Parameters
+    ----------
+    sources : mapping of name to Source
+        The members.
+    idle_after : float, optional
+        In units of ``clock``: a member that has sent nothing for so long is idle, until it sends something. None: never.
+    clock : callable
+        ``clock() -> float``, the time at which items arrive; it has nothing to do with LE.
+
+    Attributes
+    ----------
+    promised : int
+        The last promise handed out; BEGINNING before the first.
+    late : int
+        Items that came behind the union's promise, and were passed on: the operator's policy decides about them.
+
+    Notes
+    -----
+    One item O(1), O(members) where the member that holds the others back moves, or one may have become idle.
+
+    Examples
+    --------
+    >>> from afa import insert
+    >>> from punctuation import BoundedDisorder
+    >>> union = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(2)})
+    >>> union.push("a", insert("tick", le=7))  # nothing is known of b
+    [Change(payload='tick', le=7, re=None, diff=1, key=None)]
+    >>> union.push("b", insert("tick", le=8))
+    [Change(payload='tick', le=8, re=None, diff=1, key=None), Punctuation(t=6)]
+    >>> union.end("b")
+    [Punctuation(t=7)]
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[Any, Source],
+        idle_after: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not isinstance(sources, Mapping) or not sources:
+            raise AfaError(f"expected a mapping of names to sources, at least one, but got sources={sources!r}")
+        for name, source in sources.items():
+            if not isinstance(source, Source):
+                raise AfaError(f"expected a source of promises but got {source!r} as the member {name!r}")
+        if len({id(source) for source in sources.values()}) < len(sources):
+            raise AfaError(f"expected a source of its own for each member but got one twice: sources={sources!r}")
+        if idle_after is not None and (
+            isinstance(idle_after, bool) or not isinstance(idle_after, (int, float)) or not idle_after > 0
+        ):
+            raise AfaError(f"expected idle_after > 0 in units of the clock (None: never) but got idle_after={idle_after!r}")
+        if not callable(clock):
+            raise AfaError(f"expected a clock() -> number but got clock={clock!r}")
+        self.sources = dict(sources)
+        self.idle_after = idle_after
+        self.promised = BEGINNING
+        self.late = 0
+        self._clock = clock
+        self._heard = dict.fromkeys(self.sources, clock())
+        self._live: set[Any] = set()  # as the last call saw it that looked at all; none: the next call looks
+        self._slowest: Any = None
+        self._due = float("inf")  # no live member is idle before
+
+    @property
+    def idle(self) -> list[Any]:
+        """The names of the members that are idle now; none that has ended is."""
+        now = self._clock()
+        return [name for name, source in self.sources.items() if source.promised < FOREVER and self._is_idle(name, now)]
+
+    @property
+    def stale(self) -> int:
+        """Punctuations in the members' input that promised nothing new."""
+        return sum(source.stale for source in self.sources.values())
+
+    def push(self, name: Hashable, item: Any) -> list[Any]:
+        """Take one item of a member; as `Source.push`, the promise being the union's.
+
+        Raises
+        ------
+        AfaError
+            There is no such member; and what its source raises. The union is as it was.
+        """
+        source, now = self._member(name), self._clock()
+        le = None if isinstance(item, Punctuation) else le_of(item)
+        out = source.push(item)
+        if le is not None:
+            self.late += le < self.promised
+        self._heard[name] = now
+        return self._passed(name, out, now)
+
+    def push_many(self, name: Hashable, batch: Any) -> list[Any]:
+        """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on."""
+        source, now, parts = self._member(name), self._clock(), read(batch)
+        out = source.take(parts)
+        for part in parts:
+            if isinstance(part, Punctuation) or len(part.le):
+                self._heard[name] = now
+            if isinstance(part, Part):
+                self.late += int(np.count_nonzero(part.le < self.promised))
+        return self._passed(name, out, now)
+
+    def advance(self) -> list[Any]:
+        """Let time pass without an item: the punctuation that comes of a member's falling silent."""
+        return self._moved(self._clock())
+
+    def end(self, name: Hashable | None = None) -> list[Any]:
+        """The end of a member's stream, or of all of them: the punctuation that comes of it."""
+        now = self._clock()
+        for source in self.sources.values() if name is None else [self._member(name)]:
+            source.end()
+        return self._moved(now)
+
+    def __call__(self, pairs: Iterable[tuple[Hashable, Any]]) -> Iterator[Any]:
+        """The items of ``(name, item)`` pairs with punctuations among them, and the end of the stream after them."""
+        for pair in pairs:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise AfaError(f"expected a pair (name, item) but got {pair!r}")
+            name, item = pair
+            yield from self.push_many(name, item) if is_table(item) else self.push(name, item)
+        yield from self.end()
+
+    def snapshot(self) -> bytes:
+        """The whole state, that of the members too, as bytes; how long each has been silent, not when the clock heard it."""
+        now = self._clock()
+        silent = [now - heard for heard in self._heard.values()]
+        members = [source.snapshot() for source in self.sources.values()]
+        return pack("Union", self._options(), [[self.promised, self.late], silent, members])
+
+    def restore(self, blob: bytes) -> Union:
+        """Put the state back that `snapshot` saved, into a union of the same members; the union itself.
+
+        The time between the two does not count as silence.
+
+        Raises
+        ------
+        AfaError
+            The blob is no snapshot, is damaged, or is one of another union. The union is as it was.
+        """
+        state = unpack(blob, "Union", self._options())
+        now, before = self._clock(), [source.snapshot() for source in self.sources.values()]
+        try:
+            numbers, silent, members = state
+            promised, late = (as_time(n, "number") for n in numbers)
+            heard = {name: now - float(age) for name, age in zip(self.sources, silent, strict=True)}
+            for source, part in zip(self.sources.values(), members, strict=True):
+                source.restore(part)
+        except (AfaError, TypeError, ValueError) as error:
+            for source, part in zip(self.sources.values(), before):
+                source.restore(part)
+            raise AfaError(f"expected a union's state but got something else: {error}") from error
+        self.promised, self.late, self._heard = promised, late, heard
+        self._live.clear()
+        return self
+
+    def _options(self) -> list[Any]:
+        return [list(self.sources), self.idle_after]
+
+    def _member(self, name: Any) -> Source:
+        try:
+            source: Source = self.sources[name]
+            return source
+        except (KeyError, TypeError):
+            known = ", ".join(map(repr, self.sources))
+            raise AfaError(f"expected one of the members {known} but got name={name!r}") from None
+
+    def _is_idle(self, name: Any, now: float) -> bool:
+        return self.idle_after is not None and now - self._heard[name] >= self.idle_after
+
+    def _passed(self, name: Any, out: list[Any], now: float) -> list[Any]:
+        """What a member's source has given, with the union's promise for the member's."""
+        items = [item for item in out if not isinstance(item, Punctuation)]
+        if name in self._live and name != self._slowest and now < self._due:
+            return items  # the smallest promise is another's, and all others are as they were
+        return items + self._moved(now)
+
+    def _moved(self, now: float) -> list[Any]:
+        """See who is live, and what they promise together."""
+        going = {name: source.promised for name, source in self.sources.items() if source.promised < FOREVER}
+        self._live = {name for name in going if not self._is_idle(name, now)}
+        self._slowest = min(self._live, key=going.__getitem__, default=None)
+        if self.idle_after is not None:
+            self._due = min((self._heard[name] + self.idle_after for name in self._live), default=now)
+        promise = going[self._slowest] if self._live else max(going.values(), default=FOREVER)
+        if promise <= self.promised:
+            return []
+        self.promised = promise
+        return [Punctuation(promise)]

@@ -1,0 +1,558 @@
+"""Sources of promises: what they promise, against a slow version; that an operator takes it; snapshots; what they refuse."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afa import BEGINNING, FOREVER, AfaError, Arc, Automaton, Change, LateEventError, Operator, Punctuation, insert, retract
+from punctuation import BoundedDisorder, ObservedLateness, Source, Union
+from punctuation.saved import MAGIC, VERSION, pack
+
+MEMORY, MINIMUM, FLOOR = 7, 3, 2
+
+
+class Tick(NamedTuple):
+    n: int = 0
+
+
+TICKS = Automaton(start="0", final={"1"}, event=Tick, arcs=[Arc("0", "1", lambda e, r: e.n >= 0)])
+KINDS: dict[str, Callable[[], Source]] = {
+    "bounded": lambda: BoundedDisorder(4),
+    "observed": lambda: ObservedLateness(0.7, FLOOR, MEMORY, minimum=MINIMUM),
+}
+TABLES: dict[str, Callable[[list[int]], Any]] = {
+    "arrow": lambda le: pa.table({"n": pa.array([0] * len(le), pa.int64()), "le": pa.array(le, pa.int64())}),
+    "record batch": lambda le: pa.record_batch({"n": pa.array([0] * len(le), pa.int64()), "le": pa.array(le, pa.int64())}),
+    "pandas": lambda le: pd.DataFrame({"n": [0] * len(le), "le": pd.Series(le, dtype="int64")}),
+    "columns": lambda le: {"n": [0] * len(le), "le": le},
+    "arrays": lambda le: {"n": np.zeros(len(le), np.int64), "le": np.array(le, np.int32)},
+    "list": lambda le: [tick(t) for t in le],
+}
+les = st.lists(st.integers(0, 40), max_size=30)
+items = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 45).map(Punctuation)), max_size=40)
+
+
+def tick(le: int) -> Change:
+    return insert(Tick(), le=le)
+
+
+def as_item(item: int | Punctuation) -> Change | Punctuation:
+    return item if isinstance(item, Punctuation) else tick(item)
+
+
+def operator(late: Any = "raise", window: int = 5) -> Operator:
+    return Operator(TICKS, window=window, late=late, engine="interpreted")
+
+
+def promises(out: list[Any]) -> list[int]:
+    return [item.t for item in out if isinstance(item, Punctuation)]
+
+
+def slow(source: Source, seen: list[int]) -> int:
+    """What a source promises of its own after some LE, from the definition."""
+    if isinstance(source, BoundedDisorder):
+        return max(seen) - source.lateness if seen else BEGINNING
+    assert isinstance(source, ObservedLateness)
+    memory = sorted([max([0, *(t - le for t in seen[:i])]) for i, le in enumerate(seen)][-source.memory :])
+    if len(memory) < source.minimum:
+        return BEGINNING
+    of = next(i for i in range(1, len(memory) + 1) if i >= source.percentile * len(memory) - 1e-9)
+    return max(seen) - max(source.floor, memory[of - 1])
+
+
+def cut(stream: list[Any], sizes: list[int]) -> list[list[Any]]:
+    """A stream in batches."""
+    batches, at = [], 0
+    for size in sizes:
+        batches.append(stream[at : at + size])
+        at += size
+    return [*batches, stream[at:]]
+
+
+# -- one source ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(stream=items)
+def test_a_promise_is_the_larger_of_its_own_and_the_input_s_and_never_goes_back(kind: str, stream: list[Any]) -> None:
+    source, promised, late, stale, seen = KINDS[kind](), BEGINNING, 0, 0, list[int]()
+    for item in stream:
+        out = source.push(as_item(item))
+        before = promised
+        if isinstance(item, Punctuation):
+            stale += item.t <= promised
+            promised = max(promised, item.t)
+        else:
+            late += item < promised
+            seen.append(item)
+            promised = max(promised, slow(source, seen))
+        own = [] if isinstance(item, Punctuation) else [tick(item)]
+        assert out == own + ([Punctuation(promised)] if promised > before else [])
+        assert (source.promised, source.late, source.stale) == (promised, late, stale)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(stream=items)
+def test_an_operator_finds_late_what_the_source_counts(kind: str, stream: list[Any]) -> None:
+    source, op = KINDS[kind](), operator("drop")
+    for item in source(map(as_item, stream)):
+        op.push(item)
+    assert op.statistics.late == source.late
+    assert op.statistics.stale == 0
+
+
+@given(
+    d=st.integers(0, 9),
+    steps=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=30),
+    sizes=st.lists(st.integers(0, 9)),
+)
+def test_where_disorder_has_the_bound_nothing_is_late(d: int, steps: list[tuple[int, int]], sizes: list[int]) -> None:
+    largest, stream = 0, []
+    for forward, back in steps:
+        stream.append(tick(max(largest + forward - min(back, d), 0)))
+        largest = max(largest, stream[-1].le or 0)
+    one, source = operator(), BoundedDisorder(d)
+    for item in source(stream):
+        one.push(item)
+    many, batched = operator(), BoundedDisorder(d)
+    for batch in cut(stream, sizes):
+        many.push_many(batched.push_many(batch))
+    many.push_many(batched.end())
+    assert source.late == batched.late == 0
+    assert one.statistics.outputs == many.statistics.outputs
+
+
+def test_an_event_as_far_behind_as_the_bound_is_not_late_and_one_tick_more_is() -> None:
+    source, op = BoundedDisorder(5), operator()
+    for item in [*source.push(tick(12)), *source.push(tick(7))]:
+        op.push(item)
+    assert source.late == 0
+    with pytest.raises(LateEventError, match=r"expected le >= 7 \(promised\) but got le=6"):
+        op.push_many(source.push(tick(6)))
+    assert source.late == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(stream=les, sizes=st.lists(st.integers(0, 12), max_size=6), data=st.data())
+def test_a_batch_promises_in_the_end_what_its_items_do(kind: str, stream: list[int], sizes: list[int], data: Any) -> None:
+    one, many = KINDS[kind](), KINDS[kind]()
+    for batch in cut(stream, sizes):
+        before, last = many.promised, BEGINNING
+        for le in batch:
+            last = max([last, *promises(one.push(tick(le)))])
+        late = many.late + sum(le < before for le in batch)
+        table = TABLES[data.draw(st.sampled_from(sorted(TABLES)))](batch)
+        out = many.push_many(table)
+        assert promises(out) == ([last] if last > BEGINNING else [])
+        assert many.promised == one.promised
+        assert many.late == late
+        assert all(item is table for item in out[:1] if not isinstance(table, list))
+    assert many.restore(many.snapshot())._state() == one._state()
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    memory=st.integers(1, 150),
+    percentile=st.sampled_from([0.01, 0.5, 0.9, 1.0]),
+    floor=st.sampled_from([0, 40]),
+    begin=st.sampled_from([BEGINNING, 0, FOREVER - 1000]),
+)
+def test_a_large_batch_promises_what_its_items_do(seed: int, memory: int, percentile: float, floor: int, begin: int) -> None:
+    random = np.random.default_rng(seed)
+    one, many = (ObservedLateness(percentile, floor, memory, minimum=1 + memory // 2) for _ in range(2))
+    for _ in range(2):
+        n = int(random.integers(60, 200))
+        back = random.choice([0, 0, 3, 50, 10**19], n, p=[0.4, 0.2, 0.2, 0.19, 0.01])
+        le = [min(max(begin + 2 * i - int(b), BEGINNING), FOREVER) for i, b in enumerate(back)]
+        for t in le:
+            one.push(tick(t))
+        many.push_many({"le": np.array(le, np.int64)})
+        assert many.promised == one.promised
+        assert many._state() == one._state()
+
+
+@pytest.mark.parametrize("table", [name for name in TABLES if name != "list"])
+def test_an_operator_takes_what_push_many_gives(table: str) -> None:
+    source, op = BoundedDisorder(2), operator()
+    for le in ([3, 5, 4], [], [6, 4]):
+        op.push_many(source.push_many(TABLES[table](le)))
+    assert op.statistics.changes == 5
+    assert source.promised == 4
+    assert source.push_many(TABLES[table]([]))[1:] == []
+
+
+def test_a_list_may_hold_tables_punctuations_and_arcs() -> None:
+    arc = insert(Arc("1", "0", lambda e, r: True, name="back"), le=99)
+    source = BoundedDisorder(2)
+    batch = [tick(3), TABLES["arrow"]([9, 8]), Punctuation(6), arc, tick(4), insert(arc.payload)]
+    out = source.push_many([*batch, Punctuation(5)])
+    assert out == [*batch, Punctuation(7)]
+    assert (source.promised, source.stale, source.late) == (7, 1, 1)
+    assert source.push(arc) == [arc]
+    op = operator("drop")
+    op.push_arc(insert(arc.payload, le=0))
+    assert op.push_many(out)[-1] == Punctuation(7)
+    assert op.statistics.late == 1
+
+
+def test_a_stream_may_hold_tables() -> None:
+    table = TABLES["arrow"]([4, 9])
+    assert list(BoundedDisorder(1)([table, tick(10)])) == [table, Punctuation(8), tick(10), Punctuation(9), Punctuation(FOREVER)]
+
+
+def test_the_end_is_promised_once() -> None:
+    source = BoundedDisorder(0)
+    assert list(source([tick(3), Punctuation(FOREVER)])) == [tick(3), Punctuation(3), Punctuation(FOREVER)]
+    assert source.end() == []
+    assert (source.push(tick(4)), source.late) == ([tick(4)], 1)
+
+
+def test_a_retraction_is_an_item_too() -> None:
+    source = BoundedDisorder(1)
+    assert source.push(retract(Tick(), le=5))[1:] == [Punctuation(4)]
+
+
+def test_observed_lateness_waits_for_a_hundred_items_or_its_memory() -> None:
+    assert ObservedLateness(0.5).minimum == 100
+    assert ObservedLateness(0.5, memory=9).minimum == 9
+    source = ObservedLateness(0.5)
+    assert [promises(source.push(tick(le))) for le in range(101)] == [[]] * 99 + [[99], [100]]
+
+
+def test_a_percentile_is_taken_as_it_is_written() -> None:
+    source = ObservedLateness(0.07, memory=100)
+    source.push_many({"le": [1000, *[1000 - n for n in range(1, 100)]]})  # lateness 0 to 99
+    assert source.promised == 1000 - 6
+    assert math.ceil(0.07 * 100) == 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_punctuation_that_goes_backwards_is_counted_or_refused(kind: str) -> None:
+    source = KINDS[kind]()
+    assert [source.push(Punctuation(t)) for t in (5, 4, 5, 6)] == [[Punctuation(5)], [], [], [Punctuation(6)]]
+    assert source.stale == 2
+    strict = BoundedDisorder(0, backwards="raise")
+    for item in (Punctuation(5), tick(9), Punctuation(6)):
+        strict.push(item)
+    assert (strict.promised, strict.stale) == (9, 1), "smaller than the source's own promise is not backwards"
+    for give in (lambda: strict.push(Punctuation(5)), lambda: strict.push_many([tick(20), Punctuation(8), Punctuation(7)])):
+        with pytest.raises(AfaError, match=r"expected a punctuation of at least [68] \(told before\) but got t=[57]"):
+            give()
+        assert (strict.promised, strict.stale, strict.late) == (9, 1, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(stream=items, at=st.integers(0, 40))
+def test_a_snapshot_in_the_middle_changes_nothing(kind: str, stream: list[Any], at: int) -> None:
+    whole, first = KINDS[kind](), KINDS[kind]()
+    out = [whole.push(as_item(item)) for item in stream]
+    again = [first.push(as_item(item)) for item in stream[:at]]
+    second = KINDS[kind]().restore(first.snapshot())
+    assert again + [second.push(as_item(item)) for item in stream[at:]] == out
+    assert second.snapshot() == whole.snapshot()
+    assert (second.late, second.stale) == (whole.late, whole.stale)
+
+
+# -- a union ---------------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """One that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+moves = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from("abc"), st.one_of(st.integers(0, 40), st.integers(0, 45).map(Punctuation), les)),
+        st.tuples(st.just("wait"), st.integers(0, 4)),
+        st.tuples(st.just("end"), st.sampled_from("abc")),
+        st.tuples(st.just("restore"), st.none()),
+    ),
+    max_size=30,
+)
+
+
+def union(clock: Clock, idle_after: float | None) -> Union:
+    return Union({"a": BoundedDisorder(0), "b": BoundedDisorder(3), "c": KINDS["observed"]()}, idle_after, clock)
+
+
+def carry_out(members: Union, clock: Clock, name: str, what: Any) -> tuple[Union, list[Any]]:
+    if name == "wait":
+        clock.now += what
+        return members, members.advance()
+    if name == "end":
+        return members, members.end(what)
+    if name == "restore":
+        blob = members.snapshot()
+        clock.now += 1000  # what passes while nothing runs is no silence
+        members = union(clock, members.idle_after).restore(blob)
+        assert members.advance() == []
+        return members, []
+    if isinstance(what, list):
+        return members, members.push_many(name, TABLES["columns"](what))
+    return members, members.push(name, as_item(what))
+
+
+@given(steps=moves, idle_after=st.sampled_from([None, 2.0, 5]))
+def test_a_union_promises_what_its_slowest_live_member_does(steps: list[tuple[str, Any]], idle_after: float | None) -> None:
+    clock = Clock()
+    members, promised, late, silent = union(clock, idle_after), BEGINNING, 0, dict.fromkeys("abc", 0.0)
+    for name, what in steps:
+        if name == "wait":
+            silent = {member: since + what for member, since in silent.items()}
+        elif name in silent and what != []:
+            silent[name] = 0
+        le = what if isinstance(what, list) else [what] if name in silent and isinstance(what, int) else []
+        late += sum(t < promised for t in le)
+        members, out = carry_out(members, clock, name, what)
+        going = {member: source.promised for member, source in members.sources.items() if source.promised < FOREVER}
+        live = [t for member, t in going.items() if idle_after is None or silent[member] < idle_after]
+        moved = promises(out)
+        assert all(t <= least for t in moved for least in live), "above a live member's"
+        expected = max(promised, min(live) if live else max(going.values(), default=FOREVER))
+        assert moved == ([expected] if expected > promised else [])
+        promised = expected
+        assert (members.promised, members.late) == (promised, late)
+        assert members.idle == [member for member in going if idle_after is not None and silent[member] >= idle_after]
+
+
+@given(streams=st.tuples(les, les), d=st.integers(0, 9))
+def test_nothing_of_members_within_their_bounds_is_late_in_their_union(streams: tuple[list[int], list[int]], d: int) -> None:
+    a, b = (sorted(stream) for stream in streams)
+    shifted = [le + (d if i % 2 else 0) for i, le in enumerate(b)]
+    op = operator()
+    pairs = [(name, tick(le)) for name, stream in (("a", a), ("b", shifted)) for le in stream]
+    for item in Union({"a": BoundedDisorder(0), "b": BoundedDisorder(d)})(pairs):
+        op.push(item)
+    assert op.statistics.changes == len(pairs)
+
+
+def test_an_idle_member_holds_nothing_back_and_what_it_brings_later_is_late() -> None:
+    clock, late = Clock(), list[Change]()
+    members, op = union(clock, 10), operator(late.append)
+    members.end("c")
+    assert promises(members.push("a", tick(50))) == []
+    clock.now += 9
+    assert promises(members.push("a", tick(51))) == []
+    assert members.idle == []
+    clock.now += 1
+    assert members.idle == ["b"]
+    op.push_many(members.advance())
+    assert (members.promised, members.advance()) == (51, [])
+    for item in members.push("b", tick(20)):
+        op.push(item)
+    assert members.idle == []
+    assert members.late == op.statistics.late == len(late) == 1
+    assert promises(members.push("a", tick(60))) == [], "b is back, at 17"
+
+
+def test_members_that_are_idle_at_once_promise_what_they_would_one_after_the_other() -> None:
+    clock = Clock()
+    members = union(clock, 10)
+    members.push("a", tick(50))
+    members.push("b", tick(30))
+    clock.now += 10
+    assert members.advance() == [Punctuation(50)]
+
+
+def test_a_union_ends_with_its_last_member() -> None:
+    clock = Clock()
+    members = union(clock, None)
+    members.push("a", tick(50))
+    assert [members.end("b"), members.push("c", Punctuation(FOREVER))] == [[], [Punctuation(50)]]
+    assert [members.end("a"), members.end(), members.end("a")] == [[Punctuation(FOREVER)], [], []]
+    assert members.push("a", tick(70)) == [tick(70)]
+    assert members.late == 1
+
+
+def test_a_union_of_pairs() -> None:
+    members = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(0)})
+    table = {"le": [4, 9]}
+    out = list(members([("a", table), ("b", tick(7)), ("b", Punctuation(6)), ("b", Punctuation(FOREVER))]))
+    assert out == [table, tick(7), Punctuation(7), Punctuation(9), Punctuation(FOREVER)]
+    assert members.stale == 1
+
+
+def test_an_empty_batch_is_nothing_sent() -> None:
+    clock = Clock()
+    members = union(clock, 5)
+    clock.now += 5
+    members.push_many("a", TABLES["arrow"]([]))
+    assert members.idle == ["a", "b", "c"]
+    members.push_many("a", [Punctuation(3)])
+    assert members.idle == ["b", "c"]
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: BoundedDisorder(-1), r"expected lateness of at least 0 but got lateness=-1"),
+        (lambda: BoundedDisorder(1.5), r"expected an int \(ticks\) but got lateness=1.5"),  # type: ignore[arg-type]
+        (lambda: BoundedDisorder(1, backwards="drop"), r"expected backwards=\"count\" or \"raise\" but got backwards='drop'"),
+        (lambda: ObservedLateness(0), r"expected a percentile in \(0, 1\] but got percentile=0"),
+        (lambda: ObservedLateness(1.01), r"expected a percentile in \(0, 1\] but got percentile=1.01"),
+        (lambda: ObservedLateness(math.nan), r"expected a percentile in \(0, 1\] but got percentile=nan"),
+        (lambda: ObservedLateness(True), r"expected a percentile in \(0, 1\] but got percentile=True"),
+        (lambda: ObservedLateness("0.9"), r"expected a percentile in \(0, 1\] but got percentile='0.9'"),  # type: ignore[arg-type]
+        (lambda: ObservedLateness(0.9, floor=-1), r"expected floor of at least 0 but got floor=-1"),
+        (lambda: ObservedLateness(0.9, memory=0), r"expected memory of at least 1 but got memory=0"),
+        (lambda: ObservedLateness(0.9, minimum=0), r"expected minimum of at least 1 but got minimum=0"),
+        (lambda: ObservedLateness(0.9, memory=5, minimum=6), r"expected a minimum of at most memory=5 items but got minimum=6"),
+        (lambda: Union({}), r"expected a mapping of names to sources, at least one, but got sources=\{\}"),
+        (lambda: Union([BoundedDisorder(1)]), r"expected a mapping of names to sources"),  # type: ignore[arg-type]
+        (lambda: Union({"a": 5}), r"expected a source of promises but got 5 as the member 'a'"),  # type: ignore[dict-item]
+        (lambda: Union(dict.fromkeys("ab", BoundedDisorder(1))), r"expected a source of its own for each member but got one twice"),
+        (lambda: Union({"a": BoundedDisorder(1)}, 0), r"expected idle_after > 0 in units of the clock .* but got idle_after=0"),
+        (lambda: Union({"a": BoundedDisorder(1)}, math.nan), r"expected idle_after > 0 .* but got idle_after=nan"),
+        (lambda: Union({"a": BoundedDisorder(1)}, clock=5), r"expected a clock\(\) -> number but got clock=5"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_source_made_wrongly_is_refused(make: Callable[[], Any], text: str) -> None:
+    with pytest.raises(AfaError, match=text):
+        make()
+
+
+BAD: list[tuple[Any, str]] = [
+    ({"n": [1]}, r"expected one column 'le' but got the columns n"),
+    ({}, r"expected one column 'le' but got the columns none"),
+    (pa.table([pa.array([1]), pa.array([2])], names=["le", "le"]), r"expected one column 'le' but got the columns le, le"),
+    ({"le": [1, 2.5]}, r"expected an int \(ticks\) but got le=2.5 in row 1 of column 'le'"),
+    ({"le": np.array([1.0, 2.5])}, r"but got le=1.0 in row 0 of column 'le'"),
+    ({"le": [1, True]}, r"but got le=True in row 1"),
+    ({"le": [1, 2**63]}, r"expected an int64 \(ticks\) but got le=9223372036854775808 in row 1"),
+    ({"le": np.array([1, 2**63], np.uint64)}, r"expected an int64 \(ticks\) but got le=9223372036854775808 in row 1"),
+    ({"le": np.array([1], "M8[s]")}, r"expected int ticks in column 'le' but got a column of datetime64\[s\]"),
+    ({"le": np.array([[1]])}, r"expected int ticks in column 'le' but got a column of int64, shape \(1, 1\)"),
+    ({"le": "abc"}, r"expected a column of values but got le='abc'"),
+    ({"le": 5}, r"expected a column of values but got le=5"),
+    (pa.table({"le": pa.array([1, None], pa.int64())}), r"but got le=None in row 1"),
+    (
+        pa.table({"le": pa.array([1], pa.timestamp("us"))}),
+        r"expected int ticks in column 'le' but got a column of datetime64\[us\]",
+    ),
+    (pd.DataFrame({"le": [1, None]}), r"but got le=1.0 in row 0"),
+    (pd.DataFrame({"le": pd.array([1, None], dtype="Int64")}), r"but got le=<NA> in row 1"),
+    ([tick(50), "a tick"], r"expected an item with a time \(le\) but got 'a tick'"),
+    ([tick(50), insert(Tick())], r"expected an item with a time \(le\) but got Change\("),
+    ([tick(50), insert(Tick(), le=2.5)], r"expected an int \(ticks\) but got le=2.5"),  # type: ignore[arg-type]
+    ([tick(50), {"n": [1]}], r"expected one column 'le' but got the columns n"),
+    ([tick(50), Punctuation(2.5)], r"expected an int \(ticks\) but got t=2.5"),  # type: ignore[arg-type]
+    (tick(3), r"expected an Arrow table, a pandas frame, a dict of columns or a list but got"),
+    (5, r"expected an Arrow table, a pandas frame, a dict of columns or a list but got"),
+]
+
+
+@pytest.mark.parametrize(("batch", "text"), BAD, ids=range(len(BAD)))
+def test_a_bad_batch_is_refused_and_nothing_of_it_taken(batch: Any, text: str) -> None:
+    source, members = BoundedDisorder(1), Union({"a": BoundedDisorder(1)})
+    with pytest.raises(AfaError, match=text):
+        source.push_many(batch)
+    with pytest.raises(AfaError, match=text):
+        members.push_many("a", batch)
+    assert source.snapshot() == members.sources["a"].snapshot() == BoundedDisorder(1).snapshot()
+
+
+def test_unsigned_ticks_are_ticks() -> None:
+    assert BoundedDisorder(1).push_many({"le": np.array([3, 9], np.uint64)})[1:] == [Punctuation(8)]
+
+
+@pytest.mark.parametrize("item", ["a tick", insert(Tick()), None])
+def test_an_item_without_a_time_is_refused(item: Any) -> None:
+    for give in (BoundedDisorder(1).push, lambda item: Union({"a": BoundedDisorder(1)}).push("a", item)):
+        with pytest.raises(AfaError, match=r"expected an item with a time \(le\) but got"):
+            give(item)
+
+
+def test_an_unknown_member_and_a_bad_pair_are_refused() -> None:
+    members = Union({"a": BoundedDisorder(1), "b": BoundedDisorder(1)})
+    for give in (lambda: members.push("c", tick(1)), lambda: members.push_many([], [tick(1)]), lambda: members.end("c")):  # type: ignore[arg-type]
+        with pytest.raises(AfaError, match=r"expected one of the members 'a', 'b' but got name="):
+            give()
+    with pytest.raises(AfaError, match=r"expected a pair \(name, item\) but got 5"):
+        list(members([5]))  # type: ignore[list-item]
+
+
+def test_a_wrong_snapshot_is_refused_and_the_source_is_as_it_was() -> None:
+    source = ObservedLateness(0.5, memory=3)
+    source.push_many([tick(4), tick(9), tick(7)])
+    blob, others = source.snapshot(), ObservedLateness(0.5, memory=4)
+    for wrong, text in (
+        ("text", r"expected the bytes of a source's snapshot but got str"),
+        (b"AFAS and more", r"expected a source's snapshot \(it begins with b'AFAP'\) but got b'AFAS and'"),
+        (blob[:4] + b"\x07" + blob[5:], r"expected a source's snapshot of version 1 but got version 7"),
+        (blob[:-1], r"expected a whole snapshot but got a damaged one"),
+        (others.snapshot(), r"expected a snapshot of ObservedLateness with the options .* but got one of ObservedLateness with"),
+        (BoundedDisorder(1).snapshot(), r"expected a snapshot of ObservedLateness .* but got one of BoundedDisorder"),
+    ):
+        with pytest.raises(AfaError, match=text):
+            source.restore(wrong)  # type: ignore[arg-type]
+        assert source.snapshot() == blob
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ([[1, 2, 3, 4, 5], [6]], r"expected no state of its own for a BoundedDisorder but got \[6\]"),
+        ([[1, 2, 3, 4], []], r"expected a source's state but got something else: not enough values"),
+        ([[1, 2, 3, 4, None], []], r"expected a source's state but .* expected an int \(ticks\) but got number=None"),
+        ([1], r"expected a source's state but got something else: not enough values"),
+        (7, r"expected a snapshot of BoundedDisorder with the options \[1, 'count'\] but got one of"),
+    ],
+)
+def test_a_snapshot_with_another_state_is_refused(state: Any, text: str) -> None:
+    source = BoundedDisorder(1)
+    with pytest.raises(AfaError, match=text):
+        source.restore(pack("BoundedDisorder", [1, "count"], state))
+    assert source.snapshot() == BoundedDisorder(1).snapshot()
+
+
+@pytest.mark.parametrize("memory", [[1, 2, 3, 4], [1, -2], [None], [[1], [2]]])
+def test_a_memory_that_is_none_is_refused(memory: list[Any]) -> None:
+    source = ObservedLateness(0.5, memory=3)
+    before = source.snapshot()
+    with pytest.raises(AfaError, match="expected a source's state but got something else"):
+        source.restore(pack("ObservedLateness", [0.5, 0, 3, 3, "count"], [[0, 0, 0, 0, 0], memory]))
+    assert source.snapshot() == before
+
+
+def test_what_is_no_msgpack_is_refused() -> None:
+    packed = b"\xc1"
+    blob = MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+    with pytest.raises(AfaError, match="expected msgpack but got something else"):
+        BoundedDisorder(1).restore(blob)
+
+
+def test_a_union_s_wrong_snapshot_is_refused_and_its_members_are_as_they_were() -> None:
+    kept = Union({"a": BoundedDisorder(1), "b": BoundedDisorder(2)})
+    kept.push("a", tick(5))
+    before = {name: source.snapshot() for name, source in kept.sources.items()}
+    other = Union({"a": BoundedDisorder(1), "b": BoundedDisorder(3)})
+    with pytest.raises(
+        AfaError, match=r"expected a union's state .* expected a snapshot of BoundedDisorder with the options \[2, "
+    ):
+        kept.restore(other.snapshot())
+    with pytest.raises(
+        AfaError, match=r"expected a snapshot of Union with the options \[\['a', 'b'\], None\] but got one of Union"
+    ):
+        kept.restore(Union({"a": BoundedDisorder(1)}).snapshot())
+    assert {name: source.snapshot() for name, source in kept.sources.items()} == before
+    with pytest.raises(AfaError, match=r"expected plain data .* in the state of a source"):
+        Union({("a", 1): BoundedDisorder(1)}).snapshot()
