@@ -139,14 +139,16 @@ class Core:
             self.arcs.end(arc, t)
             return self._collect(before)
 
-    def run_columns(self, batch: Any) -> tuple[Any, list[Hashable], int | None]:
-        """Carry out a batch that the engine has encoded, as one call.
+    def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:
+        """Carry out a batch that the engine has encoded, and the promises after it, as one call.
 
         Its rows of the output log, the keys of those rows if there are keys, and the punctuation if it moved.
         """
         with self.transaction():
             before = self.progress.final
             self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
+            for promise in then:
+                self._control("event", promise)
             rows, keys = self.engine.log()  # type: ignore[attr-defined]
             withdrawn = int((rows[:, 1] < 0).sum())
             self.retractions += withdrawn

@@ -25,6 +25,9 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequen
     arcs = list(arcs)
     if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
         like = next((item for item in batch if kind_of(item)), None)
+        found = _one_table(core, batch, keys, arcs) if net and like is not None else None
+        if found is not None:
+            return found
         items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
         if like is not None:
             check_output(core.automaton, keys, like)
@@ -39,6 +42,20 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequen
         rows, found, promised = core.run_columns(encoded)
         return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
     return write(core.run(_rows(core, batch, keys, arcs), net), batch, core.automaton, keys, mixed)
+
+
+def _one_table(core: Core, batch: Sequence[Any], keys: Keys | None, arcs: list[Arc]) -> list[Any] | None:
+    """A list of a table and punctuations after it, as columns; None: go row by row."""
+    first, *then = batch
+    if kind_of(first) is None or not all(isinstance(item, Punctuation) for item in then):
+        return None
+    check_output(core.automaton, keys, first)
+    encoded = _encoded(core, first, keys, arcs)
+    if encoded is None:
+        return None
+    rows, found, promised = core.run_columns(encoded, then)
+    table = assemble(_columns_of(core, rows, found, keys), None, first, core.automaton, keys, mixed=False)
+    return [table] if promised is None else [table, Punctuation(promised)]
 
 
 def is_mixed(core: Core, batch: Any, keys: Keys | None) -> bool:

@@ -10,12 +10,40 @@ from typing import Any
 
 import pytest
 
-from afa import AfaError, Arc, Automaton, Int64Error, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from afa import (
+    BEGINNING,
+    AfaError,
+    Arc,
+    Automaton,
+    Change,
+    Int64Error,
+    Keyed,
+    LateEventError,
+    Operator,
+    Punctuation,
+    insert,
+    retract,
+)
 from afa.compiled import batches, inforce, memory
 from tests import oracle
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
-from tests.streams import PROGRAMS, Mix, Quote, Setting, Side, Tally, Tick, grouped, recomputed, setting, stream, table
+from tests.streams import (
+    PROGRAMS,
+    Mix,
+    Quote,
+    Setting,
+    Side,
+    Tally,
+    Tick,
+    grouped,
+    is_arc,
+    recomputed,
+    rows,
+    setting,
+    stream,
+    table,
+)
 
 SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale")
 """What does not depend on how the items come in batches."""
@@ -188,6 +216,10 @@ def test_a_fault_in_a_large_batch_leaves_no_trace(
             one.push_many(batch, arcs=arcs)
         assert what not in ("division", "overflow") or "arc " in str(caught.value) + str(getattr(caught.value, "__notes__", ""))
         assert (one.snapshot(), one.statistics) == (before, statistics), shape
+        batch, arcs = table(tail[:-1], Tick, 20, shape)
+        with pytest.raises(error):
+            one.push_many([batch, tail[-1]], arcs=arcs)
+        assert (one.snapshot(), one.statistics) == (before, statistics), f"{shape}, and a punctuation after it"
         one._check()
     again = table([*items[200:], Punctuation(100)], Tick, 20, "dict")[0]
     outs = [{name: column.tolist() for name, column in operator.push_many(again).items()} for operator in (one, other)]
@@ -246,6 +278,31 @@ def test_both_engines_save_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> No
             blobs = [side.operator.snapshot() for side in sides]
             assert blobs[0] == blobs[1], f"{program}, after {at + 50} items"
             sides[number % 2].switch()
+
+
+@pytest.mark.parametrize("number", range(2 * len(PROGRAMS)))
+def test_a_table_and_the_punctuations_after_it_are_one_call(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns on the one side, the same item by item on the other: a promise may end matches, and find retractions late."""
+    choose = Seeded(f"then/{number}")
+    say, program = small_parts(choose, monkeypatch), list(PROGRAMS)[number // 2]
+    here = setting(program, Quote, ("who",) if number % 2 else ())
+    items, _ = stream(choose, here, 300, MIXES[choose.one(["late", "revised"])], 4)
+    row_by_row, columns, held = here.make("interpreted"), here.make("compiled"), list[Any]()
+    for at in range(0, len(items), 60):
+        part = [item for item in items[at : at + 60] if not (is_arc(item) and item.le == BEGINNING)]
+        latest = max(item.le for item in part if isinstance(item, Change) and not is_arc(item))
+        then = [Punctuation(latest - choose.number(0, 9)) for _ in range(choose.number(0, 2))]
+        batch, arcs = table(part, Quote, here.options["window"], choose.one(["dict", "arrow", "pandas"]))
+        expected = row_by_row.push_many([*part, *then])
+        out, *promise = columns.push_many([batch, *then], arcs=arcs)
+        changes = [change for change in expected if not isinstance(change, Punctuation)]
+        assert sorted(map(repr, rows(out, here))) == sorted(map(repr, changes)), f"{program}, items from {at}, {say}"
+        assert promise == expected[len(changes) :]
+        one, other = columns.statistics, row_by_row.statistics
+        assert all(getattr(one, name) == getattr(other, name) for name in (*SAME, "outputs", "retractions")), (one, other, say)
+        columns._check()
+        held += changes
+    assert held
 
 
 def test_keys_that_come_and_go(engine: str) -> None:
