@@ -14,6 +14,9 @@ prefix leaves in force, never of the order in which they arrived.
     core        what both share: promises, arcs in force, all-or-nothing calls
     arcinput    arcs as the second input
     arctable    arcs in force, by state
+    conditions  conditions over events, for promises about some of them
+    implied     what such promises say about a fence
+    promises    and about arcs, states and events
     engine      the protocol of an engine
     interpreted/  the readable engine: Algorithm 1 of the paper
     compiled/     the fast one: the same over arrays, arcs as machine code

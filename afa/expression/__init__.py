@@ -1,7 +1,7 @@
 """Expressions: the one form of fences and transfers, out of lambdas, defs and text.
 
 nodes        the tree
-kinds        what each function of an arc sees and returns
+kinds        what each function of an arc, and a condition, sees and returns
 reading      a function in Python -> expression; what can't be taken apart is Unreadable, with a reason and a hint
 parsing      text -> expression
 translate    the allow-list over ast that both share, with records (events, registers) and values (what stands in between)
@@ -19,7 +19,7 @@ arcs         the expressions of an arc; written: arcs given as text; wire: as JS
 from afa.expression.callables import callable_of
 from afa.expression.evaluation import evaluate
 from afa.expression.intervals import Range, ranges
-from afa.expression.kinds import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
+from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
 from afa.expression.parsing import parse
 from afa.expression.reading import read
 from afa.expression.refusal import Unreadable
@@ -30,6 +30,7 @@ from afa.expression.types import may_raise, types_of
 
 __all__ = [
     "AT",
+    "CONDITION",
     "EPSILON_FENCE",
     "EPSILON_TRANSFER",
     "FENCE",

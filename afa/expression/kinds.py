@@ -1,4 +1,4 @@
-"""The kinds of functions that stand in an arc: what each sees and what it returns."""
+"""The kinds of functions: those that stand in an arc, and conditions; what each sees and what it returns."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """A fence returns a truth value, a transfer a register, an ``at`` an instant; each sees ``(e, r)`` or ``(r)``."""
+    """A fence or a condition returns a truth value, a transfer a register, an ``at`` an instant.
+
+    A function of an arc sees ``(e, r)`` or ``(r)``, a condition ``(e)``.
+    """
 
     role: str
     sees_event: bool
+    sees_register: bool = True
 
     @property
     def parameters(self) -> str:
-        """``"e, r"`` or ``"r"``."""
-        return "e, r" if self.sees_event else "r"
+        """``"e, r"``, ``"r"`` or ``"e"``."""
+        return ", ".join(name for name, seen in (("e", self.sees_event), ("r", self.sees_register)) if seen)
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether only the truth of what it returns counts."""
+        return self.role in ("fence", "condition")
 
 
 FENCE, TRANSFER = Kind("fence", True), Kind("transfer", True)
 EPSILON_FENCE, EPSILON_TRANSFER = Kind("fence", False), Kind("transfer", False)
 AT = Kind("at", False)
+CONDITION = Kind("condition", True, False)

@@ -48,7 +48,7 @@ _NODES = (
 
 @functools.lru_cache(maxsize=KEPT)
 def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """Read a fence, a transfer or an ``at`` from text. Nothing is evaluated.
+    """Read a fence, a transfer, an ``at`` or a condition from text. Nothing is evaluated.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: S
     try:
         tree = _tree(text, kind)
         translator = _TextTranslator(kind, event_schema, register_schema)
-        found = returned(translator.truth(tree, {}) if kind.role == "fence" else translator.value(tree, {}), kind, register_schema)
+        found = returned(translator.truth(tree, {}) if kind.is_truth else translator.value(tree, {}), kind, register_schema)
         _check_bounds(found, event_schema, register_schema)
     except Unreadable as error:
         line, column = getattr(error.node, "lineno", 0), getattr(error.node, "col_offset", 0)
@@ -110,6 +110,8 @@ class _TextTranslator(Translator):
     def name(self, node: ast.Name, names: Names) -> Value:
         """What a name means."""
         name = node.id
+        if name in ("r", "R") and not self.kind.sees_register:
+            raise Unreadable(f"{name} is the register, which a {self.kind.role} does not see", "name fields of the event", node)
         if name == "r":
             return self.register
         if name == "e" and self.kind.sees_event:

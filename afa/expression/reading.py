@@ -29,7 +29,7 @@ _STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """Take a fence, a transfer or an ``at`` apart into an expression.
+    """Take a fence, a transfer, an ``at`` or a condition apart into an expression.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
     afa.expression.refusal.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len and...
     """
     arguments: list[Value] = [Event()] if kind.sees_event else []
-    arguments.append(Make(tuple(Field("r", field.name) for field in register_schema.fields)))
+    if kind.sees_register:
+        arguments.append(Make(tuple(Field("r", field.name) for field in register_schema.fields)))
     task = _Task(kind, event_schema, register_schema)
     try:
         return returned(_apply(function, arguments, {}, task, ()), kind, register_schema)
@@ -147,7 +148,7 @@ class _Reader(Translator):
         self.function = function
         self.task = task
         self.outer = outer
-        self.is_fence = len(outer) == 1 and task.kind.role == "fence"
+        self.is_fence = len(outer) == 1 and task.kind.is_truth
 
     def body(self, node: Function, names: Names) -> Value:
         """What the function returns."""

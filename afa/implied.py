@@ -1,0 +1,222 @@
+"""What promises for conditions say about all events that make a fence true ([AFA10] App. F.2: the arc punctuation)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from afa.conditions import NO_REGISTER, Condition
+from afa.expression import Range, evaluate, may_raise, ranges, types_of
+from afa.expression.intervals import EVERYTHING, Ranges
+from afa.expression.nodes import Compare, Const, Expr, Field, IsNone, Not, children, conjunction, walk
+from afa.expression.splitting import clauses
+from afa.schema import NAN, Schema
+from afa.schema import Field as SchemaField
+from punctuation.time import BEGINNING, FOREVER
+
+FEW = 64
+"""Values, cases and boxes that are looked at one by one."""
+Known = Mapping[Expr, Const]
+Promised = Sequence[tuple[Condition, int]]
+"""Conditions, each with the instant before which no event that makes it true arrives any more."""
+
+
+def fact(name: str, value: Any) -> Expr:
+    """What is known of an event whose field has this value, of a key say; NaN equals nothing, and is told by that.
+
+    Examples
+    --------
+    >>> from afa.expression import text_of_expr
+    >>> [text_of_expr(fact("feed", value)) for value in (3, None, math.nan)]
+    ['e.feed == 3', 'e.feed is None', 'e.feed != e.feed']
+    """
+    field = Field("e", name)
+    if value is None:
+        return IsNone(field)
+    return Compare("==", field, Const(value)) if value == value else Compare("!=", field, field)
+
+
+def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Sequence[Expr] = ()) -> int:
+    """The instant before which no event that makes a fence true arrives any more.
+
+    Parameters
+    ----------
+    fence : Expr or None
+        A fence or its event part. None: any event.
+    conditions : sequence of (Condition, int)
+    schema : Schema
+        Of the event.
+    facts : sequence of Expr
+        What else is true of the events asked about; see `fact`.
+
+    Returns
+    -------
+    int
+        The largest t found such that each event that makes the fence (for some register) and the facts true satisfies a condition
+        that is promised up to t or later. FOREVER if it is seen that no event does, BEGINNING if no t is found.
+
+    Notes
+    -----
+    Sound, not complete: ``fence and facts and not C1 and not C2 ...`` is seen to be false by the values that it leaves to each
+    field (`ranges`), the conditions in the order of their promises; that of the last one needed is the answer. For that,
+
+    - a field that can have few values only is taken value by value, and the minimum counts: ``feed in (1, 2)`` under promises for
+      ``feed == 1`` and for ``feed == 2``;
+    - an alternative (``or`` in the fence, ``and`` in a condition) is taken apart into boxes, a range for each field;
+    - what the fence says literally is true in a condition: ``x % 2 == 0`` says nothing about the values of x;
+    - a condition that could raise on such an event is passed over: it promises nothing about the events on which it raises.
+
+    Fields annotated Any may compare as they like: with such a schema nothing is seen. O(FEW * conditions * their size).
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.expression import FENCE, parse
+    >>> class Reading(NamedTuple):
+    ...     floor: int
+    ...     temperature: float
+    >>> schema = Schema.of(Reading, "event")
+    >>> hot = parse("floor == 3 and temperature > 95", FENCE, schema, NO_REGISTER)
+    >>> promised = [(Condition("floor <= 3", schema), 20), (Condition("floor > 3", schema), 7)]
+    >>> implied(hot, promised, schema), implied(None, promised, schema), implied(hot, promised[1:], schema) == BEGINNING
+    (20, 7, True)
+    >>> implied(None, promised, schema, facts=[fact("floor", 1)])
+    20
+    """
+    if not schema.scalar:
+        return BEGINNING
+    base = conjunction([item for item in (fence, *facts) if item is not None] or [Const(True)])
+    ordered = sorted(conditions, key=lambda pair: -pair[1])
+    used = {node.name for condition, _ in ordered for node in walk(condition.expr) if isinstance(node, Field)}
+    return min((_of_case(case, base, ordered, schema) for case in _cases(base, used, schema)), default=FOREVER)
+
+
+def _cases(base: Expr, used: set[str], schema: Schema) -> list[dict[Expr, Const]]:
+    """The fields that can have few values only, with each combination of them; fields of the fewest values first."""
+    found = ranges(base, schema)
+    values = {field.name: few(found[field.name], field) for field in schema.fields if field.name in used}
+    finite = [(name, options) for name, options in values.items() if options is not None]
+    cases: list[dict[Expr, Const]] = [{}]
+    for name, options in sorted(finite, key=lambda pair: len(pair[1])):
+        if len(cases) * len(options) > FEW:
+            break
+        cases = [{**case, Field("e", name): Const(option)} for case in cases for option in options]
+    return cases
+
+
+def _of_case(case: Known, base: Expr, ordered: Promised, schema: Schema) -> int:
+    """The answer for the events whose fields have these values."""
+    boxes = [{field.name: EVERYTHING for field in schema.fields}]
+    for clause in clauses(replaced(base, case)):
+        boxes = _where(boxes, clause, schema)
+    if not boxes:
+        return FOREVER
+    nones = {name for box in boxes for name, found in box.items() if found.none}
+    narrow = schema._replace(fields=tuple(f._replace(optional=f.optional and f.name in nones) for f in schema.fields))
+    known = {**_said(base, schema), **case}
+    for condition, t in ordered:
+        expr = replaced(condition.expr, known)
+        if Const(False) in clauses(expr) or may_raise(expr, narrow, NO_REGISTER):  # the first is quick: most, where a key is known
+            continue
+        boxes = _where(boxes, Not(expr), schema)
+        if not boxes:
+            return t
+    return BEGINNING
+
+
+def _where(boxes: list[Ranges], expr: Expr, schema: Schema) -> list[Ranges]:
+    """What of the boxes is left where ``expr`` is true: a box for each alternative, unless they become too many."""
+    alternatives = [ranges(Not(clause), schema) for clause in clauses(Not(expr))]  # true: one clause of its negation is false
+    left = _met(boxes, alternatives, schema)
+    return left if len(left) <= FEW else _met(boxes, [ranges(expr, schema)], schema)
+
+
+def _met(boxes: list[Ranges], others: list[Ranges], schema: Schema) -> list[Ranges]:
+    met = [{name: found.meet(other[name]) for name, found in box.items()} for box in boxes for other in others]
+    return [box for box in met if all(few(box[field.name], field) != [] for field in schema.fields)]
+
+
+def _said(base: Expr, schema: Schema) -> dict[Expr, Const]:
+    """The truth values that the clauses of a fence fix, where it is true."""
+    said: dict[Expr, Const] = {}
+    for clause in clauses(base):
+        inner, truth = (clause.x, False) if isinstance(clause, Not) else (clause, True)
+        if types_of(inner, schema, NO_REGISTER) == {bool}:  # else true may be 3
+            said[inner] = Const(truth)
+    return said
+
+
+def replaced(expr: Expr, known: Known) -> Expr:
+    """An expression with what is known put in, and operations on constants done, unless they could raise.
+
+    Examples
+    --------
+    >>> from afa.expression.nodes import And
+    >>> a, b = Field("e", "a"), Field("e", "b")
+    >>> replaced(And((Compare("<", a, Const(3)), Compare("<", b, Const(3)))), {a: Const(5)}).items[0]
+    Const(value=False)
+    """
+    if isinstance(expr, Const):
+        return expr
+    if expr in known:
+        return known[expr]
+    if isinstance(expr, Field):
+        return expr
+    names: Iterable[str] = type(expr).__slots__
+    made: Expr = type(expr)(*[_inner(getattr(expr, name), known) for name in names])
+    if all(isinstance(child, Const) for child in children(made)) and not may_raise(made, None, NO_REGISTER):
+        return Const(evaluate(made, None, None))
+    return made
+
+
+def _inner(value: Any, known: Known) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_inner(item, known) for item in value)
+    return replaced(value, known) if isinstance(value, Expr) else value
+
+
+def few(found: Range, field: SchemaField) -> list[Any] | None:
+    """The values of a field that are in a range, in the field's type; None: more than `FEW`, or not known to be few.
+
+    Examples
+    --------
+    >>> few(Range(low=1, low_open=True, high=4.5), SchemaField("n", int, False)), few(Range(), SchemaField("b", bool, True))
+    ([2, 3, 4], [False, True, None])
+    >>> few(Range(values=(1, 2.5, "a")), SchemaField("n", int, False)), few(Range(), SchemaField("x", float, False))
+    ([1], None)
+    """
+    options = _options(found, field.type)
+    if options is None:
+        return None
+    values = [own for option in options if found.contains(option) for own in _own(option, field.type)]
+    values += [NAN] if found.nan and field.type is float else []
+    values += [None] if found.none and field.optional else []
+    return values if len(values) <= FEW else None
+
+
+def _options(found: Range, kind: type | None) -> Sequence[Any] | None:
+    """Values among which are all of a range, but NaN and None; None: many."""
+    if found.values is not None:
+        return found.values
+    if kind is bool:
+        return (False, True)
+    if kind is int:  # the bounds of int64 are closed, whatever is open
+        low, high = max(found.low, BEGINNING), min(found.high, FOREVER)
+        if low > high:
+            return ()
+        return range(math.ceil(low), math.floor(high) + 1) if high - low <= FEW + 1 else None
+    if found.low == found.high:
+        return (found.low,)
+    return () if found.low > found.high else None
+
+
+def _own(value: Any, kind: Any) -> list[Any]:
+    """The value of a type that equals another, if there is one."""
+    if kind is str or isinstance(value, str):
+        return [value] if kind is str and isinstance(value, str) else []
+    try:
+        own = kind(value)
+    except OverflowError:  # infinity is no int
+        return []
+    return [own] if own == value else []
