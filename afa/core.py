@@ -10,7 +10,7 @@ push, push_arc, push_many
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,9 +19,13 @@ from afa.arcinput import ArcInput
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
+from afa.conditions import Condition
 from afa.engine import make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
+from afa.expression.nodes import Field, walk
+from afa.implied import Promised, fact
 from afa.journal import Journal
+from afa.promises import Paths, Promises
 from afa.schema import taker
 from afa.statistics import Statistics
 from punctuation.late import Late, Policy
@@ -44,6 +48,7 @@ class Core:
         sequence: str | None,
         late: Policy,
         arc_punctuation: bool,
+        retractions: bool = True,
         keyed: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
@@ -55,14 +60,18 @@ class Core:
         self.automaton = automaton
         self.window = window
         self.sequence = sequence
+        self.retractions = retractions
         self.late = Late(late)
         self.progress = Progress(arc_punctuation)
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         self.engine = make_engine(engine, automaton, table, self.progress, self.journal, sequence, keyed)
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
-        self.changes = self.outputs = self.retractions = 0
+        self.conditions: Promised = ()
+        self._paths: tuple[ArcTable, Paths] | None = None
+        self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
+        self.key_fields: tuple[str, ...] = ()  # the event's fields that make the key
         self._take = taker(automaton.event_schema)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
@@ -71,7 +80,7 @@ class Core:
     def transaction(self) -> Iterator[None]:
         """All or nothing."""
         marks, late = self.progress.marks(), self.late.count
-        numbers = (self.changes, self.outputs, self.retractions)
+        numbers = (self.conditions, self.changes, self.outputs, self.withdrawn)
         try:
             yield
             self.late.hand_over()
@@ -80,7 +89,7 @@ class Core:
             self.progress.restore(marks)
             self.late.count = late
             self.late.waiting.clear()
-            self.changes, self.outputs, self.retractions = numbers
+            self.conditions, self.changes, self.outputs, self.withdrawn = numbers
             self.engine.rollback()
             raise
         self.journal.commit()
@@ -89,7 +98,8 @@ class Core:
     def push(self, change: Any, key: Hashable) -> Output:
         """One item of the event input, as one call."""
         push = getattr(self.engine, "push", None)
-        if push is None or type(change) is not Change or type(change.le) is not int or change.le < self.progress.events:
+        promised = max(self.progress.events, self.progress.some)
+        if push is None or type(change) is not Change or type(change.le) is not int or change.le < promised:
             return self.run([("event", change, key)], net=True)
         now, changes = self.progress.now, self.changes
         checked = self.check_event(change, key)
@@ -151,7 +161,7 @@ class Core:
                 self._control("event", promise)
             rows, keys = self.engine.log()  # type: ignore[attr-defined]
             withdrawn = int((rows[:, 1] < 0).sum())
-            self.retractions += withdrawn
+            self.withdrawn += withdrawn
             self.outputs += len(rows) - withdrawn
         return rows, keys, self.progress.final if self.progress.final > before else None
 
@@ -160,10 +170,14 @@ class Core:
         self.progress.promise_events(t)
         self._punctuate()
 
-    def take_late(self, change: Change, promised: int) -> None:
+    def take_late(self, change: Change, promised: int, where: str = "") -> None:
         """Let the policy decide about an event that is late."""
         at = "" if change.key is None else f" of key {change.key!r}"
-        self.late.take(change, f"expected le >= {promised} (promised) but got le={change.le} for {change.payload!r}{at}")
+        self.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
+
+    def broken(self, payload: Any, le: int) -> tuple[Condition, int] | None:
+        """The promise with a condition that an event breaks."""
+        return next(((c, t) for c, t in self.conditions if le < t and c.holds(payload)), None)
 
     def take_record(self, item: Any) -> None:
         """A punctuation, or a change of an arc, in the midst of a batch."""
@@ -181,7 +195,9 @@ class Core:
         batch.clear()
 
     def _control(self, port: str, item: Any) -> None:
-        if isinstance(item, Punctuation):
+        if isinstance(item, Punctuation) and item.where is not None:
+            self._promise_some(port, item)
+        elif isinstance(item, Punctuation):
             t = as_time(item.t, "t")
             promised = self.progress.promise_events(t) if port == "event" else self.progress.promise_arcs(t)
             if promised:
@@ -231,14 +247,62 @@ class Core:
         if self.sequence is not None:
             _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
         checked = Change(payload, le, re, diff, key)
+        if diff < 0 and not self.retractions:
+            raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
         if le < self.progress.events:
             self.take_late(checked, self.progress.events)
+            return None
+        if le < self.progress.some and (broken := self.broken(payload, le)) is not None:
+            condition, t = broken
+            self.take_late(checked, t, f", where {condition.text}")
             return None
         self.progress.see(le)
         self.changes += abs(diff)
         return checked
 
     # -- punctuations ------------------------------------------------------------------------------------------------------
+
+    def _promise_some(self, port: str, item: Punctuation) -> None:
+        """Take a punctuation with a condition ([AFA10] App. F.2).
+
+        Raises
+        ------
+        AfaError
+            The operator was not told that nothing is retracted, or the condition can't be read.
+        """
+        if port != "event":
+            raise ChangeError(f"expected a Punctuation without a condition on the arc input but got {item!r}")
+        if self.retractions:
+            raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
+        t = as_time(item.t, "t")
+        assert item.where is not None
+        condition = Condition(item.where, self.automaton.event_schema)
+        known = dict(self.conditions)
+        if t <= max(self.progress.events, known.get(condition, t - 1)):
+            self.progress.stale += 1
+            return
+        self.conditions = (*((c, s) for c, s in self.conditions if c != condition and s > self.progress.events), (condition, t))
+        self.progress.promise_some(t)
+        self.engine.prune(self._promises(), self.progress.arc_promise)
+
+    def _promises(self) -> Callable[[Hashable], Promises]:
+        """What each key is promised. Of a key's fields only those count that a condition names: many keys share the rest."""
+        if self._paths is None or self._paths[0] is not self.arcs.table:
+            arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
+            self._paths = self.arcs.table, Paths(self.automaton, arcs)
+        paths, floor = self._paths[1], self.progress.effective
+        named = {node.name for condition, _ in self.conditions for node in walk(condition.expr) if isinstance(node, Field)}
+        places = [(i, name) for i, name in enumerate(self.key_fields) if name in named]
+        known: dict[Any, Promises] = {}
+
+        def promises(key: Any) -> Promises:
+            values = key if len(self.key_fields) > 1 else (key,)
+            facts = tuple(fact(name, values[i]) for i, name in places)
+            if facts not in known:
+                known[facts] = Promises(paths, self.conditions, facts, floor)
+            return known[facts]
+
+        return promises
 
     def _punctuate(self) -> None:
         promised = self.progress.events
@@ -269,7 +333,7 @@ class Core:
         """Bring output into its order, and count it."""
         _sort(changes)
         withdrawn = sum(change.diff < 0 for change in changes)
-        self.retractions += withdrawn
+        self.withdrawn += withdrawn
         self.outputs += len(changes) - withdrawn
 
     @property
@@ -287,7 +351,7 @@ class Core:
             state_size=held.events + held.partial_matches + held.intervals + held.matches + pending,
             changes=self.changes,
             outputs=self.outputs,
-            retractions=self.retractions,
+            retractions=self.withdrawn,
             late=self.late.count,
             stale=self.progress.stale,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from afa.arc import Arc
@@ -11,6 +11,7 @@ from afa.automaton import Automaton
 from afa.change import Change
 from afa.errors import AfaError
 from afa.journal import Journal
+from afa.promises import Promises
 from afa.states import States
 from punctuation.progress import Progress
 
@@ -42,6 +43,12 @@ class Engine(Protocol):
 
     def clean(self) -> None:
         """Drop what the effective punctuation has made final ([AFA10] App. C.1)."""
+
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+        """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2).
+
+        ``promises`` tells what they promise each key, ``arcs`` before which instant no arc changes any more.
+        """
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Put a table in force that differs from the last one in ``[le, re)`` only."""

@@ -29,7 +29,7 @@ class Keyed:
     key : str, sequence of str, or callable
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
-    window, engine, sequence, late, arc_punctuation
+    window, engine, sequence, late, arc_punctuation, retractions
         As of `Operator`. The current time of the default mode of arcs is taken over all keys.
 
     Examples
@@ -59,10 +59,12 @@ class Keyed:
         sequence: str | None = None,
         late: Policy = "raise",
         arc_punctuation: bool = False,
+        retractions: bool = True,
     ) -> None:
         options: dict[str, Any] = {"window": window, "engine": engine, "sequence": sequence, "arc_punctuation": arc_punctuation}
-        self._core = Core(automaton, late=late, keyed=True, **options)
+        self._core = Core(automaton, late=late, keyed=True, retractions=retractions, **options)
         self._key = Keys(self._core.automaton, key)
+        self._core.key_fields = self._key.fields
 
     @property
     def automaton(self) -> Automaton:
@@ -138,6 +140,7 @@ class Keyed:
         keyed = cls.__new__(cls)
         keyed._core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True)
         keyed._key = Keys(automaton, key)
+        keyed._core.key_fields = keyed._key.fields
         return keyed
 
     def _check(self) -> None:

@@ -36,6 +36,11 @@ class Keys:
         self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """The event's fields that make the key; none if something else does too."""
+        return () if self.columns else self.names
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The names of the key's columns in an output table."""
         return self.names or ("key",)

@@ -38,6 +38,9 @@ class Operator:
         `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.
     arc_punctuation : bool
         Whether the arc input makes promises of its own (``push_arc(Punctuation(t))``).
+    retractions : bool
+        Whether events may be retracted. False: a retraction is a `ChangeError`, and punctuations may carry a condition,
+        ``Punctuation(t, where="floor <= 3")``: what no event that can still come is able to touch is dropped ([AFA10] App. F.2).
 
     Examples
     --------
@@ -61,8 +64,17 @@ class Operator:
         sequence: str | None = None,
         late: Policy = "raise",
         arc_punctuation: bool = False,
+        retractions: bool = True,
     ) -> None:
-        self._core = Core(automaton, window=window, engine=engine, sequence=sequence, late=late, arc_punctuation=arc_punctuation)
+        self._core = Core(
+            automaton,
+            window=window,
+            engine=engine,
+            sequence=sequence,
+            late=late,
+            arc_punctuation=arc_punctuation,
+            retractions=retractions,
+        )
 
     @property
     def automaton(self) -> Automaton:

@@ -1,7 +1,7 @@
 """`afa.states` as plain data in few bytes, and back; what comes back is believed only where it fits.
 
 [keys, ints (changes), ints (rows), ints (LE of covers), [state..], ints (start), ints (m), ints (state),
- [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..]]
+ [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.states.Pruned`..]]
 
 ints      [least, bytes]: what each is above the least, in 1, 2, 4 or 8 bytes, little endian; modulo 2^64
 column    int, bool: ints; float: bytes of float64; str: [[text..], ints]; anything: a list
@@ -18,7 +18,7 @@ import numpy as np
 from afa.automaton import Automaton
 from afa.errors import SnapshotError
 from afa.schema import NAN, Field, any_payload
-from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, States, fields
+from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, fields
 from punctuation.time import as_time
 
 _WIDTHS = (1, 2, 4, 8)
@@ -40,6 +40,7 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
         _ints(changes[RE] - changes[LE]),
         _ints(changes[COPIES]),
         [_column(column, field) for column, field in zip(states.payloads, fields(automaton.event_schema))],
+        [list(part) for part in states.pruned],
     ]
 
 
@@ -51,7 +52,7 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
     SnapshotError, ValueError, TypeError, AfaError
         It does not fit.
     """
-    keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads = data
+    keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned = data
     if not isinstance(keys, list) or len(set(keys)) < len(keys):
         raise SnapshotError(f"expected a list of different keys but got {keys!r}")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -73,6 +74,7 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
         _columns(registers, fields(automaton.register_schema), n),
         changes,
         _columns(payloads, fields(automaton.event_schema), count),
+        [Pruned(*part) for part in pruned],
     )
     _check(found)
     return found
@@ -89,6 +91,7 @@ def _check(states: States) -> None:
         ("re > le", (changes[RE] <= changes[LE]).any()),
         ("copies", (changes[COPIES] == 0).any()),
         ("events after the cover", late.any()),
+        ("keys of steps", not all(type(part.key) is int and 0 <= part.key < len(states.keys) for part in states.pruned)),
     ]
     for what, wrong in sound:
         if wrong:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from afa.arc import CONSUME, Arc
+from afa.arc import CONSUME, EPSILON, Arc
 from afa.automaton import Automaton
 from afa.expression import FENCE, Unreadable, callable_of, split
 from afa.expression.arcs import expression_of
@@ -53,6 +53,17 @@ class Paths:
         self._consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
         self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self._consuming}
+
+    @property
+    def beginning(self) -> set[str]:
+        """The start state, and those to which epsilon arcs lead from it."""
+        found, todo = {self.automaton.start}, [self.automaton.start]
+        while todo:
+            last = todo.pop()
+            new = {arc.dst for arc in self.arcs if arc.src == last and arc.kind == EPSILON} - found
+            found |= new
+            todo.extend(new)
+        return found
 
     def leaving(self, state: str) -> list[Arc]:
         """The consuming arcs out of a state that lie on a path to a final state."""
@@ -154,6 +165,10 @@ class Promises:
         It says nothing of what rests there and waits for a time-out, nor of matches: an arrival that takes no arc ends these, too.
         """
         return min((self.of_arc(arc) for arc in self._paths.leaving(state)), default=FOREVER)
+
+    def of_start(self) -> int:
+        """No arrival before it begins a computation that leads to a final state; FOREVER: none does."""
+        return min(self.of_state(state) for state in self._paths.beginning)
 
     def of_event(self, payload: Any) -> int:
         """t2: no arrival before it leads on to a use of this event by an arc on a path to a final state; FOREVER: nothing does.

@@ -1,6 +1,6 @@
 """State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 3
+Format, version 4
 -----------------
     bytes 0..3    b"AFAS"
     byte  4       version
@@ -9,8 +9,8 @@ Format, version 3
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
-    options       [window, sequence, arc_punctuation, late policy or None]
-    marks         [events', arcs', final, now, stale punctuations]
+    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..]]
+    marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
     counters      [changes, outputs, retractions, late]
@@ -33,16 +33,17 @@ from afa.arc import Arc
 from afa.arcinput import ArcInput
 from afa.arctable import ArcEvent, ArcTable
 from afa.automaton import Automaton
+from afa.conditions import Condition
 from afa.core import Core
 from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.packed import pack, unpack
-from afa.states import CHANGES, ROWS, States
+from afa.states import States
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.time import as_count, as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 3, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 4, 1
 _HEAD = len(MAGIC) + 5
 
 
@@ -69,11 +70,18 @@ def head(core: Core, keyed: bool) -> list[Any]:
     return [
         keyed,
         fingerprint(core.automaton),
-        [core.window, core.sequence, core.progress.arc_punctuation, late],
+        [
+            core.window,
+            core.sequence,
+            core.progress.arc_punctuation,
+            late,
+            core.retractions,
+            [[condition.text, t] for condition, t in core.conditions],
+        ],
         list(core.progress.marks()),
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
-        [core.changes, core.outputs, core.retractions, core.late.count],
+        [core.changes, core.outputs, core.withdrawn, core.late.count],
     ]
 
 
@@ -120,6 +128,8 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     bodies = [_unpack(blob) for blob in blobs]
     try:
         states = _chain(automaton, blobs, bodies, keyed)
+        if any(pruned.steps for part in states for pruned in part.pruned):
+            engine = _interpreted(engine)
         core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
         core.put_table(table)
         for part in states:
@@ -154,10 +164,18 @@ def _chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: b
     found, newer = [], set[Hashable]()
     for _, _, _, marks, *_, states in reversed(bodies):
         part = unpack(automaton, states, Marks(*marks).final)
-        held = part.heads[[CHANGES, ROWS]].any(axis=0)
-        found.append(part.only(held & np.array([key not in newer for key in part.keys], np.bool_)))
+        found.append(part.only(part.held & np.array([key not in newer for key in part.keys], np.bool_)))
         newer.update(part.keys)
     return found
+
+
+def _interpreted(engine: str) -> str:
+    """The engine that knows of lists that can't be derived again."""
+    if engine == "compiled":
+        raise SnapshotError(
+            'expected engine="interpreted" or "auto" for a state that punctuations with conditions have thinned out'
+        )
+    return "interpreted"
 
 
 def _digest(blob: bytes) -> bytes:
@@ -195,7 +213,7 @@ def without_states(
 ) -> tuple[Core, ArcTable]:
     """A core with all that a `head` says but its arcs in force, and these."""
     keyed, _, options, marks, in_force, pending, counters = head
-    window, sequence, arc_punctuation, policy = options
+    window, sequence, arc_punctuation, policy, retractions, conditions = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     core = Core(
@@ -205,11 +223,13 @@ def without_states(
         sequence=sequence,
         late=policy if late is None else late,
         arc_punctuation=bool(arc_punctuation),
+        retractions=bool(retractions),
         keyed=keyed,
     )
+    core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
     core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
-    core.changes, core.outputs, core.retractions, core.late.count = (as_time(n, "counter") for n in counters)
+    core.changes, core.outputs, core.withdrawn, core.late.count = (as_time(n, "counter") for n in counters)
     return core, ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
 
 

@@ -4,6 +4,7 @@
     heads      changes, rows, LE               of each key: how many of the two below; its cover's LE
     rows       start, m, state | register..    cover: the list of the step before the punctuation ([AFA10] App. C.1)
     changes    LE, RE, copies | payload..      events; copies < 0: retractions that wait for their insertion
+    pruned     steps with their lists          of keys that punctuations with conditions have thinned out: what nothing gives again
 
 The rows of a key stand side by side, in the order of the keys. What partial matches the events leave, and what matches are in
 force, follows from these, the punctuation that was final then (`States.final`) and the arcs in force. A key without changes and
@@ -90,6 +91,27 @@ class Column(NamedTuple):
         return [values] if self.present is None else [self.present, values]
 
 
+class Pruned(NamedTuple):
+    """The first steps of a key whose lists the others do not give any more ([AFA10] App. F.2); plain data.
+
+    Parameters
+    ----------
+    key : int
+        Its number among the keys.
+    promised : int
+        No event of the key comes before it.
+    last : int or None
+        The LE of the last such step; one more follows in ``steps``, if there is one.
+    steps : list
+        ``[LE, [[start, m, state, [register..], ways]..], [[RE, copies, [payload..]]..]]`` each.
+    """
+
+    key: int
+    promised: int
+    last: int | None
+    steps: list[Any]
+
+
 class States(NamedTuple):
     """The states of some keys; see above.
 
@@ -106,6 +128,8 @@ class States(NamedTuple):
     changes : numpy array of shape (3, n)
     payloads : list of Column
         One a field; one, without a schema.
+    pruned : list of Pruned
+        Of keys that have any; the events of their other steps stand in ``changes``.
     """
 
     keys: list[Hashable]
@@ -116,6 +140,14 @@ class States(NamedTuple):
     registers: list[Column]
     changes: Any
     payloads: list[Column]
+    pruned: list[Pruned] = []  # noqa: RUF012  # never written to
+
+    @property
+    def held(self) -> Any:
+        """Which keys have anything; an array of bools."""
+        found: Any = self.heads[[CHANGES, ROWS]].any(axis=0)
+        found[[part.key for part in self.pruned if part.steps]] = True
+        return found
 
     def only(self, wanted: Any) -> States:
         """The states of some keys; ``wanted``: an array of bools."""
@@ -129,6 +161,7 @@ class States(NamedTuple):
             [column.take(places[0]) for column in self.registers],
             self.changes[:, places[1]],
             [column.take(places[1]) for column in self.payloads],
+            [part._replace(key=int(wanted[: part.key].sum())) for part in self.pruned if wanted[part.key]],
         )
 
     def arranged(self) -> States:
@@ -142,7 +175,7 @@ class States(NamedTuple):
             once = np.flatnonzero(~np.concatenate([[False], twins]))
             rows, registers, heads = rows[:, once], [column.take(once) for column in registers], heads.copy()
             heads[ROWS] = np.bincount(of_row[once], minlength=len(self.keys))
-        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads)
+        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned)
 
 
 def in_order(keys: Iterable[Hashable]) -> list[Hashable]:

@@ -85,8 +85,37 @@ def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
         return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
 
     columns, times = {name: column(name) for name in names}, {name: column(name) for name in special}
+    if not core.retractions and not _unbroken(core, columns, times, arcs):
+        return None
     of_keys = [columns[name] for name in keys.names] if keys else None
     return encode(columns, times, arcs, core.window, of_keys, keys.single if keys else True)
+
+
+def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: list[Arc]) -> bool:
+    """Whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
+    if "diff" in times and (np.asarray(times["diff"]) < 0).any():
+        return False
+    if core.progress.some <= core.progress.events:
+        return True
+    places = np.flatnonzero(np.asarray(times["le"]) < core.progress.some)
+    if not len(places):
+        return True
+    schema = core.automaton.event_schema
+    if arcs or schema is None:
+        return False
+    parts = [_picked(columns[field.name], places) for field in schema.fields]
+    les = np.asarray(times["le"])[places].tolist()
+    try:
+        return not any(core.broken(schema.cls(*record), le) for record, le in zip(zip(*parts), les))
+    except Exception:  # of a condition: told where the rows go one by one
+        return False
+
+
+def _picked(column: Any, places: Any) -> list[Any]:
+    """Some values of a column."""
+    if type(column).__module__.startswith("pyarrow"):
+        return column.take(places).to_pylist()  # type: ignore[no-any-return]
+    return [column[i] for i in places.tolist()] if isinstance(column, list) else np.asarray(column)[places].tolist()
 
 
 def _columns_of(core: Core, rows: Any, found: list[Hashable], keys: Keys | None) -> list[Any]:

@@ -1,7 +1,7 @@
 """How far the inputs have promised, and what is therefore final ([AFA10] Sec. 5.4, App. C.1).
 
 events'   t_e   no later change of an event with LE < t_e
-arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises
+arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises, of some events or of all
 effective t_p = min(t_e, t_a): what is below it is final, and is passed on as the output's own punctuation
 now             one tick past the largest event LE or punctuation so far: there the default mode of arcs begins
 """
@@ -21,6 +21,7 @@ class Marks(NamedTuple):
     final: int
     now: int
     stale: int
+    some: int
 
 
 class Progress:
@@ -42,19 +43,19 @@ class Progress:
     (False, 1)
     """
 
-    __slots__ = ("arc_punctuation", "arcs", "events", "final", "now", "stale")
+    __slots__ = ("arc_punctuation", "arcs", "events", "final", "now", "some", "stale")
 
     def __init__(self, arc_punctuation: bool = False) -> None:
         self.arc_punctuation = arc_punctuation
-        self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0))
+        self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0, BEGINNING))
 
     def marks(self) -> Marks:
         """The numbers as they are now."""
-        return Marks(self.events, self.arcs, self.final, self.now, self.stale)
+        return Marks(self.events, self.arcs, self.final, self.now, self.stale, self.some)
 
     def restore(self, marks: Marks) -> None:
         """Put earlier numbers back."""
-        self.events, self.arcs, self.final, self.now, self.stale = marks
+        self.events, self.arcs, self.final, self.now, self.stale, self.some = marks
 
     def see(self, le: int) -> None:
         """Note an event's LE: it moves the current time of the default mode."""
@@ -64,7 +65,7 @@ class Progress:
     @property
     def arc_promise(self) -> int:
         """Below it a change of an arc is late."""
-        return self.arcs if self.arc_punctuation else self.events
+        return self.arcs if self.arc_punctuation else max(self.events, self.some)
 
     @property
     def effective(self) -> int:
@@ -79,6 +80,11 @@ class Progress:
         self.events = t
         self.see(t)
         return True
+
+    def promise_some(self, t: int) -> None:
+        """Take a punctuation with a condition: arcs that would serve what it has made superfluous are late from now on."""
+        self.some = max(self.some, t)
+        self.see(t)
 
     def promise_arcs(self, t: int) -> bool:
         """Take a punctuation of the arc input; it counts only where that input makes promises of its own."""

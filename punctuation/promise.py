@@ -1,8 +1,9 @@
-"""A punctuation: a promise about what can no longer come ([AFA10] Sec. 2.4)."""
+"""A punctuation: a promise about what can no longer come ([AFA10] Sec. 2.4, App. F.2)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 
 class Punctuation(NamedTuple):
@@ -12,11 +13,19 @@ class Punctuation(NamedTuple):
     ----------
     t : int
         Ticks of application time. ``FOREVER`` ends the stream.
+    where : str or callable, optional
+        A condition over the event, ``"floor <= 3"`` or ``lambda e: e.floor <= 3``: only events that satisfy it are promised. The
+        operator must have been told that nothing is retracted (``retractions=False``).
 
     Examples
     --------
-    >>> Punctuation(5)
-    Punctuation(t=5)
+    >>> Punctuation(5), Punctuation(20, where="floor <= 3")
+    (Punctuation(t=5), Punctuation(t=20, where='floor <= 3'))
     """
 
     t: int
+    where: str | Callable[[Any], Any] | None = None
+
+    def __repr__(self) -> str:
+        where = "" if self.where is None else f", where={self.where!r}"
+        return f"Punctuation(t={self.t!r}{where})"

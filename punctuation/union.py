@@ -30,6 +30,10 @@ class Union:
         In units of ``clock``: a member that has sent nothing for so long is idle, until it sends something. None: never.
     clock : callable
         ``clock() -> float``, the time at which items arrive; it has nothing to do with LE.
+    where : mapping of name to condition, optional
+        What is true of the events of a member and of no other's, ``{"a": "feed == 'a'"}``: its promises are then handed out with
+        this condition where they are ahead of the union's, so that a member that is hours late holds back what it can touch alone.
+        Not kept in a snapshot.
 
     Attributes
     ----------
@@ -53,6 +57,9 @@ class Union:
     [Change(payload='tick', le=8, re=None, diff=1, key=None), Punctuation(t=6)]
     >>> union.end("b")
     [Punctuation(t=7)]
+    >>> union = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(9)}, where={"a": "feed == 'a'"})
+    >>> union.push("a", insert("tick", le=7))
+    [Change(payload='tick', le=7, re=None, diff=1, key=None), Punctuation(t=7, where="feed == 'a'")]
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class Union:
         sources: Mapping[Any, Source],
         idle_after: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        where: Mapping[Any, Any] | None = None,
     ) -> None:
         if not isinstance(sources, Mapping) or not sources:
             raise AfaError(f"expected a mapping of names to sources, at least one, but got sources={sources!r}")
@@ -74,8 +82,12 @@ class Union:
             raise AfaError(f"expected idle_after > 0 in units of the clock (None: never) but got idle_after={idle_after!r}")
         if not callable(clock):
             raise AfaError(f"expected a clock() -> number but got clock={clock!r}")
+        for name in where or ():
+            if name not in sources:
+                raise AfaError(f"expected conditions of members but got where={where!r} with {name!r}")
         self.sources = dict(sources)
         self.idle_after = idle_after
+        self.where = dict(where or {})
         self.promised = BEGINNING
         self.late = 0
         self._clock = clock
@@ -192,9 +204,13 @@ class Union:
     def _passed(self, name: Any, out: list[Any], now: float) -> list[Any]:
         """What a member's source has given, with the union's promise for the member's."""
         items = [item for item in out if not isinstance(item, Punctuation)]
-        if name in self._live and name != self._slowest and now < self._due:
-            return items  # the smallest promise is another's, and all others are as they were
-        return items + self._moved(now)
+        if name not in self._live or name == self._slowest or now >= self._due:
+            items += self._moved(now)  # else the smallest promise is another's, and all others are as they were
+        promised = self.sources[name].promised
+        moved = any(isinstance(item, Punctuation) for item in out)
+        if moved and name in self.where and self.promised < promised:
+            items.append(Punctuation(promised, self.where[name]))
+        return items
 
     def _moved(self, now: float) -> list[Any]:
         """See who is live, and what they promise together."""

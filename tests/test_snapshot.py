@@ -9,7 +9,7 @@ import msgpack
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, SnapshotError, insert, retract
-from afa.snapshot import MAGIC
+from afa.snapshot import MAGIC, VERSION
 from tests.automata import Tick, two_vees
 
 
@@ -129,7 +129,7 @@ def test_every_damaged_byte_is_noticed() -> None:
     [
         (b"", r"expected a snapshot \(it begins with b'AFAS'\) but got b''"),
         (b"\x80\x04\x95pickle", r"expected a snapshot"),
-        (b"AFAS\x09" + bytes(20), r"version 3 but got version 9"),
+        (b"AFAS\x09" + bytes(20), r"version 4 but got version 9"),
         ("AFAS", r"expected bytes but got str"),
     ],
 )
@@ -143,7 +143,7 @@ def forged(change: Any) -> bytes:
     body = msgpack.unpackb(fed().snapshot()[9:])
     body = change(body)
     packed = msgpack.packb(body)
-    return MAGIC + b"\x03" + zlib.crc32(packed).to_bytes(4, "big") + packed
+    return MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
 
 
 def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
@@ -192,6 +192,12 @@ def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
         lambda body: put(body, (8, 12, 0), [1.0] * 6),
         lambda body: put(body, (8, 12, 1), b"\0" * 40),
         lambda body: put(body, (8,), body[8][:-1]),
+        lambda body: put(body, (2, 5), [["pric < 3", 7]]),
+        lambda body: put(body, (2, 5), [["price < 3", "late"]]),
+        lambda body: put(body, (8, 13), [[0, 1, None]]),
+        lambda body: put(body, (8, 13), [[7, 1, None, []]]),
+        lambda body: put(body, (8, 13), [[0, 1, 3, [[1, [], [[9, 1, [2.0]]]]]]]),
+        lambda body: put(body, (8, 13), [[0, 1, 3, [[1, [[0, 9, "fall", [1, 2, 3], 1]], []]]]]),
         lambda body: put(body, (0,), msgpack.ExtType(7, b"import os")),
     ],
 )

@@ -388,6 +388,16 @@ def test_a_union_of_pairs() -> None:
     assert members.stale == 1
 
 
+def test_a_member_s_promises_go_out_with_its_condition_where_they_are_ahead() -> None:
+    members = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(5)}, where={"a": "venue == 'a'", "b": "venue == 'b'"})
+    assert members.push("a", tick(9)) == [tick(9), Punctuation(9, "venue == 'a'")]
+    assert members.push("a", tick(9)) == [tick(9)]
+    assert members.push("b", tick(8)) == [tick(8), Punctuation(3)]
+    assert members.push_many("b", {"le": [20]}) == [{"le": [20]}, Punctuation(9), Punctuation(15, "venue == 'b'")]
+    with pytest.raises(AfaError, match="expected conditions of members but got where={'c': 'x'} with 'c'"):
+        Union({"a": BoundedDisorder(0)}, where={"c": "x"})
+
+
 def test_an_empty_batch_is_nothing_sent() -> None:
     clock = Clock()
     members = union(clock, 5)

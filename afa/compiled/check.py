@@ -59,7 +59,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
         here = Rest(le, le if events else max(le, block.head(k.H_SINCE)))
         horizon = times[place + 1] if place + 1 < len(times) else max(le, engine.progress.events)
         if events:
-            assert le >= final, f"Cleanup: events before {final} at {le}"
+            assert le >= max(final, block.head(k.H_CLEANED)), f"Cleanup: events before {final} at {le}"
             payloads = {(event(words), re): copies for re, copies, *words in events}
             assert all(copies > 0 for copies in payloads.values()), f"event counts at {le}"
             totals["events"] += sum(payloads.values())
@@ -67,7 +67,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
             assert set(layer) == expected, f"Content at {le}: stored {layer}, derived {expected}"
         else:
             assert place == 0, f"a step without events at {le}"
-            assert le < final, f"cover at {le}, promised {final}"
+            assert le < max(final, engine.progress.some), f"cover at {le}, promised {final}"
             assert all(p.re > final for p in layer), f"Cleanup: partial matches that can't go on at {le}"
         claimed = _claimed(transitions, layer, here, horizon, final, bool(events))
         stored = Counter((t, m, register(words)) for t, m, *words in block.matches(step))

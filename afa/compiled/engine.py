@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
 from afa.engine import Sizes
 from afa.journal import Journal
+from afa.promises import Promises
 from afa.states import States
 from punctuation.progress import Progress
 
@@ -101,6 +102,18 @@ class CompiledEngine:
         """The arcs that the operator knows of."""
         return self.arcs.table
 
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+        """Clean the keys of which all events are promised; what promises for some events have made superfluous stays."""
+        if self.table.timeouts:
+            return  # the clock, by which they fire, does not move
+        entries, m = self.directory.entries, self.memory.m
+        for key, code in list(self.directory.codes.items()):
+            block, t = int(entries[code, k.D_BLOCK]), min(promises(key).of_all(), arcs)
+            if block and t > max(int(m[block + k.H_CLEANED]), self.progress.final):
+                self.directory.touch(code)
+                self.call(k.SERVE, code, 0, final=t)
+                entries, m = self.directory.entries, self.memory.m
+
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Put a table in force; keys are visited only if it differs before the present."""
         self._journal.note(self._back, self.table)
@@ -144,8 +157,8 @@ class CompiledEngine:
 
     # -- kernels -----------------------------------------------------------------------------------------------------------
 
-    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY) -> int:
-        """Call the kernels until they need nothing more.
+    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, final: int | None = None) -> int:
+        """Call the kernels until they need nothing more; ``final``: what is final, where that is not the effective punctuation.
 
         Raises
         ------
@@ -154,7 +167,7 @@ class CompiledEngine:
         ClosureError
         """
         m = self.memory.m
-        m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final
+        m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final if final is None else final
         self.arcs.know_strings()
         if self.ordered == 2:
             m[k.C_RANKS] = self.strings.ranks().ctypes.data

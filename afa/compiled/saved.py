@@ -16,7 +16,8 @@ from afa.compiled.memory import Batch
 from afa.compiled.records import Records
 from afa.compiled.strings import Strings
 from afa.engine import Sizes
-from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, States, in_order, sorted_texts
+from afa.errors import SnapshotError
+from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, in_order, sorted_texts
 
 if TYPE_CHECKING:
     from afa.compiled.engine import CompiledEngine
@@ -52,15 +53,18 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable]) -> States:
     heads[:, [key in known for key in keys]] = _written(engine, codes, k.HEADS, 3, len(codes))
     rows = _written(engine, codes, k.COVERS, 3 + engine.registers.layout.width, int(heads[ROWS].sum()))
     changes = _written(engine, codes, k.CHANGES, 3 + engine.payloads.layout.width, int(heads[CHANGES].sum()))
+    m, entries, final = engine.memory.m, engine.directory.entries, engine.progress.final
+    cleaned = [(i, int(m[entries[known[key], k.D_BLOCK] + k.H_CLEANED])) for i, key in enumerate(keys) if key in known]
     states = States(
         keys,
-        engine.progress.final,
+        final,
         heads,
         engine.arcs.states,
         rows[:3],
         _columns(engine.registers, rows[3:]),
         changes[:3],
         _columns(engine.payloads, changes[3:]),
+        [Pruned(i, t, None, []) for i, t in cleaned if t > final],
     )
     return states.arranged()
 
@@ -91,7 +95,15 @@ def _column(slot: Slot, strings: Strings, words: Any) -> Column:
 
 
 def load(engine: CompiledEngine, states: States) -> None:
-    """Take in the states of keys that are not held: their lists are derived anew. O(state)."""
+    """Take in the states of keys that are not held: their lists are derived anew. O(state).
+
+    Raises
+    ------
+    SnapshotError
+        Some of them can't be.
+    """
+    if any(part.steps for part in states.pruned):
+        raise SnapshotError("expected lists that can be derived but got some that punctuations with conditions have thinned out")
     codes = engine.directory.numbers(states.keys)
     numbers = np.array([engine.arcs.state_number(name) for name in states.names], np.int64)
     covered = np.flatnonzero(states.heads[ROWS])

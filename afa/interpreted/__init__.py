@@ -6,6 +6,7 @@ transitions  the next-ID relation: arcs, epsilon closure, time-outs
 state        all that changes for one key: index, lists, matches
 runs         ignorable runs as intervals: App. D
 cleanup      cover, final matches, deadlines: App. C.1
+pruning      what punctuations with conditions have made superfluous: App. F.2
 pmatch       a partial match
 saved        state as plain data
 check        the invariants, by recomputation

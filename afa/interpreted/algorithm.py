@@ -225,13 +225,17 @@ class Algorithm:
     def emit(self, s: State, y: Entry, p: PMatch, sign: int) -> None:
         """Count the matches that ``p`` at ``y`` stands for: its own, and those of time-outs that have fired."""
         transitions = self.transitions
-        final = self.progress.final
+        final = self.final(s)
         if y.le >= final and transitions.final(p.state, y.le):  # INVARIANT: what is final is never touched
             s.touch(y.le, p.re, p.register, sign)
         if p.state in transitions.table.timeouts:
             for t, q in transitions.fired(p, y.rest, y.horizon):
                 if t >= final and transitions.final(q.state, t):
                     s.touch(t, q.re, q.register, sign)
+
+    def final(self, s: State) -> int:
+        """What is final for a key: what the effective punctuation says, or what all of its events are promised."""
+        return max(self.progress.final, s.promised)
 
     def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
         """Let the time-outs of a list fire until ``horizon``: the next step's LE, or the clock at the last step."""

@@ -33,7 +33,7 @@ def check(algorithm: Algorithm, s: State) -> None:
         assert [p.start for p in y.nodes] == sorted(p.start for p in y.nodes), f"Ordering of nodes at {y.key}"
         assert all(p.re > y.le for p in y.nodes), f"Content at {y.key}: a lifetime that has ended"
         assert y.key == steps[i].key, "the index and its entries disagree"
-        if y.events:
+        if y.events and (s.pruned is None or (x is not None and x.key > s.pruned)):
             _check_content(algorithm, s, x, y)
         horizon = steps[i + 1].le if i + 1 < len(steps) else y.le
         assert y.horizon >= horizon, f"horizon at {y.key}: {y.horizon} < {horizon}"
@@ -64,10 +64,10 @@ def _check_content(algorithm: Algorithm, s: State, x: Entry | None, y: Entry) ->
 
 def _check_matches(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
     found: Counter[Any] = Counter()
-    final, transitions = algorithm.progress.final, algorithm.transitions
+    final, transitions = algorithm.final(s), algorithm.transitions
     for y in steps:
         for p in s.layer(y):
-            instants = [(y.le, p)] if y.events else []
+            instants = [(y.le, p)] if y.events or y.le >= final else []
             instants += transitions.fired(p, y.rest, y.horizon)
             found.update((t, q.register, q.re) for t, q in instants if t >= final and transitions.final(q.state, t))
     stored = Counter({(le, *match): n for le, bucket in s.matches.items() for match, n in bucket.items()})
@@ -75,13 +75,13 @@ def _check_matches(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
 
 
 def _check_cleanup(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
-    t = algorithm.progress.final
+    t = algorithm.final(s)
     early = [y for y in steps if y.le < t]
     assert len(early) <= 1, f"Cleanup: steps before cover({t}): {[y.key for y in early]}"
     for y in early:
         assert not y.events, f"Cleanup: events before {t} at {y.key}"
         assert all(p.re > t for p in y.nodes), f"Cleanup: partial matches that can't go on at {y.key}"
         assert all(span.end >= s.runs.after(y.key) and span.data.re > t for span in s.runs), f"Cleanup: runs before {t}"
-    assert all(y.events for y in steps if y.le >= t), "a step without events"
+    assert all(y.events or (s.pruned is not None and y.key <= s.pruned) for y in steps if y.le >= t), "a step without events"
     assert all(le >= t for le in s.matches), f"Cleanup: final matches before {t}"
     assert all(event.re > t for event in algorithm.transitions.table.events), f"Cleanup: arcs that ended before {t}"

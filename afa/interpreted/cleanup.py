@@ -26,6 +26,9 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     cover = s.before(s.place(t))
     if cover is None:
         return
+    if s.pruned is not None and cover.key > s.pruned:
+        s.journal.note(setattr, s, "pruned", s.pruned)
+        s.pruned = None  # its list is what the one before gave, and the next one needs
     s.keep(cover)
     layer = s.layer(cover)
     # What a time-out before t has made stands in the list from now on: the arc that made it may be dropped.
@@ -61,7 +64,7 @@ def deadline(algorithm: Algorithm, s: State) -> int | None:
     if s.index:
         first: Entry = s.index.peekitem(0)[1]
         last: Entry = s.index.peekitem(-1)[1]
-        if first.events:
+        if first.events or first.le >= algorithm.final(s):
             times.append(first.le + 1)
         else:
             times += [p.re for p in first.nodes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from afa.arctable import ArcTable
@@ -13,6 +13,7 @@ from afa.interpreted import saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
 from afa.journal import Journal
+from afa.promises import Promises
 from afa.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.progress import Progress
@@ -74,6 +75,13 @@ class InterpretedEngine:
         """Drop what the effective punctuation has made final."""
         for s in self._due:
             self._one.clean(s)
+
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+        """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
+        for key, s in list(self.states.items()):
+            if len(s.index) >= s.size + s.size // 4:
+                self._one.prune(self.state(key), promises(key), arcs)
+                s.size = len(s.index)
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Let the keys follow a table; only what lies from ``le`` on is visited, in the default mode nothing."""
@@ -149,8 +157,8 @@ class InterpretedEngine:
 
     def load(self, states: States) -> None:
         """The states of keys that are not held yet."""
-        for key, cover, changes in saved.load(self._automaton, states):
-            s = self._one.fill(key, cover, changes)
+        for key, cover, changes, pruned in saved.load(self._automaton, states):
+            s = self._one.fill(key, cover, changes, pruned)
             self._saved.add(key)
             if not s.empty:
                 self.states[key] = s

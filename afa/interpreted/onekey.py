@@ -8,12 +8,14 @@ from typing import Any
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.interpreted import cleanup, saved
+from afa.interpreted import cleanup, pruning, saved
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.check import check
 from afa.interpreted.state import State
 from afa.interpreted.transitions import Transitions
 from afa.journal import Journal
+from afa.promises import Promises
+from afa.states import Pruned
 from punctuation.progress import Progress
 
 
@@ -21,6 +23,7 @@ class OneKey:
     """The work on one key's state. Every write leaves its inverse in the journal."""
 
     def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
+        self._automaton = automaton
         self._journal = journal
         self._sequence = sequence
         self._transitions = Transitions(automaton, table)
@@ -51,7 +54,11 @@ class OneKey:
             if waiting != max(-count, 0):
                 self._pend(s, waiter, max(-count, 0))
         for key, (le, diffs) in steps.items():
-            if any(diffs.values()):
+            if not any(diffs.values()):
+                continue
+            if pruning.behind(s, key):
+                pruning.insert(self._algorithm, s, key, le, diffs)
+            else:
                 self._algorithm.change_step(s, key, le, diffs)
 
     def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
@@ -87,6 +94,10 @@ class OneKey:
         """Drop what the effective punctuation has made final."""
         cleanup.clean(self._algorithm, s, self._progress.final)
 
+    def prune(self, s: State, promises: Promises, arcs: int) -> None:
+        """Drop what punctuations with conditions have made superfluous."""
+        pruning.prune(self._algorithm, s, promises, arcs)
+
     def deadline(self, s: State) -> int | None:
         """The smallest punctuation that concerns this state."""
         return cleanup.deadline(self._algorithm, s)
@@ -99,12 +110,12 @@ class OneKey:
             if (now > 0) != (old > 0):
                 changes.append(Change(register, le, re, 1 if now else -1, s.key))
         s.delta.clear()
-        cleanup.drop_final(s, self._progress.final)
+        cleanup.drop_final(s, self._algorithm.final(s))
         return changes
 
-    def fill(self, key: Any, cover: Any, changes: list[Any]) -> State:
+    def fill(self, key: Any, cover: Any, changes: list[Any], pruned: Pruned | None) -> State:
         """The state of a key as `saved.load` gives it."""
-        return saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence)
+        return saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence, pruned, self._automaton)
 
     def check(self, s: State) -> None:
         """Assert the invariants of [AFA10] Sec. 5.1."""

@@ -12,7 +12,8 @@ from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.cleanup import clean
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
-from afa.states import CHANGES, COVER, ROWS, States, columns, in_order, records
+from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, in_order, records
+from punctuation.time import as_count, as_time
 
 
 def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State]) -> States:
@@ -21,11 +22,17 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
     heads: Any = np.zeros((3, len(keys)), np.int64)
     rows: list[tuple[int, int, str, Any]] = []
     changes: list[tuple[int, int, int, Any]] = []
+    pruned: list[Pruned] = []
     for i, key in enumerate(keys):
         if key not in held:
             continue
         s, before = held[key], (len(changes), len(rows))
-        for y in s.index.values():
+        steps = list(s.index.values())
+        if s.pruned is not None or s.promised > final:
+            count = 0 if s.pruned is None else sum(y.key <= s.pruned for y in steps) + 1
+            pruned.append(Pruned(i, s.promised, s.pruned, [_step(s, y) for y in steps[:count]]))
+            steps = steps[count:]
+        for y in steps:
             if not y.events:
                 heads[COVER, i] = y.le
                 rows += [(_le(p.start), p.re, p.state, p.register) for p in y.nodes]
@@ -42,29 +49,52 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
         columns([register for *_, register in rows], automaton.register_schema),
         _numbers([(le, re, n) for le, re, n, _ in changes]),
         columns([payload for *_, payload in changes], automaton.event_schema),
+        pruned,
     ).arranged()
+
+
+def _step(s: State, y: Entry) -> list[Any]:
+    """A step with its list as plain data."""
+    rows = [[p.start, p.re, p.state, list(p.register), y.nodes.get(p, 1)] for p in s.layer(y)]
+    return [y.le, rows, [[re, n, list(payload)] for (payload, re), n in y.events.items()]]
 
 
 def _numbers(rows: list[tuple[int, int, int]]) -> Any:
     return np.array(rows, np.int64).reshape(-1, 3).T
 
 
-def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, list[Any]]]:
-    """Each key with its cover, ``(LE, since, [(start, m, state, register)..])`` or None, and ``[(payload, LE, RE, copies)..]``."""
+def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, list[Any], Pruned | None]]:
+    """Each key with its cover, ``(LE, since, [(start, m, state, register)..])`` or None, its changes and its pruned steps.
+
+    A change is ``(payload, LE, RE, copies)``.
+    """
+    pruned = {part.key: part for part in states.pruned}
     starts, ms, numbers = states.rows.tolist()
     registers = records(states.registers, automaton.register_schema, len(starts))
     rows = list(zip(starts, ms, map(states.names.__getitem__, numbers), registers))
     les, res, copies = states.changes.tolist()
     changes = list(zip(records(states.payloads, automaton.event_schema, len(les)), les, res, copies))
     row = change = 0
-    for key, count, length, le in zip(states.keys, *states.heads.tolist()):
+    for i, (key, count, length, le) in enumerate(zip(states.keys, *states.heads.tolist())):
         cover = (le, max(le, states.final), rows[row : row + length]) if length else None
-        yield key, cover, changes[change : change + count]
+        yield key, cover, changes[change : change + count], pruned.get(i)
         row, change = row + length, change + count
 
 
-def fill(algorithm: Algorithm, s: State, cover: Any, changes: list[Any], sequence: str | None) -> State:
+def fill(
+    algorithm: Algorithm,
+    s: State,
+    cover: Any,
+    changes: list[Any],
+    sequence: str | None,
+    pruned: Pruned | None,
+    automaton: Automaton,
+) -> State:
     """Fill an empty state: its lists are derived anew, and what has become final since it was saved is dropped."""
+    if pruned is not None:
+        s.promised = as_time(pruned.promised, "promised")
+        s.pruned = None if pruned.last is None else as_time(pruned.last, "last")
+        _fill_pruned(algorithm, s, pruned, automaton)
     if cover is not None:
         le, since, rows = cover
         y = Entry(s.place(le), le, s.journal.serial)
@@ -86,6 +116,26 @@ def fill(algorithm: Algorithm, s: State, cover: Any, changes: list[Any], sequenc
     clean(algorithm, s, algorithm.progress.final)
     s.delta.clear()
     return s
+
+
+def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Automaton) -> None:
+    """The steps whose lists are given."""
+    assert automaton.event_schema is not None
+    event, register = automaton.event_schema, automaton.register_schema
+    before: Entry | None = None
+    for le, rows, events in pruned.steps:
+        y = Entry(as_time(le, "le"), le, s.journal.serial)
+        y.events = {(event.take(event.cls(*payload)), as_time(re, "re")): as_count(n) for re, n, payload in events}
+        y.nodes = {
+            PMatch(as_time(start, "start"), as_time(m, "m"), state, register.take(register.cls(*z))): as_count(n)
+            for start, m, state, z, n in rows
+        }
+        y.horizon = max(le, algorithm.progress.events)
+        if before is not None:
+            before.horizon = le
+        s.index[le] = before = y
+        for p in y.nodes:
+            algorithm.emit(s, y, p, 1)
 
 
 def _le(place: Any) -> int:

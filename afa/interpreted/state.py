@@ -8,6 +8,8 @@
     matches  SortedDict      LE -> (register, RE) -> count    matches in force that are not final yet
     pending  dict            (payload, LE, RE) -> count       retractions that wait for their insertion
     delta    dict            (LE, RE, register) -> count before this call
+    promised                 no event of this key comes before it, by punctuations with conditions
+    pruned                   the last step whose list is not what the list before it gives, or None; see `afa.interpreted.pruning`
 
 A step's key is its LE, or ``(LE, sequence)`` where the user gives a sequence.
 """
@@ -23,6 +25,7 @@ from sortedcontainers import SortedDict
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.runs import Runs
 from afa.journal import Journal
+from punctuation.time import BEGINNING
 
 by_start = attrgetter("start")
 
@@ -54,7 +57,7 @@ def joined(nodes: Mapping[PMatch, Any], covered: Collection[PMatch]) -> Mapping[
 class State:
     """The state of one key."""
 
-    __slots__ = ("delta", "index", "journal", "key", "matches", "ordered", "pending", "runs")
+    __slots__ = ("delta", "index", "journal", "key", "matches", "ordered", "pending", "promised", "pruned", "runs", "size")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         self.key = key
@@ -65,6 +68,9 @@ class State:
         self.matches: SortedDict = SortedDict()
         self.pending: dict[tuple[Any, int, int], int] = {}
         self.delta: dict[tuple[int, int, Any], int] = {}
+        self.promised = BEGINNING
+        self.pruned: Any = None
+        self.size = 0  # in steps, when it was pruned last
 
     # -- the index: Search< and Search> of Algorithm 1 ------------------------------------------------------------------
 
@@ -128,7 +134,7 @@ class State:
 
     def sizes(self) -> tuple[int, int, int, int, int]:
         """Events, partial matches, intervals, matches and pending retractions held. O(steps)."""
-        events = sum(sum(entry.events.values()) for entry in self.index.values())
+        events = sum(sum(entry.events.values()) or not entry.nodes for entry in self.index.values())  # a stone counts as one
         nodes = sum(len(entry.nodes) for entry in self.index.values())
         matches = sum(len(bucket) for bucket in self.matches.values())
         return events, nodes, len(self.runs), matches, sum(self.pending.values())

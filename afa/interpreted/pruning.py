@@ -1,0 +1,200 @@
+"""State that no event which can still come is able to touch ([AFA10] App. F.2), where nothing is retracted.
+
+    steps           a       b       c       d       e          some events are promised beyond d, others only to a
+    after pruning   a{q}    .       .       d{q,F}  e{..}      what can come before d leads on from q alone
+
+A partial match in a state q is of use to an event that comes right behind it and takes an arc out of q; where no such event can
+come any more before the next step, it is dropped. An event is of use to what comes before it and leads there; where nothing can,
+the step stays as a *stone*: without events, it ends every computation that reaches it anew. Partial matches in final states stay,
+for what comes between ends the runs that they stand for. Stones that nothing meets are dropped.
+
+So the lists up to `State.pruned` are not what the lists before them give. What is inserted there goes the way of Algorithm 1 as
+printed: behind it, all that began before it is removed and derived anew from what it leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from afa.interpreted.algorithm import NOTHING, Algorithm
+from afa.interpreted.cleanup import clean, drop_final
+from afa.interpreted.pmatch import PMatch
+from afa.interpreted.state import Entry, State, by_start, joined
+from afa.promises import Promises
+
+
+def prune(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
+    """Drop what the promises have made superfluous; arcs may change from ``arcs`` on. O(state)."""
+    if algorithm.transitions.table.timeouts:
+        return  # when one fires is a matter of the clock, which conditions do not move, and of any event
+    t = min(promises.of_all(), arcs)
+    if t > s.promised:
+        s.journal.note(setattr, s, "promised", s.promised)
+        s.promised = t
+        clean(algorithm, s, t)
+        if not s.delta:  # else `collect` does, after it has looked at what is in force
+            drop_final(s, t)
+    if s.ordered:
+        return  # steps of one LE lie beside each other: what comes between them is not told by LE alone
+    steps = list(s.index.values())
+    for y, z in zip(steps, [*steps[1:], None]):
+        changed = _drop_events(s, y, promises, arcs)
+        if z is not None:
+            changed = _drop_nodes(algorithm, s, y, z, promises, arcs) or changed
+        if changed:
+            _note(s, y)
+    _drop_runs(algorithm, s, promises, arcs)
+    _drop_stones(algorithm, s, promises, arcs)
+
+
+def _note(s: State, y: Entry) -> None:
+    """The list of a step is no longer what the one before it gives, or not what the next one needs."""
+    if s.pruned is None or s.pruned < y.key:
+        s.journal.note(setattr, s, "pruned", s.pruned)
+        s.pruned = y.key
+
+
+def _drop_events(s: State, y: Entry, promises: Promises, arcs: int) -> bool:
+    if not y.events or any(y.le >= min(promises.of_event(payload), arcs) for payload, _ in y.events):
+        return False
+    s.keep(y).events = {}
+    return True
+
+
+def _drop_nodes(algorithm: Algorithm, s: State, y: Entry, z: Entry, promises: Promises, arcs: int) -> bool:
+    """Drop the partial matches of a step that nothing can continue before the next one."""
+    idle = [p for p in y.nodes if z.le < min(promises.of_state(p.state), arcs) and not _stands(algorithm, s, y, p)]
+    for p in idle:
+        del s.keep(y).nodes[p]
+    return bool(idle)
+
+
+def _stands(algorithm: Algorithm, s: State, y: Entry, p: PMatch) -> bool:
+    """Whether a partial match stands for a match that is not final."""
+    return y.le >= algorithm.final(s) and algorithm.transitions.final(p.state, y.le)
+
+
+def _drop_runs(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
+    """The same for what is covered: a run begins where it is of use."""
+    for span in list(s.runs):
+        p = span.data
+        if algorithm.transitions.table.marks or algorithm.transitions.final(p.state, 0):
+            continue
+        y = s.before(s.place(min(promises.of_state(p.state), arcs)))
+        if y is not None and span.begin < y.key:
+            s.runs.uncover(p, span.begin, min(y.key, span.end))
+            if x := s.before(y.key):
+                _note(s, x)
+
+
+def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
+    """Drop stones that nothing meets: no computation begins before them, none goes on past them, none has gone past them.
+
+    What has gone past one goes on past it where another event comes at the very same LE.
+    """
+    begins = min(promises.of_start(), arcs)
+    steps = list(s.index.values())
+    earliest: list[Any] = [None]  # where the earliest run began of those that stand behind a step
+    for y in reversed(steps):
+        starts = [p.start for p in s.layer(y)] + [start for start in earliest[-1:] if start is not None]
+        earliest.append(min(starts, default=None))
+    before: Entry | None = None  # what stands before
+    leads_on = False  # whether something could go on from there
+    for y, start in zip(steps, earliest[-2::-1]):
+        stone = not y.events and not s.layer(y)
+        if stone and not leads_on and y.le <= begins and (start is None or start >= y.key):
+            s.journal.drop(s.index, y.key)
+            continue
+        if before:
+            algorithm.set_horizon(s, before, y.le)
+        before, leads_on = y, not stone
+
+
+# -- insertion ---------------------------------------------------------------------------------------------------------------
+
+
+def behind(s: State, key: Any) -> bool:
+    """Whether a step lies, or comes, where lists are not what the lists before them give."""
+    if s.pruned is None:
+        return False
+    x = s.before(key)
+    return x is None or bool(x.key <= s.pruned)
+
+
+def insert(algorithm: Algorithm, s: State, key: Any, le: int, events: Mapping[tuple[Any, int], int]) -> None:
+    """InsertEvent as Algorithm 1 prints it. O(later steps * partial matches)."""
+    y = s.index.get(key)
+    if y is None:
+        y = Entry(key, le, s.journal.serial)
+        y.events = dict(events)
+        _insert_step(algorithm, s, y)
+        return
+    s.keep(y)
+    fresh = {event: n for event, n in events.items() if event not in y.events}
+    y.events = {**y.events, **{event: y.events.get(event, 0) + n for event, n in events.items()}}
+    if fresh:
+        _add_alternatives(algorithm, s, y, fresh)
+
+
+def _insert_step(algorithm: Algorithm, s: State, y: Entry) -> None:
+    x, z = s.before(y.key), s.after(y.key)
+    if x:
+        algorithm.set_horizon(s, x, y.le)
+    y.nodes, stays = algorithm._make_transitions(s.layer(x) if x else NOTHING, (x or y).rest, y)
+    s.journal.put(s.index, y.key, y)
+    algorithm._set_runs(s, x, y, z, stays)
+    y.horizon = z.le if z else max(y.le, algorithm.progress.events)
+    source = joined(y.nodes, stays)
+    for p in source:
+        algorithm.emit(s, y, p, 1)
+    before = y
+    for z in s.steps(y.key, inclusive=False):
+        old = s.layer(z)
+        counts: dict[PMatch, int] = {}
+        again: dict[PMatch, int] = {}
+        algorithm._derive_all(source, before.rest, z, 1, counts, again)
+        s.keep(z)
+        z.nodes = _ordered({**{p: n for p, n in z.nodes.items() if p.start > y.key}, **counts})
+        later = {p: 1 for p in s.runs.at(z.key) if p.start > y.key}
+        algorithm._set_runs(s, before, z, s.after(z.key), {**later, **again})
+        new = s.layer(z)
+        gone, come = [p for p in old if p not in new], [p for p in new if p not in old]
+        _emit(algorithm, s, z, gone, come)
+        if not gone and not come and s.pruned < z.key:
+            break
+        source, before = {p: 1 for p in new if p.start <= y.key}, z
+
+
+def _add_alternatives(algorithm: Algorithm, s: State, y: Entry, events: Mapping[tuple[Any, int], int]) -> None:
+    """One more event at a step that is there: it takes nothing away."""
+    x = s.before(y.key)
+    other = Entry(y.key, y.le, s.journal.serial)
+    other.events = dict(events)
+    counts, stays = algorithm._make_transitions(s.layer(x) if x else NOTHING, (x or y).rest, other)
+    before = x
+    for z in s.steps(y.key):
+        old = s.layer(z)
+        s.keep(z)
+        z.nodes = _ordered({**z.nodes, **{p: z.nodes.get(p, 0) + n for p, n in counts.items()}})
+        if stays:
+            algorithm._set_runs(s, before, z, s.after(z.key), {**dict.fromkeys(s.runs.at(z.key), 1), **stays})
+        come = [p for p in s.layer(z) if p not in old]
+        _emit(algorithm, s, z, [], come)
+        if not come:
+            break
+        following = s.after(z.key)
+        counts, stays, before = {}, {}, z
+        if following:
+            algorithm._derive_all(come, z.rest, following, 1, counts, stays)
+
+
+def _ordered(nodes: Mapping[PMatch, int]) -> dict[PMatch, int]:
+    return dict(sorted(nodes.items(), key=lambda node: by_start(node[0])))  # INVARIANT: Ordering
+
+
+def _emit(algorithm: Algorithm, s: State, z: Entry, gone: list[PMatch], come: list[PMatch]) -> None:
+    for p in gone:
+        algorithm.emit(s, z, p, -1)
+    for p in come:
+        algorithm.emit(s, z, p, 1)

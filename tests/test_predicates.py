@@ -1,0 +1,224 @@
+"""Punctuations with conditions: the output is what it is without them, the state never larger."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import (
+    FOREVER,
+    AfaError,
+    Arc,
+    Automaton,
+    Change,
+    ChangeError,
+    Keyed,
+    LateEventError,
+    Operator,
+    Punctuation,
+    insert,
+    retract,
+)
+from tests import oracle
+from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
+from tests.text import E, arc_of, automaton_of
+
+CONDITIONS = ["kind == 0", "kind != 1", "kind > 0", "seq < 2", "kind in (1, 2)", "kind == 2 and seq >= 1", "kind >= 0", "seq != 0"]
+
+
+def world(choose: Seeded, engine: str, keys: bool = False) -> tuple[int, int]:
+    """Push a random stream into an operator with conditions and one without; how large each was, in all."""
+    spec = automaton(choose)
+    built = automaton_of(spec | {"event": "E"})
+    options: dict[str, Any] = {"window": choose.one([3, 6, 20]), "engine": engine, "late": "raise"}
+    make: Any = (
+        (lambda **more: Keyed(built, key="seq", **options, **more)) if keys else (lambda **more: Operator(built, **options, **more))
+    )
+    op, plain = make(retractions=False), make()
+    style, horizon = choose.one(["window", "mixed"]), choose.one([8, 20])
+    events = [Change(E(*payload(choose)), *lifetime(choose, style, 0, horizon)) for _ in range(choose.number(3, 25))]
+    events.sort(key=lambda change: change.le + choose.number(0, horizon))
+    if choose.chance(50):  # one kind is far behind the others
+        events.sort(key=lambda change: change.payload.kind == 2)
+    held: set[Any] = set()
+    sizes = [0, 0]
+    taken: list[Any] = []
+    for i, event in enumerate(events):
+        held = oracle.net(_matches(op.push(event)), held)
+        plain.push(event)
+        taken.append((event.payload, event.le, event.le + options["window"] if event.re is None else event.re, 1))
+        if choose.chance(5):
+            new = arc_of(arc(choose, width_of(spec), ("a", "b"), f"new{i}"))
+            held = oracle.net(_matches(op.push_arc(insert(new))), held)
+            plain.push_arc(insert(new))
+        if choose.chance(60):
+            for _ in range(choose.number(1, 3)):
+                condition = choose.one([*CONDITIONS, None])
+                rest = [later.le for later in events[i + 1 :] if condition is None or _holds(condition, later.payload)]
+                t = max(0, min([*rest, horizon + 5]) - choose.one([0, 0, 0, 2]))
+                held = oracle.net(_matches(op.push(Punctuation(t, condition))), held)
+                if condition is None:
+                    plain.push(Punctuation(t))
+        op._check()
+        if choose.chance(10):
+            op = _restored(op, built, engine, keys)
+            op._check()
+        assert held == _expected(built, op, taken, keys), f"after {i + 1} events"
+        sizes = [sizes[0] + op.statistics.state_size, sizes[1] + plain.statistics.state_size]
+    return sizes[0], sizes[1]
+
+
+def _holds(condition: str, event: E) -> bool:
+    return bool(eval(condition, {"kind": event.kind, "seq": event.seq}))
+
+
+def _matches(out: list[Any]) -> list[Any]:
+    return [change._replace(payload=(change.key, change.payload)) for change in out if isinstance(change, Change)]
+
+
+def _expected(built: Automaton, op: Any, taken: list[Any], keys: bool) -> set[Any]:
+    in_force = [(event.arc, event.le, event.re) for event in op._core.arcs.table.events]
+    found = set()
+    for key in {event.seq for event, *_ in taken} if keys else {None}:
+        own = [change for change in taken if key is None or change[0].seq == key]
+        found |= {((key, register), le, re) for register, le, re in oracle.matches(built, own, in_force, op._core.progress.events)}
+    return found
+
+
+def _restored(op: Any, built: Automaton, engine: str, keys: bool) -> Any:
+    arcs = [event.arc for event in op._core.arcs.table.events if event.arc.name.startswith("new")]
+    more = {"key": "seq"} if keys else {}
+    return type(op).restore(built, op.snapshot(), arcs=arcs, engine=engine, **more)
+
+
+@pytest.mark.parametrize("keys", [False, True])
+@pytest.mark.parametrize("block", range(5))
+def test_conditions_change_nothing_but_the_state(engine: str, keys: bool, block: int) -> None:
+    sizes = [0, 0]
+    for seed in range(40):
+        try:
+            with_conditions, without = world(Seeded(f"predicates/{keys}/{block}/{seed}"), engine, keys)
+        except AssertionError as error:
+            raise AssertionError(f"seed predicates/{keys}/{block}/{seed}") from error
+        sizes = [sizes[0] + with_conditions, sizes[1] + without]
+    assert sizes[0] <= sizes[1]
+    assert engine == "compiled" or sizes[0] < sizes[1]
+
+
+class Reading(NamedTuple):
+    feed: int
+    value: float
+
+
+def pairs() -> Automaton:
+    """A high value of feed 1, then one of feed 2; what others say in between is passed over."""
+    return Automaton(
+        start="a",
+        final={"c"},
+        event=Reading,
+        arcs=[
+            Arc("a", "b", "feed == 1 and value > 9"),
+            Arc("b", "b", "feed > 2"),
+            Arc("b", "c", "feed == 2 and value > 9"),
+        ],
+    )
+
+
+def test_what_is_behind_a_promise_with_a_condition_is_late(engine: str) -> None:
+    op = Operator(pairs(), window=9, engine=engine, retractions=False)
+    assert op.push(Punctuation(5, "feed <= 2")) == []
+    text = "expected le >= 5 (promised, where e.feed <= 2) but got le=4 for Reading(feed=2, value=1.0)"
+    with pytest.raises(LateEventError, match=re.escape(text)):
+        op.push(insert(Reading(2, 1.0), 4))
+    op.push(insert(Reading(3, 1.0), 4))
+    columns = {"feed": [3, 1], "value": [1.0, 2.0], "le": [3, 4]}
+    with pytest.raises(LateEventError, match="le=4 for Reading"):
+        op.push_many(columns)
+    assert op.statistics.changes == 1
+    op.push_many({**columns, "le": [3, 5]})
+    assert op.statistics.changes == 3
+    dropping = Operator(pairs(), window=9, engine=engine, retractions=False, late="drop")
+    dropping.push(Punctuation(5, lambda e: e.feed <= 2))
+    dropping.push_many(columns)
+    assert (dropping.statistics.late, dropping.statistics.changes) == (1, 1)
+    dropping.push_arc(insert(Arc("a", "c", "feed == 3", name="new"), 4))
+    assert dropping.statistics.late == 2, "an arc may not serve what was promised away under other arcs"
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("fed == 1", "expected condition(e) as text but fed is no field of Reading; its fields: feed, value"),
+        ("r.n == 1", "r is the register, which a condition does not see"),
+        (lambda e: [e.feed], "expected a condition(e) that can be taken apart"),
+    ],
+)
+def test_what_is_no_condition_is_refused(engine: str, where: Any, message: str) -> None:
+    op = Operator(pairs(), window=9, engine=engine, retractions=False)
+    with pytest.raises(AfaError, match=re.escape(message)):
+        op.push(Punctuation(5, where))
+    assert op.statistics.stale == 0
+
+
+def test_conditions_want_an_input_without_retractions(engine: str) -> None:
+    with pytest.raises(AfaError, match="expected an operator with retractions=False for a Punctuation with a condition"):
+        Operator(pairs(), engine=engine).push(Punctuation(5, "feed == 1"))
+    op = Operator(pairs(), window=9, engine=engine, retractions=False)
+    op.push(insert(Reading(1, 10.0), 4))
+    for refused in (lambda: op.push(retract(Reading(1, 10.0), 4)), lambda: op.push_many({**ROW, "diff": [-1]})):
+        with pytest.raises(ChangeError, match=re.escape("expected insertions only (retractions=False) but got diff=-1")):
+            refused()
+    with pytest.raises(ChangeError, match="expected a Punctuation without a condition on the arc input"):
+        op.push_arc(Punctuation(5, "feed == 1"))
+    untyped = Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: e > 1)])
+    with pytest.raises(AfaError, match="expected an automaton with event="):
+        Operator(untyped, retractions=False).push(Punctuation(5, "feed == 1"))
+
+
+ROW = {"feed": [1], "value": [10.0], "le": [4]}
+
+
+def test_a_condition_that_promises_nothing_new_is_counted(engine: str) -> None:
+    op = Operator(pairs(), window=9, engine=engine, retractions=False)
+    op.push(Punctuation(5, "feed == 1"))
+    op.push(Punctuation(5, lambda e: e.feed == 1))
+    op.push(Punctuation(4, "feed == 1"))
+    op.push(Punctuation(7))
+    op.push(Punctuation(6, "feed == 2"))
+    assert op.statistics.stale == 3
+
+
+def test_only_what_the_late_feed_can_still_touch_is_kept() -> None:
+    sizes = {}
+    for conditions in (False, True):
+        op = Operator(pairs(), window=4, engine="interpreted", retractions=False)
+        for t in range(1000):
+            feed = 3 + t % 8 if t % 100 else 1
+            op.push(insert(Reading(feed, 10.0), t))
+            if conditions and t % 10 == 0:
+                op.push(Punctuation(t - 10, "feed != 2"))
+        op._check()
+        sizes[conditions] = op.statistics.state_size
+        out = op.push(insert(Reading(2, 10.0), 303))
+        assert out == [Change(op.automaton.register, 303, 304, 1)]
+    assert sizes[True] < sizes[False] / 10
+
+
+def test_the_keys_whose_events_are_all_promised_are_cleaned(engine: str) -> None:
+    sizes = {}
+    for conditions in (False, True):
+        op = Keyed(pairs(), key="feed", window=50, engine=engine, retractions=False)
+        for t in range(100):
+            for feed in range(10):
+                op.push(insert(Reading(feed, 10.0), t))
+            if conditions and t % 10 == 9:
+                op.push(Punctuation(t - 5, "feed > 0"))
+        op._check()
+        op = Keyed.restore(op.automaton, op.snapshot(), key="feed", engine=engine)
+        op._check()
+        sizes[conditions] = op.statistics.state_size
+        op.push(Punctuation(FOREVER))
+        assert op.statistics.state_size == 0
+    assert sizes[True] < 0.2 * sizes[False]
