@@ -7,6 +7,7 @@ from typing import Any
 
 from afa.change import Change
 from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER
 
 
 def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
@@ -31,6 +32,8 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     >>> from afa import insert, retract, Punctuation
     >>> consolidate([insert("a", 1, 5), insert("b", 2, 5), Punctuation(1), retract("a", 1, 5)])
     [Change(payload='b', le=2, re=5, diff=1, key=None)]
+    >>> consolidate([insert("a", 1), insert("b", 1, 5)])  # a lifetime that is left to the operator comes last
+    [Change(payload='b', le=1, re=5, diff=1, key=None), Change(payload='a', le=1, re=None, diff=1, key=None)]
     >>> consolidate([])
     []
     """
@@ -40,4 +43,9 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
             match = (change.key, change.payload, change.le, change.re)
             sums[match] = sums.get(match, 0) + change.diff
     left = [Change(payload, le, re, diff, key) for (key, payload, le, re), diff in sums.items() if diff]
-    return sorted(left, key=lambda change: (change.le, change.re))
+    return sorted(left, key=_lifetime)
+
+
+def _lifetime(change: Change) -> tuple[int, int]:
+    """By what changes are ordered; a lifetime may be left to the operator."""
+    return BEGINNING if change.le is None else change.le, FOREVER if change.re is None else change.re
