@@ -22,23 +22,68 @@ EVENT, ARC, PUNCTUATION = 0, 1, 2
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
     """`Operator.push_many` and `Keyed.push_many`."""
-    arcs = list(arcs)
-    if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
-        like = next((item for item in batch if kind_of(item)), None)
-        items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
-        if like is not None:
-            check_output(core.automaton, keys, like)
-        out = core.run(items, net)
-        return out if like is None else _grouped(out, core, like, keys, net)
-    if kind_of(batch) is None:
-        raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
+    items = items_of(core, batch, keys, arcs) if is_list(batch) else None
+    if items is not None:
+        return shaped(core.run(items, net), core, batch, keys, net)
     check_output(core.automaton, keys, batch)
+    encoded = _encoded(core, batch, keys, list(arcs)) if net else None
+    if encoded is None:
+        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+    rows, found, promised = core.run_columns(encoded)
     mixed = is_mixed(core, batch, keys)
-    encoded = _encoded(core, batch, keys, arcs) if net else None
+    return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
+
+
+def run_table(core: Core, batch: Any, keys: Keys | None) -> tuple[list[Any] | list[Change], int | None]:
+    """Carry out a table as one call; the output's columns (see `assemble`) or its changes, and the punctuation if it moved."""
+    encoded = _encoded(core, batch, keys, [])
     if encoded is not None:
         rows, found, promised = core.run_columns(encoded)
-        return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
-    return write(core.run(_rows(core, batch, keys, arcs), net), batch, core.automaton, keys, mixed)
+        return _columns_of(core, rows, found, keys), promised
+    out = core.run(items_of(core, batch, keys, ()), net=True)
+    changes = [item for item in out if isinstance(item, Change)]
+    return changes, next((item.t for item in out if isinstance(item, Punctuation)), None)
+
+
+def is_list(batch: Any) -> bool:
+    """Whether a batch is a list of items.
+
+    Raises
+    ------
+    ChangeError
+        It is neither that nor a table.
+    """
+    if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
+        return True
+    if kind_of(batch) is None:
+        raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
+    return False
+
+
+def items_of(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+    """A table's rows, or what stands in a list, as what `Core.run` takes; refused where the output could not be written so."""
+    arcs = list(arcs)
+    if not is_list(batch):
+        check_output(core.automaton, keys, batch)
+        return _rows(core, batch, keys, arcs)
+    items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
+    like = like_of(batch)
+    if like is not None:
+        check_output(core.automaton, keys, like)
+    return items
+
+
+def like_of(batch: Any) -> Any:
+    """The table whose shape the output of a list takes, if there is one in it."""
+    return next((item for item in batch if kind_of(item)), None)
+
+
+def shaped(out: Iterable[Any], core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
+    """An operator's output in the shape of the batch that came in."""
+    if not is_list(batch):
+        return write(out, batch, core.automaton, keys, is_mixed(core, batch, keys))
+    like = like_of(batch)
+    return list(out) if like is None else _grouped(out, core, like, keys, net)
 
 
 def is_mixed(core: Core, batch: Any, keys: Keys | None) -> bool:
