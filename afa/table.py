@@ -34,15 +34,25 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequen
     return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
 
 
-def run_table(core: Core, batch: Any, keys: Keys | None) -> tuple[list[Any] | list[Change], int | None]:
-    """Carry out a table as one call; the output's columns (see `assemble`) or its changes, and the punctuation if it moved."""
-    encoded = _encoded(core, batch, keys, [])
-    if encoded is not None:
-        rows, found, promised = core.run_columns(encoded)
-        return _columns_of(core, rows, found, keys), promised
-    out = core.run(items_of(core, batch, keys, ()), net=True)
-    changes = [item for item in out if isinstance(item, Change)]
-    return changes, next((item.t for item in out if isinstance(item, Punctuation)), None)
+def run_table(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = (), like: Any = None) -> tuple[Any, int | None]:
+    """Carry out a table as one call; its output as a table in the shape of another one, or as changes; and the punctuation."""
+    check_output(core.automaton, keys, batch if like is None else like)
+    encoded = _encoded(core, batch, keys, list(arcs))
+    if encoded is None:
+        out = core.run(_rows(core, batch, keys, list(arcs)), net=True)
+        changes = [item for item in out if isinstance(item, Change)]
+        promised = next((item.t for item in out if isinstance(item, Punctuation)), None)
+        return (changes if like is None else write(changes, like, core.automaton, keys, mixed=False)), promised
+    rows, found, promised = core.run_columns(encoded)
+    columns = _columns_of(core, rows, found, keys)
+    if like is not None:
+        return assemble(columns, None, like, core.automaton, keys, mixed=False), promised
+    schema = core.automaton.register_schema
+    *fields, le, re, diff = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns)
+    fields = fields[len(fields) - len(schema.fields) :]
+    registers = [schema.take(schema.cls(*record)) for record in zip(*fields)] if fields else [schema.cls()] * len(le)
+    of_rows = [None] * len(le) if keys is None else found
+    return [Change(*change) for change in zip(registers, le, re, diff, of_rows)], promised
 
 
 def is_list(batch: Any) -> bool:

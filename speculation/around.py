@@ -22,9 +22,12 @@ from afa.keyed import Keyed
 from afa.keys import Keys, take_key
 from afa.operator import Operator
 from afa.statistics import Statistics
+from afa.tableout import check_output, kind_of, write
 from punctuation.promise import Punctuation
-from punctuation.time import as_time
+from punctuation.time import BEGINNING, as_time
 from speculation import saved
+from speculation.columns import Columns
+from speculation.rows import joined
 from speculation.stage import Output
 
 if TYPE_CHECKING:
@@ -92,9 +95,9 @@ class Around:
         found: Hashable = take_key(self._key.of_change(change) if key is _MISSING else key)
         return found
 
-    def _sealed(self, place: str) -> bytes:
+    def _sealed(self, place: str, rows: bytes | None = None) -> bytes:
         stage = self.stage
-        return saved.seal(type(stage).__name__, place, stage.numbers(), stage.waiting(), self.operator.snapshot())
+        return saved.seal(type(stage).__name__, place, stage.numbers(), stage.waiting(), rows, self.operator.snapshot())
 
     def _check(self) -> None:
         """Assert the operator's invariants; for tests."""
@@ -132,6 +135,63 @@ class Before(Around):
         if not isinstance(operator, (Operator, Keyed)):
             raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
         self.stage, self.operator = stage, operator
+        self._columns = Columns(self._core, self._key)
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        if isinstance(change, Punctuation) and self.stage.rows.tables and self.stage.only_rows:
+            out, promised = self._run_rows([change], None)
+            return out if promised is None else [*out, Punctuation(promised)]
+        return super().push(change, key=key)
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`. Rows of tables wait as rows while nothing else waits."""
+        parts = self._parts(batch) if net and self.stage.only_rows else None
+        if parts is None:
+            return super().push_many(batch, net=net, arcs=arcs)
+        listed = table.is_list(batch)
+        like = table.like_of(batch) if listed else batch
+        out, promised = self._run_rows(parts, like)
+        if not listed:
+            return out
+        return [*(out if like is None else [out]), *([] if promised is None else [Punctuation(promised)])]
+
+    def _parts(self, batch: Any) -> list[Any] | None:
+        """A batch as tables of one form and punctuations; None if it must go one by one."""
+        parts: list[Any] = []
+        for part in batch if table.is_list(batch) else [batch]:
+            found = part if isinstance(part, Punctuation) else self._columns.of(part) if kind_of(part) else None
+            if found is None:
+                return None
+            parts.append(found)
+        tables = [*self.stage.rows.tables, *(part for part in parts if not isinstance(part, Punctuation))]
+        return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
+
+    def _run_rows(self, parts: Sequence[Any], like: Any) -> tuple[Any, int | None]:
+        """Carry out one call of tables and punctuations; its output as `afa.table.run_table` has it."""
+        core, through, seen = self._core, [], None
+        if like is not None:
+            check_output(core.automaton, self._key, like)
+        with self.stage.transaction():
+            for part in parts:
+                if isinstance(part, Punctuation):
+                    fresh, head = self.stage.punctuate_rows(as_time(part.t, "t"))
+                    through += [] if head is None else [head]
+                    through += [part] if fresh else []
+                elif len(part):
+                    head = self.stage.pass_rows(part)
+                    through += [] if head is None else [head]
+                    seen = max(part.column("le").to_numpy().max(), BEGINNING if seen is None else seen)
+            found = self._through(through, like)
+        if seen is not None:
+            core.progress.see(int(seen))  # after a call that worked; without arcs in it, the order does not matter
+        return found
+
+    def _through(self, through: Sequence[Any], like: Any) -> tuple[Any, int | None]:
+        core, keys = self._core, self._key
+        if through:
+            return table.run_table(core, self._columns.mixed(through), keys, like=like)
+        return ([] if like is None else write([], like, core.automaton, keys, mixed=False)), None
 
     def run(self, items: Iterable[Item], net: bool) -> Output:
         """Carry out one call, as `Core.run`: what a punctuation releases is one step with it."""
@@ -145,12 +205,15 @@ class Before(Around):
             yield port, item, key
         elif isinstance(item, Change):
             change = self._core.typed(item, key)
+            at: Any = change.le
+            if not self.stage.admits(at):
+                self.stage.unroll(self._columns.changes)
             if self.stage.passes(change):
                 yield port, change, key
             else:
-                le: Any = change.le
-                self._core.progress.see(le)
+                self._core.progress.see(at)
         elif isinstance(item, Punctuation):
+            self.stage.unroll(self._columns.changes)
             released = self.stage.punctuate(as_time(item.t, "t"))
             if released is not None:
                 yield from (("event", change, change.key) for change in released)
@@ -166,7 +229,8 @@ class Before(Around):
         SnapshotError
             As `Operator.snapshot`; or a key or payload that waits is no plain data.
         """
-        return self._sealed("before")
+        rows = self.stage.rows.tables
+        return self._sealed("before", saved.stream_of(joined(rows)) if rows else None)
 
     @classmethod
     def restore(cls, blob: bytes, operator: Callable[[bytes], Operator | Keyed]) -> Before:
@@ -185,9 +249,12 @@ class Before(Around):
         """
         from speculation.cleanse import Cleanse
 
-        _, numbers, waiting, inner = saved.unseal(blob, ["Cleanse"], "before")
+        _, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
         made = operator(inner)
-        return cls(Cleanse.of(numbers, waiting, saved.take_of(made.automaton.event_schema)), made)
+        found = cls(Cleanse(), made)
+        rows = None if stream is None else saved.rows_of(stream, found._columns.of)
+        found.stage = Cleanse.of(numbers, waiting, saved.take_of(made.automaton.event_schema), rows)
+        return found
 
 
 class After(Around):
@@ -226,6 +293,15 @@ class After(Around):
         found: Output = self.stage.push_many(inner.run(items, net))
         return found
 
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`. Of a table's rows no objects are made, of the output they are."""
+        if table.is_list(batch) or not net or isinstance(self.operator, Around):
+            return super().push_many(batch, net=net, arcs=arcs)
+        core, keys = self._core, self._key
+        out, promised = table.run_table(core, batch, keys, arcs)
+        found = self.stage.push_many(out if promised is None else [*out, Punctuation(promised)])
+        return table.shaped(found, core, batch, keys, net)
+
     def snapshot(self) -> bytes:
         """Stage and operator as bytes: plain data; raises as `Before.snapshot`."""
         return self._sealed("after")
@@ -237,6 +313,6 @@ class After(Around):
         from speculation.consolidate import Consolidate
 
         stages: dict[str, Any] = {"Cleanse": Cleanse, "Consolidate": Consolidate}
-        name, numbers, waiting, inner = saved.unseal(blob, stages, "after")
+        name, numbers, waiting, _, inner = saved.unseal(blob, stages, "after")
         made = operator(inner)
         return cls(stages[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)

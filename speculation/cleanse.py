@@ -9,7 +9,10 @@ The bound is the last punctuation + sigma, and never goes back.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
@@ -17,6 +20,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
 from speculation import saved
 from speculation.around import After, Before
+from speculation.rows import Rows, copies_of
 from speculation.stage import Output, Stage, checked
 
 
@@ -87,11 +91,12 @@ class Cleanse(Stage):
     punctuation.errors.AfaError: expected ticks >= 0, or None for no bound, but got sigma=-1
     """
 
-    _numbers = ("_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
+    _numbers = ("_rows", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
 
     def __init__(self, sigma: float | None = None) -> None:
         super().__init__()
         self.sigma = sigma
+        self._rows = Rows()
         self._last = BEGINNING
         self._bound, self._open = self._reach(BEGINNING)
         self._passed = self._released = self._annihilated = self._stale = self._peak = 0
@@ -113,8 +118,10 @@ class Cleanse(Stage):
     @property
     def statistics(self) -> CleanseStatistics:
         """What waits, and what has come and gone so far."""
+        self._rows, met = self._rows.netted()
+        self._annihilated += met
         return CleanseStatistics(
-            held=len(self._waiting),
+            held=self._held,
             peak_held=self._peak,
             passed=self._passed,
             released=self._released,
@@ -162,28 +169,93 @@ class Cleanse(Stage):
     def passes(self, change: Change) -> bool:
         """Whether a change that fits leaves at once; if not, it waits from here on."""
         le: Any = change.le
-        if self._open or le < self._bound:
-            self._bound = max(self._bound, min(le + 1, FOREVER))
+        if self.admits(le):
+            self._leave(le)
             self._passed += abs(change.diff)
             return True
         self._annihilated += self._waiting.add(change)
-        self._peak = max(self._peak, len(self._waiting))
+        self._peak = max(self._peak, self._held)
         return False
+
+    def admits(self, le: int) -> bool:
+        """Whether a change with that LE leaves at once."""
+        return self._open or le < self._bound
 
     def punctuate(self, t: int) -> list[Change] | None:
         """Take a punctuation; the changes that leave before it, or None if it is stale."""
-        if t <= self._last:
-            self._stale += 1
+        if not self._promise(t):
             return None
-        self._last = t
-        reach, self._open = self._reach(t)
-        self._bound = max(self._bound, reach)
         released = self._waiting.take(None if self._open else self._bound)
         if released:
             last: Any = released[-1].le
-            self._bound = max(self._bound, min(last + 1, FOREVER))
+            self._leave(last)
             self._released += sum(abs(change.diff) for change in released)
         return released
+
+    def _promise(self, t: int) -> bool:
+        """Let the bound follow a punctuation; False, and counted, if it is stale."""
+        if t <= self._last:
+            self._stale += 1
+            return False
+        self._last = t
+        reach, self._open = self._reach(t)
+        self._bound = max(self._bound, reach)
+        return True
+
+    def _leave(self, le: int) -> None:
+        """INVARIANT: all that has left lies below the bound."""
+        if le >= self._bound:
+            self._bound = min(le + 1, FOREVER)
+
+    @property
+    def _held(self) -> int:
+        return self._waiting.copies + self._rows.copies
+
+    # -- the same for tables, in the form of `speculation.columns` -------------------------------------------------------------
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that wait."""
+        return self._rows
+
+    @property
+    def only_rows(self) -> bool:
+        """Whether nothing but rows waits."""
+        return not self._waiting.copies
+
+    def pass_rows(self, table: Any) -> Any:
+        """The rows of a table that leave at once, in their order, or None; the others wait from here on."""
+        le = table.column("le").to_numpy()
+        if not len(le):
+            return None
+        low = np.ones(len(le), np.bool_) if self._open else le < self._bound
+        if low.all():
+            self._leave(int(le.max()))
+            self._passed += copies_of(table)
+            return table
+        self._rows = self._rows.plus(table.filter(~low))
+        self._peak = max(self._peak, self._held)
+        head = table.filter(low)
+        self._passed += copies_of(head)
+        return head if len(head) else None
+
+    def punctuate_rows(self, t: int) -> tuple[bool, Any]:
+        """Take a punctuation: whether it is none that is stale, and the rows that leave before it, or None."""
+        if not self._promise(t):
+            return False, None
+        head, self._rows, met = self._rows.split(None if self._open else self._bound)
+        self._annihilated += met
+        if head is not None:
+            self._leave(head.column("le")[-1].as_py())
+            self._released += copies_of(head)
+        return True, head
+
+    def unroll(self, changes: Callable[[Any], Iterable[Change]]) -> None:
+        """Let rows wait as changes from here on, within a transaction."""
+        for table in self._rows.tables:
+            for change in changes(table):
+                self._annihilated += self._waiting.add(change)
+        self._rows = Rows()
 
     def _reach(self, t: int) -> tuple[int, bool]:
         """The bound that a punctuation sets, and whether there is none."""
@@ -200,7 +272,7 @@ class Cleanse(Stage):
         SnapshotError
             A payload or key is no plain data.
         """
-        return saved.seal("Cleanse", None, self.numbers(), self.waiting(), None)
+        return saved.seal("Cleanse", None, self.numbers(), self.waiting())
 
     @classmethod
     def restore(cls, blob: bytes, *, payload: type | None = None) -> Cleanse:
@@ -217,19 +289,19 @@ class Cleanse(Stage):
         SnapshotError
             The blob is none, or damaged, or its payloads are of another class.
         """
-        _, numbers, waiting, _ = saved.unseal(blob, ["Cleanse"], None)
+        _, numbers, waiting, *_ = saved.unseal(blob, ["Cleanse"], None)
         return cls.of(numbers, waiting, saved.take_as(payload))
 
     def numbers(self) -> list[Any]:
         """All but what waits, as plain data."""
-        return [self._sigma, *(getattr(self, name) for name in self._numbers)]
+        return [self._sigma, *(getattr(self, name) for name in self._numbers[1:])]
 
     def waiting(self) -> list[Change]:
         """What waits, in order of arrival."""
         return self._waiting.all()
 
     @classmethod
-    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take) -> Cleanse:
+    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> Cleanse:
         """The stage of a snapshot.
 
         Raises
@@ -249,6 +321,10 @@ class Cleanse(Stage):
             raise SnapshotError(f"expected the numbers of a Cleanse but got {numbers!r}: {error}") from error
         if any(stage._open or change.le < bound for change in held):
             raise SnapshotError(f"expected changes at or above the bound {bound} but got {held!r}")
+        if rows is not None:
+            stage._rows = Rows().plus(rows)
+            if stage._open or (rows.column("le").to_numpy() < bound).any():
+                raise SnapshotError(f"expected rows at or above the bound {bound} but got others")
         for change in held:
             stage._waiting.add(change)
         stage._journal.commit()

@@ -147,12 +147,12 @@ class Consolidate(Stage):
 
     def snapshot(self) -> bytes:
         """The stage as bytes: plain data; raises `SnapshotError` where a payload or key is none."""
-        return saved.seal("Consolidate", None, self.numbers(), self.waiting(), None)
+        return saved.seal("Consolidate", None, self.numbers(), self.waiting())
 
     @classmethod
     def restore(cls, blob: bytes, *, payload: type | None = None) -> Consolidate:
         """The stage that `snapshot` saved; as `Cleanse.restore`."""
-        _, numbers, waiting, _ = saved.unseal(blob, ["Consolidate"], None)
+        _, numbers, waiting, *_ = saved.unseal(blob, ["Consolidate"], None)
         return cls.of(numbers, waiting, saved.take_as(payload))
 
     def numbers(self) -> list[Any]:

@@ -5,10 +5,11 @@ Format, version 1
     bytes 0..3    b"AFAC"
     byte  4       version
     bytes 5..8    CRC-32 of the rest, big endian
-    bytes 9..     msgpack: [ what, numbers, waiting, operator ]
+    bytes 9..     msgpack: [ what, numbers, waiting, rows, operator ]
     what          ["Cleanse" | "Consolidate", null: alone, or "before" or "after": with an operator]
     numbers       the stage's own
     waiting       [fields or null, keys, LEs, REs, diffs, [column of a field..] or payloads], in order of arrival
+    rows          null, or an Arrow stream of the rows of tables that wait, in the form of `speculation.columns`
     operator      null, or its snapshot
 """
 
@@ -26,7 +27,14 @@ MAGIC, VERSION = b"AFAC", 1
 Take = Callable[[Any], Any]
 
 
-def seal(name: str, place: str | None, numbers: list[Any], waiting: Sequence[Change], operator: bytes | None) -> bytes:
+def seal(
+    name: str,
+    place: str | None,
+    numbers: list[Any],
+    waiting: Sequence[Change],
+    rows: bytes | None = None,
+    operator: bytes | None = None,
+) -> bytes:
     """A stage, and its operator's snapshot if it has one.
 
     Raises
@@ -34,11 +42,11 @@ def seal(name: str, place: str | None, numbers: list[Any], waiting: Sequence[Cha
     SnapshotError
         A payload or key is no plain data.
     """
-    return snapshot.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), operator]))
+    return snapshot.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), rows, operator]))
 
 
-def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, bytes]:
-    """The stage's name, its numbers, what waits and the operator's snapshot, of a blob of that kind.
+def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:
+    """The stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind.
 
     Raises
     ------
@@ -46,15 +54,15 @@ def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str,
     """
     body = snapshot.unseal(MAGIC, VERSION, blob)
     try:
-        (name, found), numbers, waiting, operator = body
+        (name, found), numbers, waiting, rows, operator = body
     except (TypeError, ValueError) as error:
-        raise SnapshotError(f"expected the four fields of a stage's snapshot but got {body!r}") from error
+        raise SnapshotError(f"expected the five fields of a stage's snapshot but got {body!r}") from error
     if name not in names or found != place:
         wanted = " or ".join(_said(name, place) for name in names)
         raise SnapshotError(f"expected a snapshot of {wanted} but got one of {_said(name, found)}")
     if not isinstance(numbers, list):
         raise SnapshotError(f"expected the numbers of a stage but got {numbers!r}")
-    return name, numbers, waiting, operator
+    return name, numbers, waiting, rows, operator
 
 
 def _said(name: Any, place: Any) -> str:
@@ -80,6 +88,37 @@ def changes(data: Any, take: Take) -> list[Change]:
         raise
     except (AfaError, TypeError, ValueError) as error:
         raise SnapshotError(f"expected changes that wait but got something else: {error}") from error
+
+
+def stream_of(table: Any) -> bytes:
+    """A table as an Arrow stream."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def rows_of(stream: Any, form: Take) -> Any:
+    """The table of an Arrow stream; ``form`` gives None where it does not fit.
+
+    Raises
+    ------
+    SnapshotError
+    """
+    import pyarrow as pa
+
+    try:
+        table = pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, TypeError, OSError, EOFError) as error:
+        raise SnapshotError(f"expected an Arrow stream of rows but got something else: {error}") from error
+    found = form(table)
+    if found is None:
+        raise SnapshotError(f"expected rows of the operator's events but got the columns {table.schema.names}")
+    return found
 
 
 def take_of(schema: Schema | None) -> Take:
