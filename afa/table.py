@@ -12,7 +12,7 @@ from afa.change import Change
 from afa.core import Core
 from afa.errors import ChangeError
 from afa.keys import Keys, take_key
-from afa.schema import Field
+from afa.schema import NAN, Field
 from afa.tableout import TIMES, assemble, check_output, kind_of, names_of, write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
@@ -50,7 +50,9 @@ def run_table(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = (
     schema = core.automaton.register_schema
     *fields, le, re, diff = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns)
     fields = fields[len(fields) - len(schema.fields) :]
-    registers = [schema.take(schema.cls(*record)) for record in zip(*fields)] if fields else [schema.cls()] * len(le)
+    pairs = zip(fields, schema.fields)
+    fields = [[NAN if x != x else x for x in column] if field.type is float else column for column, field in pairs]
+    registers = [schema.cls(*record) for record in zip(*fields)] if fields else [schema.cls()] * len(le)
     of_rows = [None] * len(le) if keys is None else found
     return [Change(*change) for change in zip(registers, le, re, diff, of_rows)], promised
 

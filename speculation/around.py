@@ -290,7 +290,7 @@ class After(Around):
     def run(self, items: Iterable[Item], net: bool) -> Output:
         """Carry out one call, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
         inner = self.operator if isinstance(self.operator, Around) else self._core
-        found: Output = self.stage.push_many(inner.run(items, net))
+        found: Output = self.stage.push_fitting(inner.run(items, net))
         return found
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
@@ -299,7 +299,7 @@ class After(Around):
             return super().push_many(batch, net=net, arcs=arcs)
         core, keys = self._core, self._key
         out, promised = table.run_table(core, batch, keys, arcs)
-        found = self.stage.push_many(out if promised is None else [*out, Punctuation(promised)])
+        found = self.stage.push_fitting(out if promised is None else [*out, Punctuation(promised)])
         return table.shaped(found, core, batch, keys, net)
 
     def snapshot(self) -> bytes:

@@ -115,7 +115,7 @@ class Consolidate(Stage):
     @property
     def statistics(self) -> ConsolidateStatistics:
         """What waits, and what has come and gone so far."""
-        return ConsolidateStatistics(len(self._waiting), self._came, self._left)
+        return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
 
     def after(self, operator: Any) -> After:
         """This stage at the output of an operator."""

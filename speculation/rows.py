@@ -104,10 +104,10 @@ def by_le(table: pa.Table) -> Any:
 
 
 def joined(tables: Sequence[pa.Table]) -> Any:
-    """Tables of one schema as one of one chunk."""
+    """Tables of one schema as one."""
     import pyarrow as pa
 
-    return (tables[0] if len(tables) == 1 else pa.concat_tables(tables)).combine_chunks()
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
 
 def _ints(table: pa.Table, name: str) -> Any:

@@ -40,10 +40,14 @@ class Stage:
 
     def push_many(self, items: Iterable[Change | Punctuation]) -> Output:
         """Take several, as one call: all of it or nothing; what leaves."""
+        return self.push_fitting(item if isinstance(item, Punctuation) else checked(item) for item in items)
+
+    def push_fitting(self, items: Iterable[Change | Punctuation]) -> Output:
+        """`push_many` of what an operator gave."""
         out: Output = []
         with self.transaction():
             for item in items:
-                self.take(item if isinstance(item, Punctuation) else checked(item), out)
+                self.take(item, out)
             self.end(out)
         return out
 
@@ -57,11 +61,13 @@ class Stage:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing."""
-        before = [getattr(self, name) for name in self._numbers]
+        before, waiting = [getattr(self, name) for name in self._numbers], self._waiting
+        arrivals, copies = waiting.arrivals, waiting.copies
         try:
             yield
         except BaseException:
             self._journal.rollback()
+            waiting.arrivals, waiting.copies = arrivals, copies
             for name, value in zip(self._numbers, before):
                 setattr(self, name, value)
             raise

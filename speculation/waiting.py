@@ -1,8 +1,8 @@
 """Changes that wait, in the order of their LE; what annihilates is gone.
 
-    by_le   LE -> match -> (number of arrival, copies)      match = (key, payload, LE, RE); copies < 0: retractions
+    by_le   LE -> match -> (number of arrival, change)      match = (key, payload, LE, RE); the change: net, with its copies
 
-Every write leaves its inverse in a journal, so that a call that fails leaves no trace.
+Every write of these leaves its inverse in a journal; the two numbers are the caller's to put back when a call fails.
 """
 
 from __future__ import annotations
@@ -35,37 +35,40 @@ class Waiting:
     """
 
     def __init__(self, journal: Journal) -> None:
-        self._by_le: SortedDict[int, dict[Match, tuple[int, int]]] = SortedDict()
+        self._by_le: SortedDict[int, dict[Match, tuple[int, Change]]] = SortedDict()
         self._journal = journal
-        self._arrivals = 0
+        self.arrivals = 0
         self.copies = 0
 
     def add(self, change: Change) -> int:
         """Let a change wait; how many pairs of an insertion and its retraction have met. O(log n)."""
         journal, le, diff = self._journal, change.le, change.diff
-        journal.note(self._put_numbers, self._arrivals, self.copies)
         match = (change.key, change.payload, le, change.re)
         bucket = self._by_le.get(le)
         if bucket is None:
             bucket = {}
             journal.put(self._by_le, le, bucket)
-        self._arrivals += 1
-        number, before = bucket.get(match, (self._arrivals, 0))
+        self.arrivals += 1
+        waits = bucket.get(match)
+        if waits is None:
+            journal.put(bucket, match, (self.arrivals, change))
+            self.copies += abs(diff)
+            return 0
+        number, before = waits[0], waits[1].diff
         after = before + diff
         if not after:
             journal.drop(bucket, match)
             if not bucket:
                 journal.drop(self._by_le, le)
         else:
-            came_first = (before > 0) == (after > 0)
-            journal.put(bucket, match, (number if before and came_first else self._arrivals, after))
+            number = number if (before > 0) == (after > 0) else self.arrivals
+            journal.put(bucket, match, (number, change._replace(diff=after)))
         self.copies += abs(after) - abs(before)
         met: int = (abs(before) + abs(diff) - abs(after)) // 2
         return met
 
     def take(self, bound: int | None) -> list[Change]:
         """Take out what lies below a bound (None: all), by LE; of one LE retractions first, then by arrival. O(what goes)."""
-        self._journal.note(self._put_numbers, self._arrivals, self.copies)
         found: list[Change] = []
         for le in list(self._by_le.irange(maximum=bound, inclusive=(True, False))):
             found += _in_order(self._by_le[le])
@@ -75,21 +78,10 @@ class Waiting:
 
     def all(self) -> list[Change]:
         """What waits, in order of arrival."""
-        entries = [(number, match, n) for bucket in self._by_le.values() for match, (number, n) in bucket.items()]
-        return [_change(match, n) for _, match, n in sorted(entries, key=lambda entry: entry[0])]
-
-    def __len__(self) -> int:
-        return self.copies
-
-    def _put_numbers(self, arrivals: int, copies: int) -> None:
-        self._arrivals, self.copies = arrivals, copies
+        entries = [entry for bucket in self._by_le.values() for entry in bucket.values()]
+        return [change for _, change in sorted(entries, key=lambda entry: entry[0])]
 
 
-def _in_order(bucket: dict[Match, tuple[int, int]]) -> list[Change]:
-    entries = sorted(bucket.items(), key=lambda entry: (entry[1][1] > 0, entry[1][0])) if len(bucket) > 1 else bucket.items()
-    return [_change(match, n) for match, (_, n) in entries]
-
-
-def _change(match: Match, n: int) -> Change:
-    key, payload, le, re = match
-    return Change(payload, le, re, n, key)
+def _in_order(bucket: dict[Match, tuple[int, Change]]) -> list[Change]:
+    entries = bucket.values() if len(bucket) == 1 else sorted(bucket.values(), key=lambda entry: (entry[1].diff > 0, entry[0]))
+    return [change for _, change in entries]

@@ -217,7 +217,7 @@ def test_worlds(place: str, sigma: int | None, engine: str) -> None:
     wrap = getattr(around, place)(sigma)
     expected = around.matches_of_released if place == "before" else around.matches_below
     matches = withdrawn = waited = 0
-    for number in range(40):
+    for number in range(30):
         spec = generate.world(Seeded(f"cleanse/{number}"))
         try:
             ran = around.run(spec, engine, wrap, expected)
@@ -227,9 +227,9 @@ def test_worlds(place: str, sigma: int | None, engine: str) -> None:
         matches, waited = matches + len(ran.held), waited + (ran.waited > 0)
         if sigma == 0 and (place == "after" or not around.past_arcs(spec)):
             assert not around.retractions(ran.out), f"world cleanse/{number}"
-    assert matches > 60
+    assert matches > 40
     assert waited > 10 or sigma in (1000, None)
-    assert withdrawn > 20 or sigma in (0, 3)
+    assert withdrawn > 10 or sigma in (0, 3)
 
 
 def test_an_event_that_waits_has_been_seen(engine: str) -> None:
@@ -351,7 +351,7 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
             window=choose.one([9, None]),
         )
         mix = Mix(retract=choose.one([0, 12]), duplicate=3, early=choose.one([0, 3]), arcs=1, promise=4, shift=12)
-        stream_of_items, model = stream(choose, here, 150, mix, keys=3)
+        stream_of_items, model = stream(choose, here, 70, mix, keys=3)
         sides = [getattr(Cleanse(sigma), place)(here.make(engine)) for _ in range(2)]
         held: list[Any] = [set(), set()]
         todo = [*parts(stream_of_items), Punctuation(FOREVER)]
@@ -371,7 +371,7 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
             rows_waited += place == "before" and sides[1].stage.rows.copies > 0
         model.push(Punctuation(FOREVER))
         assert held[0] == recomputed(here, model, engine)
-    assert rows_waited > 10 or place == "after"
+    assert rows_waited > 4 or place == "after"
 
 
 def restoring(here: Setting, operator: Any, engine: str) -> Any:
