@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
+from afa.tableout import kind_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
 from speculation import saved
 from speculation.around import After
+from speculation.rows import arrow_of, copies_of, like, net
 from speculation.stage import Output, Stage, checked
 
 
@@ -120,6 +124,37 @@ class Consolidate(Stage):
     def after(self, operator: Any) -> After:
         """This stage at the output of an operator."""
         return After(self, operator)
+
+    @overload
+    def push_many(self, items: list[Any]) -> Output: ...
+    @overload
+    def push_many(self, items: Any) -> Any: ...
+    def push_many(self, items: Any) -> Any:
+        """Take several, as one call: all of it or nothing; what leaves.
+
+        Parameters
+        ----------
+        items : iterable of Change and Punctuation; or pyarrow.Table, pandas.DataFrame or dict of columns
+            A table, with ``le`` and ``diff``, and without punctuations, comes out as one: with ``per="call"``. Rows that agree in
+            all other columns are merged.
+
+        Raises
+        ------
+        AfaError
+            A table, with ``per="punctuation"``.
+        ChangeError
+            Columns are missing, or not of one type and length; and what `push` raises.
+        """
+        if kind_of(items) is None:
+            return super().push_many(items)
+        if self.per != "call":
+            raise AfaError(f'expected per="call" for a table, in which no punctuation comes, but got per={self.per!r}')
+        come = arrow_of(items)
+        found, _ = net(come)
+        found = found.take(np.lexsort([found.column("le").to_numpy(), found.column("diff").to_numpy() > 0]))
+        self._came += copies_of(come)
+        self._left += copies_of(found)
+        return like(found, items)
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take an item that fits, within a transaction; `end` lets go what leaves with the call."""

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from afa.errors import ChangeError
 from afa.schema import NAN
+from afa.tableout import kind_of, names_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,6 +110,39 @@ def joined(tables: Sequence[pa.Table]) -> Any:
     import pyarrow as pa
 
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+
+
+def arrow_of(batch: Any) -> Any:
+    """A table of changes, of any kind, as an Arrow one.
+
+    Raises
+    ------
+    ChangeError
+        It has no ``le`` or ``diff`` of ints, or its columns do not go together.
+    """
+    import pyarrow as pa
+
+    try:
+        if kind_of(batch) == "pandas":
+            table = pa.Table.from_pandas(batch, preserve_index=False)
+        else:
+            table = pa.table({name: batch.column(name) if kind_of(batch) == "arrow" else batch[name] for name in names_of(batch)})
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ChangeError(f"expected columns of one type and length but got others: {error}") from error
+    for name in ("le", "diff"):
+        if table.column_names.count(name) != 1 or not pa.types.is_integer(table[name].type) or table[name].null_count:
+            there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
+            raise ChangeError(f"expected one column {name!r} of ints but got {there or 'no columns'}")
+    return table
+
+
+def like(table: Any, batch: Any) -> Any:
+    """An Arrow table as one of the kind of another."""
+    if kind_of(batch) == "arrow":
+        return table
+    if kind_of(batch) == "pandas":
+        return table.to_pandas().astype(batch.dtypes.to_dict())
+    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
 
 
 def _ints(table: pa.Table, name: str) -> Any:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
-from afa import AfaError, Change, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa import AfaError, Change, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from speculation import After, Cleanse, Consolidate, consolidate
 from tests import around
 from tests.automata import pair
@@ -107,6 +110,30 @@ def test_stages_stand_behind_each_other(engine: str) -> None:
         blob, lambda b: type(both.operator).restore(b, lambda inner: Keyed.restore(pair, inner, key="seq", engine=engine))
     )
     assert [len(both.push(Punctuation(t))) for t in (2, 9)] == [1, 2]
+
+
+@pytest.mark.parametrize("shape", [pa.table, pd.DataFrame, dict])
+def test_a_table_is_a_call(shape: Any) -> None:
+    stage = Consolidate(per="call")
+    columns = {
+        "size": np.array([1.5, np.nan, 0.0, 1.5, -np.nan, -0.0, 2.0]),
+        "diff_sum": ["x"] * 7,
+        "le": np.array([5, 4, 3, 5, 4, 3, 1]),
+        "diff": np.array([1, 1, -1, -2, -1, -1, 1]),
+    }
+    out = stage.push_many(shape(columns))
+    found = out.to_pydict() if isinstance(out, pa.Table) else {name: list(out[name]) for name in out}
+    assert found == {"size": [0.0, 1.5, 2.0], "diff_sum": ["x"] * 3, "le": [3, 5, 1], "diff": [-2, -1, 1]}
+    assert (type(out), stage.statistics) == (type(shape(columns)), (0, 8, 4))
+
+
+def test_what_is_no_table_of_changes_is_refused() -> None:
+    with pytest.raises(AfaError, match='expected per="call" for a table, in which no punctuation comes'):
+        Consolidate().push_many({"le": [1], "diff": [1]})
+    with pytest.raises(ChangeError, match="expected one column 'diff' of ints but got le: int64"):
+        Consolidate("call").push_many({"le": [1]})
+    with pytest.raises(ChangeError, match="expected columns of one type and length but got others"):
+        Consolidate("call").push_many({"le": [1, 2], "diff": [1]})
 
 
 def test_what_is_wrong_is_refused() -> None:
