@@ -142,7 +142,18 @@ class Before(Around):
         if isinstance(change, Punctuation) and self.stage.rows.tables and self.stage.only_rows:
             out, promised = self._run_rows([change], None)
             return out if promised is None else [*out, Punctuation(promised)]
-        return super().push(change, key=key)
+        if not isinstance(change, Change) or type(change.le) is not int:
+            return super().push(change, key=key)
+        key = self._key_of(change, key)
+        if self.stage.admits(change.le):
+            out = self._core.push(change, key)
+            self.stage.take_one(change)
+            return out
+        if self.stage.rows.tables:
+            return self.run([("event", change, key)], net=True)
+        self.stage.take_one(self._core.typed(change, key))
+        self._core.progress.see(change.le)
+        return []
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call; as `Operator.push_many`. Rows of tables wait as rows while nothing else waits."""
@@ -286,6 +297,13 @@ class After(Around):
         if not isinstance(operator, (Operator, Keyed, Around)):
             raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
         self.stage, self.operator = stage, operator
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        if isinstance(self.operator, Around):
+            return super().push(change, key=key)
+        out = self._core.push(change, self._key_of(change, key))
+        return self.stage.push_fitting(out) if out else []
 
     def run(self, items: Iterable[Item], net: bool) -> Output:
         """Carry out one call, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""

@@ -144,7 +144,10 @@ class Cleanse(Stage):
         ChangeError
             It is neither, or has no time; the stage is as it was.
         """
-        return super().push(item)
+        if isinstance(item, Punctuation):
+            return super().push(item)
+        change = checked(item)
+        return [change] if self.take_one(change) else []
 
     def before(self, operator: Any) -> Before:
         """This stage at the input of an `Operator` or a `Keyed`: what waits is not computed, and not withdrawn."""
@@ -171,11 +174,17 @@ class Cleanse(Stage):
         le: Any = change.le
         if self.admits(le):
             self._leave(le)
-            self._passed += abs(change.diff)
+            self._passed += int(abs(change.diff))
             return True
         self._annihilated += self._waiting.add(change)
         self._peak = max(self._peak, self._held)
         return False
+
+    def take_one(self, change: Change) -> bool:
+        """`passes`, as a call of its own."""
+        left = self.passes(change)
+        self._journal.commit()
+        return left
 
     def admits(self, le: int) -> bool:
         """Whether a change with that LE leaves at once."""

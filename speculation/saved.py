@@ -117,7 +117,8 @@ def rows_of(stream: Any, form: Take) -> Any:
         raise SnapshotError(f"expected an Arrow stream of rows but got something else: {error}") from error
     found = form(table)
     if found is None:
-        raise SnapshotError(f"expected rows of the operator's events but got the columns {table.schema.names}")
+        there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
+        raise SnapshotError(f"expected rows of the operator's events but got the columns {there or 'none'}")
     return found
 
 

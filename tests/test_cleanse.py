@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 
 from afa import (
@@ -21,11 +22,12 @@ from afa import (
     SnapshotError,
     insert,
     retract,
+    snapshot,
 )
 from afa.schema import NAN
-from speculation import Before, Cleanse, consolidate
+from speculation import Before, Cleanse, consolidate, saved
 from tests import around, oracle
-from tests.automata import pair, silence
+from tests.automata import arc, pair, silence, small
 from tests.strategies import Choices, Seeded
 from tests.streams import PROGRAMS, Mix, Quote, Setting, Tick, as_match, recomputed, rows, setting, stream, table
 from tests.stress import generate
@@ -33,6 +35,8 @@ from tests.stress.tables import is_arc
 from tests.text import E
 
 SIGMAS = (0, 3, 1000, None)
+wide_pair = small("a", "c", arc("a", "b", "e.sort == 0"), arc("b", "c", "e.sort == 1"), event="T")
+"""`pair` over an event in a table of which a column ``kind`` can stand."""
 
 
 # -- alone -------------------------------------------------------------------------------------------------------------------------
@@ -56,7 +60,7 @@ def items(choose: Choices, n: int) -> list[Any]:
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_what_has_left_is_the_net_of_what_came_below_the_bound(sigma: int | None) -> None:
     annihilated = 0
-    for number in range(20):
+    for number in range(12):
         choose = Seeded(f"cleanse/{number}")
         cleanse, came, left, last = Cleanse(sigma), [], [], -1
         for item in items(choose, 60):
@@ -83,7 +87,7 @@ def test_what_has_left_is_the_net_of_what_came_below_the_bound(sigma: int | None
         cleanse.push(Punctuation(FOREVER))
         assert cleanse.statistics.held == 0
         annihilated += cleanse.statistics.annihilated
-    assert annihilated > 2 or sigma is None
+    assert annihilated > 0 or sigma is None
 
 
 def normal(changes: list[Any]) -> set[Change]:
@@ -217,7 +221,7 @@ def test_worlds(place: str, sigma: int | None, engine: str) -> None:
     wrap = getattr(around, place)(sigma)
     expected = around.matches_of_released if place == "before" else around.matches_below
     matches = withdrawn = waited = 0
-    for number in range(30):
+    for number in range(20):
         spec = generate.world(Seeded(f"cleanse/{number}"))
         try:
             ran = around.run(spec, engine, wrap, expected)
@@ -227,9 +231,9 @@ def test_worlds(place: str, sigma: int | None, engine: str) -> None:
         matches, waited = matches + len(ran.held), waited + (ran.waited > 0)
         if sigma == 0 and (place == "after" or not around.past_arcs(spec)):
             assert not around.retractions(ran.out), f"world cleanse/{number}"
-    assert matches > 40
-    assert waited > 10 or sigma in (1000, None)
-    assert withdrawn > 10 or sigma in (0, 3)
+    assert matches > 30
+    assert waited > 8 or sigma in (1000, None)
+    assert withdrawn > 5 or sigma in (0, 3)
 
 
 def test_an_event_that_waits_has_been_seen(engine: str) -> None:
@@ -351,7 +355,7 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
             window=choose.one([9, None]),
         )
         mix = Mix(retract=choose.one([0, 12]), duplicate=3, early=choose.one([0, 3]), arcs=1, promise=4, shift=12)
-        stream_of_items, model = stream(choose, here, 70, mix, keys=3)
+        stream_of_items, model = stream(choose, here, 50, mix, keys=3)
         sides = [getattr(Cleanse(sigma), place)(here.make(engine)) for _ in range(2)]
         held: list[Any] = [set(), set()]
         todo = [*parts(stream_of_items), Punctuation(FOREVER)]
@@ -371,7 +375,31 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
             rows_waited += place == "before" and sides[1].stage.rows.copies > 0
         model.push(Punctuation(FOREVER))
         assert held[0] == recomputed(here, model, engine)
-    assert rows_waited > 4 or place == "after"
+    assert rows_waited > 2 or place == "after"
+
+
+def test_rows_of_a_snapshot_are_checked() -> None:
+    before = Cleanse(0).before(Operator(pair, window=9))
+    before.push_many(pa.table({"kind": [0, 1], "seq": [0, 0], "le": [1, 3]}))
+    assert before.stage.rows.copies == 0, "a field called kind leaves no room for that column: they wait as changes"
+    wide = Cleanse(0).before(Operator(wide_pair, window=9))
+    assert wide.push_many(pa.table({"sort": [0, 1], "seq": [0, 0], "le": [1, 3]})).num_rows == 0
+    assert wide.stage.rows.copies == 2
+    blob = wide.snapshot()
+    assert len(Before.restore(blob, lambda inner: Operator.restore(wide_pair, inner)).push(Punctuation(9))) == 2
+    name, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
+    for text, bad in (
+        ("expected an Arrow stream of rows but got something else", b"rows"),
+        ("expected an Arrow stream of rows but got something else", stream[:40]),
+        ("expected rows of the operator's events but got the columns x: int64", saved.stream_of(pa.table({"x": [1]}))),
+    ):
+        body = snapshot.plain([[name, "before"], numbers, waiting, bad, inner])
+        with pytest.raises(SnapshotError, match=text):
+            Before.restore(snapshot.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+    low = [numbers[0], numbers[1], 2, *numbers[3:]]
+    body = snapshot.plain([[name, "before"], low, waiting, stream, inner])
+    with pytest.raises(SnapshotError, match="expected rows at or above the bound 2 but got others"):
+        Before.restore(snapshot.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
 
 
 def restoring(here: Setting, operator: Any, engine: str) -> Any:
