@@ -4,7 +4,7 @@ consolidate   changes folded into the matches that they leave in force; Consolid
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
 around        Before, After: a stage at the input or at the output of an operator
 stage         what the stages share
-waiting       changes that wait, in order
+waiting       changes that wait, in order; rows, rows of tables that wait; columns, the one form in which they do
 saved         stages as bytes
 """
 
