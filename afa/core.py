@@ -120,23 +120,26 @@ class Core:
 
         With ``net`` the output is one minimal difference and at most one punctuation; else what each item alone would give.
         """
+        return self.run_parts([items] if net else ([item] for item in items))
+
+    def run_parts(self, parts: Iterable[Iterable[tuple[str, Any, Hashable]]]) -> Output:
+        """Carry out one call of several parts: of each the minimal difference, then the punctuation, if it moved.
+
+        Items are taken one by one, in the transaction: what makes them may look at the operator's progress and move it.
+        """
         out: Output = []
         with self.transaction():
             batch: dict[Hashable, list[Change]] = {}
-            before = self.progress.final
-            for port, item, key in items:
-                if port == "event" and isinstance(item, Change):
-                    change = self.check_event(item, key)
-                    if change is not None:
-                        batch.setdefault(key, []).append(change)
-                else:
-                    self._flush(batch)
-                    self._control(port, item)
-                if not net:
-                    self._flush(batch)
-                    out += self._collect(before)
-                    before = self.progress.final
-            if net:
+            for part in parts:
+                before = self.progress.final
+                for port, item, key in part:
+                    if port == "event" and isinstance(item, Change):
+                        change = self.check_event(item, key)
+                        if change is not None:
+                            batch.setdefault(key, []).append(change)
+                    else:
+                        self._flush(batch)
+                        self._control(port, item)
                 self._flush(batch)
                 out += self._collect(before)
         return out
@@ -221,11 +224,32 @@ class Core:
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def check_event(self, change: Change, key: Hashable) -> Change | None:
-        """The change with a typed payload and a full lifetime; None if it is late and the policy took it.
+        """The change as `typed` has it; None if it is late and the policy took it.
 
         Raises
         ------
         ChangeError, LateEventError
+        """
+        checked = self.typed(change, key)
+        le: Any = checked.le
+        if le < self.progress.events:
+            self.take_late(checked, self.progress.events)
+            return None
+        if le < self.progress.some and (broken := self.broken(checked.payload, le)) is not None:
+            condition, t = broken
+            self.take_late(checked, t, f", where {condition.text}")
+            return None
+        self.progress.see(le)
+        self.changes += abs(checked.diff)
+        return checked
+
+    def typed(self, change: Change, key: Hashable) -> Change:
+        """The change of an event with a payload in the schema's form, a full lifetime and its key.
+
+        Raises
+        ------
+        ChangeError
+            It is none.
         """
         payload = self._take(change.payload)
         if change.le is None:
@@ -244,21 +268,11 @@ class Core:
             diff = as_time(diff, "diff")
             if not diff:
                 raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
-        if self.sequence is not None:
-            _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
-        checked = Change(payload, le, re, diff, key)
         if diff < 0 and not self.retractions:
             raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
-        if le < self.progress.events:
-            self.take_late(checked, self.progress.events)
-            return None
-        if le < self.progress.some and (broken := self.broken(payload, le)) is not None:
-            condition, t = broken
-            self.take_late(checked, t, f", where {condition.text}")
-            return None
-        self.progress.see(le)
-        self.changes += abs(diff)
-        return checked
+        if self.sequence is not None:
+            _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
+        return Change(payload, le, re, diff, key)
 
     # -- punctuations ------------------------------------------------------------------------------------------------------
 

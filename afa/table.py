@@ -12,7 +12,7 @@ from afa.change import Change
 from afa.core import Core
 from afa.errors import ChangeError
 from afa.keys import Keys, take_key
-from afa.schema import Field
+from afa.schema import NAN, Field
 from afa.tableout import TIMES, assemble, check_output, kind_of, names_of, write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
@@ -22,26 +22,80 @@ EVENT, ARC, PUNCTUATION = 0, 1, 2
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
     """`Operator.push_many` and `Keyed.push_many`."""
-    arcs = list(arcs)
+    if is_list(batch):
+        found = _one_table(core, batch, keys, list(arcs)) if net and like_of(batch) is not None else None
+        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net) if found is None else found
+    check_output(core.automaton, keys, batch)
+    encoded = _encoded(core, batch, keys, list(arcs)) if net else None
+    if encoded is None:
+        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+    rows, found, promised = core.run_columns(encoded)
+    mixed = is_mixed(core, batch, keys)
+    return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
+
+
+def run_table(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = (), like: Any = None) -> tuple[Any, int | None]:
+    """Carry out a table as one call; its output as a table in the shape of another one, or as changes; and the punctuation."""
+    check_output(core.automaton, keys, batch if like is None else like)
+    encoded = _encoded(core, batch, keys, list(arcs))
+    if encoded is None:
+        out = core.run(_rows(core, batch, keys, list(arcs)), net=True)
+        changes = [item for item in out if isinstance(item, Change)]
+        promised = next((item.t for item in out if isinstance(item, Punctuation)), None)
+        return (changes if like is None else write(changes, like, core.automaton, keys, mixed=False)), promised
+    rows, found, promised = core.run_columns(encoded)
+    columns = _columns_of(core, rows, found, keys)
+    if like is not None:
+        return assemble(columns, None, like, core.automaton, keys, mixed=False), promised
+    schema = core.automaton.register_schema
+    *fields, le, re, diff = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns)
+    fields = fields[len(fields) - len(schema.fields) :]
+    pairs = zip(fields, schema.fields)
+    fields = [[NAN if x != x else x for x in column] if field.type is float else column for column, field in pairs]
+    registers = [schema.cls(*record) for record in zip(*fields)] if fields else [schema.cls()] * len(le)
+    of_rows = [None] * len(le) if keys is None else found
+    return [Change(*change) for change in zip(registers, le, re, diff, of_rows)], promised
+
+
+def is_list(batch: Any) -> bool:
+    """Whether a batch is a list of items.
+
+    Raises
+    ------
+    ChangeError
+        It is neither that nor a table.
+    """
     if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
-        like = next((item for item in batch if kind_of(item)), None)
-        found = _one_table(core, batch, keys, arcs) if net and like is not None else None
-        if found is not None:
-            return found
-        items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
-        if like is not None:
-            check_output(core.automaton, keys, like)
-        out = core.run(items, net)
-        return out if like is None else _grouped(out, core, like, keys, net)
+        return True
     if kind_of(batch) is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    check_output(core.automaton, keys, batch)
-    mixed = is_mixed(core, batch, keys)
-    encoded = _encoded(core, batch, keys, arcs) if net else None
-    if encoded is not None:
-        rows, found, promised = core.run_columns(encoded)
-        return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
-    return write(core.run(_rows(core, batch, keys, arcs), net), batch, core.automaton, keys, mixed)
+    return False
+
+
+def items_of(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+    """A table's rows, or what stands in a list, as what `Core.run` takes; refused where the output could not be written so."""
+    arcs = list(arcs)
+    if not is_list(batch):
+        check_output(core.automaton, keys, batch)
+        return _rows(core, batch, keys, arcs)
+    items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
+    like = like_of(batch)
+    if like is not None:
+        check_output(core.automaton, keys, like)
+    return items
+
+
+def like_of(batch: Any) -> Any:
+    """The table whose shape the output of a list takes, if there is one in it."""
+    return next((item for item in batch if kind_of(item)), None)
+
+
+def shaped(out: Iterable[Any], core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
+    """An operator's output in the shape of the batch that came in."""
+    if not is_list(batch):
+        return write(out, batch, core.automaton, keys, is_mixed(core, batch, keys))
+    like = like_of(batch)
+    return list(out) if like is None else _grouped(out, core, like, keys, net)
 
 
 def _one_table(core: Core, batch: Sequence[Any], keys: Keys | None, arcs: list[Arc]) -> list[Any] | None:

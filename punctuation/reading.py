@@ -78,7 +78,7 @@ def read(batch: Any) -> list[Part | Punctuation]:
     found: list[Any] = []
     for item in batch:
         if isinstance(item, Punctuation):
-            parts += [_part(items, found), Punctuation(as_time(item.t, "t"))]
+            parts += [_part(items, found), item._replace(t=as_time(item.t, "t"))]
             items, found = [], []
         elif is_table(item):
             items.append(item)

@@ -37,7 +37,7 @@ class Source(ABC):
     late : int
         Items that came behind the promise handed out before them, and were passed on.
     stale : int
-        Punctuations in the input that promised nothing new.
+        Punctuations in the input that promised nothing new. One with a condition is passed on, and moves nothing.
     """
 
     def __init__(self, backwards: str = "count") -> None:
@@ -132,6 +132,8 @@ class Source(ABC):
                 if len(part.le):
                     self.late += int(np.count_nonzero(part.le < self.promised))
                     promised = self._within(part.le, promised)
+            elif part.where is not None:
+                out.append(part)  # it says nothing of the others
             elif part.t > self.promised:  # what the batch has earned itself is not handed out yet
                 self.promised, promised = part.t, max(promised, part.t)
                 out.append(part)
@@ -182,7 +184,7 @@ class Source(ABC):
     def _told_after(self, parts: Sequence[Part | Punctuation]) -> int:
         told = self._told
         for part in parts:
-            if isinstance(part, Punctuation):
+            if isinstance(part, Punctuation) and part.where is None:
                 if part.t < told and self.backwards == "raise":
                     raise AfaError(f"expected a punctuation of at least {told} (told before) but got t={part.t}")
                 told = max(told, part.t)

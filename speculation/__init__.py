@@ -1,8 +1,15 @@
 """What may still change: tools around the operator's speculative output ([AFA10] Sec. 2.4, 5.3).
 
-consolidate   changes folded into the matches that they leave in force
+consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
+cleanse       Cleanse: how far ahead of the last punctuation changes may go
+around        Before, After: a stage at the input or at the output of an operator
+stage         what the stages share
+waiting       changes that wait, in order; rows, rows of tables that wait; columns, the one form in which they do
+saved         stages as bytes
 """
 
-from speculation.consolidate import consolidate
+from speculation.around import After, Before
+from speculation.cleanse import Cleanse, CleanseStatistics
+from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
 
-__all__ = ["consolidate"]
+__all__ = ["After", "Before", "Cleanse", "CleanseStatistics", "Consolidate", "ConsolidateStatistics", "consolidate"]

@@ -1,12 +1,21 @@
-"""Changes folded into what they leave in force."""
+"""Changes folded into what they leave in force: as a function over all of them, and as a stage."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
 
 from afa.change import Change
+from afa.errors import AfaError, SnapshotError
+from afa.tableout import kind_of
 from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER, as_count, as_time
+from speculation import saved
+from speculation.around import After
+from speculation.rows import arrow_of, copies_of, like, net
+from speculation.stage import Output, Stage, checked
 
 
 def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
@@ -31,6 +40,8 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     >>> from afa import insert, retract, Punctuation
     >>> consolidate([insert("a", 1, 5), insert("b", 2, 5), Punctuation(1), retract("a", 1, 5)])
     [Change(payload='b', le=2, re=5, diff=1, key=None)]
+    >>> consolidate([insert("a", 1), insert("b", 1, 5)])  # a lifetime that is left to the operator comes last
+    [Change(payload='b', le=1, re=5, diff=1, key=None), Change(payload='a', le=1, re=None, diff=1, key=None)]
     >>> consolidate([])
     []
     """
@@ -40,4 +51,169 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
             match = (change.key, change.payload, change.le, change.re)
             sums[match] = sums.get(match, 0) + change.diff
     left = [Change(payload, le, re, diff, key) for (key, payload, le, re), diff in sums.items() if diff]
-    return sorted(left, key=lambda change: (change.le, change.re))
+    return sorted(left, key=_lifetime)
+
+
+def _lifetime(change: Change) -> tuple[int, int]:
+    """By what changes are ordered; a lifetime may be left to the operator."""
+    return BEGINNING if change.le is None else change.le, FOREVER if change.re is None else change.re
+
+
+class ConsolidateStatistics(NamedTuple):
+    """Numbers of one `Consolidate`, in copies: a change with ``diff=2`` is two.
+
+    Parameters
+    ----------
+    held : int
+        What waits now.
+    came : int
+        What came so far.
+    left : int
+        What left so far.
+    """
+
+    held: int
+    came: int
+    left: int
+
+
+class Consolidate(Stage):
+    """Merge changes of equal key, payload and lifetime; what annihilates never leaves.
+
+    Parameters
+    ----------
+    per : "punctuation" or "call"
+        When the net leaves, retractions first, then insertions, each by LE: with the next punctuation, whatever its LE; or at the
+        end of each call, with the last punctuation of the call behind it.
+
+    Raises
+    ------
+    AfaError
+        ``per`` is neither.
+
+    Notes
+    -----
+    O(log n) a change, n different LEs that wait.
+
+    Examples
+    --------
+    >>> from afa import insert, retract, Punctuation
+    >>> stage = Consolidate()
+    >>> [stage.push(item) for item in (insert("a", 5), insert("b", 4), retract("a", 5))]
+    [[], [], []]
+    >>> stage.push(Punctuation(1))
+    [Change(payload='b', le=4, re=None, diff=1, key=None), Punctuation(t=1)]
+    >>> Consolidate(per="call").push_many([insert("a", 5), Punctuation(1), retract("a", 5), retract("c", 7)])
+    [Change(payload='c', le=7, re=None, diff=-1, key=None), Punctuation(t=1)]
+    """
+
+    _numbers = ("_came", "_left")
+
+    def __init__(self, per: Literal["punctuation", "call"] = "punctuation") -> None:
+        super().__init__()
+        if per not in ("punctuation", "call"):
+            raise AfaError(f'expected "punctuation" or "call" but got per={per!r}')
+        self.per = per
+        self._came = self._left = 0
+
+    @property
+    def statistics(self) -> ConsolidateStatistics:
+        """What waits, and what has come and gone so far."""
+        return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
+
+    def after(self, operator: Any) -> After:
+        """This stage at the output of an operator."""
+        return After(self, operator)
+
+    @overload
+    def push_many(self, items: list[Any]) -> Output: ...
+    @overload
+    def push_many(self, items: Any) -> Any: ...
+    def push_many(self, items: Any) -> Any:
+        """Take several, as one call: all of it or nothing; what leaves.
+
+        Parameters
+        ----------
+        items : iterable of Change and Punctuation; or pyarrow.Table, pandas.DataFrame or dict of columns
+            A table, with ``le`` and ``diff``, and without punctuations, comes out as one: with ``per="call"``. Rows that agree in
+            all other columns are merged.
+
+        Raises
+        ------
+        AfaError
+            A table, with ``per="punctuation"``.
+        ChangeError
+            Columns are missing, or not of one type and length; and what `push` raises.
+        """
+        if kind_of(items) is None:
+            return super().push_many(items)
+        if self.per != "call":
+            raise AfaError(f'expected per="call" for a table, in which no punctuation comes, but got per={self.per!r}')
+        come = arrow_of(items)
+        found, _ = net(come)
+        found = found.take(np.lexsort([found.column("le").to_numpy(), found.column("diff").to_numpy() > 0]))
+        self._came += copies_of(come)
+        self._left += copies_of(found)
+        return like(found, items)
+
+    def take(self, item: Change | Punctuation, out: Output) -> None:
+        """Take an item that fits, within a transaction; `end` lets go what leaves with the call."""
+        if not isinstance(item, Punctuation):
+            self._came += abs(item.diff)
+            self._waiting.add(item)
+            return
+        t = as_time(item.t, "t")
+        if item.where is not None:
+            out.append(item)
+            return
+        if self.per == "punctuation":
+            out += self._net()
+        plain = [i for i, before in enumerate(out) if isinstance(before, Punctuation) and before.where is None]
+        if self.per == "call" and plain:
+            last: Any = out.pop(plain[0])
+            t = max(t, last.t)
+        out.append(Punctuation(t))
+
+    def end(self, out: Output) -> None:
+        """The end of a call."""
+        if self.per == "call":
+            out[:0] = self._net()
+
+    def _net(self) -> list[Change]:
+        found = sorted(self._waiting.take(None), key=lambda change: change.diff > 0)
+        self._left += sum(abs(change.diff) for change in found)
+        return found
+
+    def snapshot(self) -> bytes:
+        """The stage as bytes: plain data; raises `SnapshotError` where a payload or key is none."""
+        return saved.seal("Consolidate", None, self.numbers(), self.waiting())
+
+    @classmethod
+    def restore(cls, blob: bytes, *, payload: type | None = None) -> Consolidate:
+        """The stage that `snapshot` saved; as `Cleanse.restore`."""
+        _, numbers, waiting, *_ = saved.unseal(blob, ["Consolidate"], None)
+        return cls.of(numbers, waiting, saved.take_as(payload))
+
+    def numbers(self) -> list[Any]:
+        """All but what waits, as plain data."""
+        return [self.per, self._came, self._left]
+
+    def waiting(self) -> list[Change]:
+        """What waits, in order of arrival."""
+        return self._waiting.all()
+
+    @classmethod
+    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take) -> Consolidate:
+        """The stage of a snapshot; raises `SnapshotError`."""
+        try:
+            per, came, left = numbers
+            stage = cls(per)
+            stage._came, stage._left = as_count(came + 1) - 1, as_count(left + 1) - 1
+            for change in saved.changes(waiting, take):
+                stage._waiting.add(checked(change))
+        except SnapshotError:
+            raise
+        except (AfaError, TypeError, ValueError) as error:
+            raise SnapshotError(f"expected the numbers of a Consolidate but got {numbers!r}: {error}") from error
+        stage._journal.commit()
+        return stage

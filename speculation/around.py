@@ -1,0 +1,340 @@
+"""A stage at the input or at the output of an operator: together they are pushed to as the operator is.
+
+    Before   change -> stage -> operator -> out     what waits is not computed yet
+    After    change -> operator -> stage -> out     all is computed, what waits is not seen yet
+
+A call is all or nothing over both. ``statistics`` are the operator's; the stage has its own (``stage.statistics``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from afa import table
+from afa.arc import Arc
+from afa.automaton import Automaton
+from afa.change import Change
+from afa.core import Core
+from afa.errors import AfaError, ChangeError
+from afa.keyed import Keyed
+from afa.keys import Keys, take_key
+from afa.operator import Operator
+from afa.statistics import Statistics
+from afa.tableout import check_output, kind_of, write
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, as_time
+from speculation import saved
+from speculation.columns import Columns
+from speculation.rows import joined
+from speculation.stage import Output
+
+if TYPE_CHECKING:
+    from speculation.cleanse import Cleanse
+
+Item = tuple[str, Any, Hashable]
+_MISSING: Any = object()
+
+
+class Around:
+    """What `Before` and `After` share."""
+
+    stage: Any
+    operator: Any
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        return self.run([("event", change, self._key_of(change, key))], net=True)
+
+    def push_arc(self, change: Change | Punctuation) -> Output:
+        """Take an arc, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
+        return self.run([("arc", change, None)], net=True)
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`."""
+        core, keys = self._core, self._key
+        return table.shaped(self.run(table.items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+
+    def run(self, items: Iterable[Item], net: bool) -> Output:
+        """Carry out one call, as `Core.run`."""
+        raise NotImplementedError
+
+    @property
+    def automaton(self) -> Automaton:
+        """The operator's."""
+        return self._core.automaton
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys of which the operator holds anything."""
+        return self._core.engine.keys()
+
+    @property
+    def statistics(self) -> Statistics:
+        """The operator's; what waits is in ``stage.statistics``."""
+        return self._core.statistics
+
+    @property
+    def _core(self) -> Core:
+        core: Core = self.operator._core
+        return core
+
+    @property
+    def _key(self) -> Keys | None:
+        return getattr(self.operator, "_key", None)
+
+    def _key_of(self, change: Any, key: Hashable) -> Hashable:
+        """The key of a change, in its form."""
+        if not isinstance(change, Change):
+            return None
+        if self._key is None:
+            if key is not _MISSING:
+                raise ChangeError(f"expected a key for a Keyed only but got key={key!r} for an Operator")
+            return None
+        found: Hashable = take_key(self._key.of_change(change) if key is _MISSING else key)
+        return found
+
+    def _sealed(self, place: str, rows: bytes | None = None) -> bytes:
+        stage = self.stage
+        return saved.seal(type(stage).__name__, place, stage.numbers(), stage.waiting(), rows, self.operator.snapshot())
+
+    def _check(self) -> None:
+        """Assert the operator's invariants; for tests."""
+        self._core.check()
+
+
+class Before(Around):
+    """A `Cleanse` at the input of an operator; made by `Cleanse.before`.
+
+    The operator gets an event when its LE is below the stage's bound, and what a punctuation releases as one step with it: so with
+    ``sigma=0`` no match is ever withdrawn, unless an arc with a lifetime in the past does it. An event that waits has been seen: an
+    arc in default mode begins after it.
+
+    Parameters
+    ----------
+    stage : Cleanse
+    operator : Operator or Keyed
+
+    Raises
+    ------
+    AfaError
+        ``operator`` is neither.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, Operator, Punctuation, insert
+    >>> from speculation import Cleanse
+    >>> two = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")])
+    >>> late = [insert("b", le=5), insert("a", le=3), insert("x", le=4), Punctuation(9)]
+    >>> [len(Operator(two, window=10).push_many(late, net=False)), len(Cleanse(0).before(Operator(two, window=10)).push_many(late))]
+    [3, 1]
+    """
+
+    def __init__(self, stage: Cleanse, operator: Operator | Keyed) -> None:
+        if not isinstance(operator, (Operator, Keyed)):
+            raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
+        self.stage, self.operator = stage, operator
+        self._columns = Columns(self._core, self._key)
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        if isinstance(change, Punctuation) and change.where is None and self.stage.rows.tables and self.stage.only_rows:
+            out, promised = self._run_rows([change], None)
+            return out if promised is None else [*out, Punctuation(promised)]
+        if not isinstance(change, Change) or type(change.le) is not int:
+            return super().push(change, key=key)
+        key = self._key_of(change, key)
+        if self.stage.admits(change.le):
+            out = self._core.push(change, key)
+            self.stage.take_one(change)
+            return out
+        if self.stage.rows.tables:
+            return self.run([("event", change, key)], net=True)
+        self.stage.take_one(self._core.typed(change, key))
+        self._core.progress.see(change.le)
+        return []
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`. Rows of tables wait as rows while nothing else waits."""
+        parts = self._parts(batch) if net and self.stage.only_rows else None
+        if parts is None:
+            return super().push_many(batch, net=net, arcs=arcs)
+        listed = table.is_list(batch)
+        like = table.like_of(batch) if listed else batch
+        out, promised = self._run_rows(parts, like)
+        if not listed:
+            return out
+        return [*(out if like is None else [out]), *([] if promised is None else [Punctuation(promised)])]
+
+    def _parts(self, batch: Any) -> list[Any] | None:
+        """A batch as tables of one form and punctuations; None if it must go one by one."""
+        parts: list[Any] = []
+        for part in batch if table.is_list(batch) else [batch]:
+            if isinstance(part, Punctuation) and part.where is not None:
+                return None
+            found = part if isinstance(part, Punctuation) else self._columns.of(part) if kind_of(part) else None
+            if found is None:
+                return None
+            parts.append(found)
+        tables = [*self.stage.rows.tables, *(part for part in parts if not isinstance(part, Punctuation))]
+        return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
+
+    def _run_rows(self, parts: Sequence[Any], like: Any) -> tuple[Any, int | None]:
+        """Carry out one call of tables and punctuations; its output as `afa.table.run_table` has it."""
+        core, through, seen = self._core, [], None
+        if like is not None:
+            check_output(core.automaton, self._key, like)
+        with self.stage.transaction():
+            for part in parts:
+                if isinstance(part, Punctuation):
+                    fresh, head = self.stage.punctuate_rows(as_time(part.t, "t"))
+                    through += [] if head is None else [head]
+                    through += [part] if fresh else []
+                elif len(part):
+                    head = self.stage.pass_rows(part)
+                    through += [] if head is None else [head]
+                    seen = max(part.column("le").to_numpy().max(), BEGINNING if seen is None else seen)
+            found = self._through(through, like)
+        if seen is not None:
+            core.progress.see(int(seen))  # after a call that worked; without arcs in it, the order does not matter
+        return found
+
+    def _through(self, through: Sequence[Any], like: Any) -> tuple[Any, int | None]:
+        core, keys = self._core, self._key
+        if through:
+            return table.run_table(core, self._columns.mixed(through), keys, like=like)
+        return ([] if like is None else write([], like, core.automaton, keys, mixed=False)), None
+
+    def run(self, items: Iterable[Item], net: bool) -> Output:
+        """Carry out one call, as `Core.run`: what a punctuation releases is one step with it."""
+        parts: Iterable[Iterable[Item]] = (self._reaches(*item) for item in items)
+        with self.stage.transaction():
+            return self._core.run_parts([chain.from_iterable(parts)] if net else parts)
+
+    def _reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Item]:
+        """What of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
+        if port == "arc":
+            yield port, item, key
+        elif isinstance(item, Change):
+            change = self._core.typed(item, key)
+            at: Any = change.le
+            if not self.stage.admits(at):
+                self.stage.unroll(self._columns.changes)
+            if self.stage.passes(change):
+                yield port, change, key
+            else:
+                self._core.progress.see(at)
+        elif isinstance(item, Punctuation) and item.where is not None:
+            yield port, self.stage.some(item), None
+        elif isinstance(item, Punctuation):
+            self.stage.unroll(self._columns.changes)
+            released = self.stage.punctuate(as_time(item.t, "t"))
+            if released is not None:
+                yield from (("event", change, change.key) for change in released)
+                yield port, item, None
+        else:
+            yield port, item, key  # which refuses it
+
+    def snapshot(self) -> bytes:
+        """Stage and operator as bytes: plain data.
+
+        Raises
+        ------
+        SnapshotError
+            As `Operator.snapshot`; or a key or payload that waits is no plain data.
+        """
+        rows = self.stage.rows.tables
+        return self._sealed("before", saved.stream_of(joined(rows)) if rows else None)
+
+    @classmethod
+    def restore(cls, blob: bytes, operator: Callable[[bytes], Operator | Keyed]) -> Before:
+        """What `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        operator : callable
+            Restores the operator from its part: ``lambda blob: Keyed.restore(automaton, blob, key="symbol")``.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of a stage before an operator, or damaged; and what ``operator`` raises.
+        """
+        from speculation.cleanse import Cleanse
+
+        _, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
+        made = operator(inner)
+        found = cls(Cleanse(), made)
+        rows = None if stream is None else saved.rows_of(stream, found._columns.of)
+        found.stage = Cleanse.of(numbers, waiting, saved.take_of(made.automaton.event_schema), rows)
+        return found
+
+
+class After(Around):
+    """A stage at the output of an operator; made by `Cleanse.after` and `Consolidate.after`.
+
+    Parameters
+    ----------
+    stage : Cleanse or Consolidate
+    operator : Operator or Keyed, or one of these with a stage
+
+    Raises
+    ------
+    AfaError
+        ``operator`` is none of these.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, Operator, Punctuation, insert
+    >>> from speculation import Cleanse
+    >>> two = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")])
+    >>> after = Cleanse(0).after(Operator(two, window=10))
+    >>> [after.push(item) for item in (insert("b", le=5), insert("a", le=3), insert("x", le=4), Punctuation(9))][-1]
+    [Punctuation(t=9)]
+    >>> after.statistics.outputs, after.statistics.retractions, after.stage.statistics.annihilated
+    (1, 1, 1)
+    """
+
+    def __init__(self, stage: Any, operator: Any) -> None:
+        if not isinstance(operator, (Operator, Keyed, Around)):
+            raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
+        self.stage, self.operator = stage, operator
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        if isinstance(self.operator, Around):
+            return super().push(change, key=key)
+        out = self._core.push(change, self._key_of(change, key))
+        return self.stage.push_fitting(out) if out else []
+
+    def run(self, items: Iterable[Item], net: bool) -> Output:
+        """Carry out one call, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
+        inner = self.operator if isinstance(self.operator, Around) else self._core
+        found: Output = self.stage.push_fitting(inner.run(items, net))
+        return found
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`. Of a table's rows no objects are made, of the output they are."""
+        if table.is_list(batch) or not net or isinstance(self.operator, Around):
+            return super().push_many(batch, net=net, arcs=arcs)
+        core, keys = self._core, self._key
+        out, promised = table.run_table(core, batch, keys, arcs)
+        found = self.stage.push_fitting(out if promised is None else [*out, Punctuation(promised)])
+        return table.shaped(found, core, batch, keys, net)
+
+    def snapshot(self) -> bytes:
+        """Stage and operator as bytes: plain data; raises as `Before.snapshot`."""
+        return self._sealed("after")
+
+    @classmethod
+    def restore(cls, blob: bytes, operator: Callable[[bytes], Any]) -> After:
+        """What `snapshot` saved; parameters and errors as of `Before.restore`."""
+        from speculation.cleanse import Cleanse
+        from speculation.consolidate import Consolidate
+
+        stages: dict[str, Any] = {"Cleanse": Cleanse, "Consolidate": Consolidate}
+        name, numbers, waiting, _, inner = saved.unseal(blob, stages, "after")
+        made = operator(inner)
+        return cls(stages[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)

@@ -1,0 +1,348 @@
+"""Cleanse: how far ahead of the last punctuation changes may go ([AFA10] Sec. 5.3).
+
+    below the bound        leaves at once
+    at the bound or above  waits; what is taken back while it waits was never there
+
+The bound is the last punctuation + sigma, and never goes back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.errors import AfaError, SnapshotError
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER, as_count, as_time
+from speculation import saved
+from speculation.around import After, Before
+from speculation.rows import Rows, copies_of
+from speculation.stage import Output, Stage, checked
+
+
+class CleanseStatistics(NamedTuple):
+    """Numbers of one `Cleanse`, in copies: a change with ``diff=2`` is two.
+
+    Parameters
+    ----------
+    held : int
+        What waits now.
+    peak_held : int
+        The most that ever waited.
+    passed : int
+        What left at once.
+    released : int
+        What left after it had waited.
+    annihilated : int
+        Pairs of an insertion and its retraction that met while one of them waited.
+    bound : int
+        All that has left has an LE below it, and what comes with such an LE leaves at once.
+    stale : int
+        Punctuations that promised nothing new.
+    """
+
+    held: int
+    peak_held: int
+    passed: int
+    released: int
+    annihilated: int
+    bound: int
+    stale: int
+
+
+class Cleanse(Stage):
+    """Let changes leave only so far ahead of the last punctuation; the others wait, in order.
+
+    Parameters
+    ----------
+    sigma : int, optional
+        Ticks, the speculation factor: a change waits until its LE is below the last punctuation + sigma. 0: what leaves is in
+        order and final; None or ``math.inf``: nothing waits, the maximum of speculation. It may be set while the stage runs, and
+        acts from the next punctuation on.
+
+    Raises
+    ------
+    AfaError
+        ``sigma`` is no int, or below 0.
+
+    Notes
+    -----
+    O(log n) a change that waits, n different LEs that wait; O(1) one that does not. Without a sigma the bound is one past the
+    largest LE that has left, so that a sigma that is set later can act. Source: [AFA10] Sec. 5.3; there events are never retracted.
+
+    Examples
+    --------
+    >>> from afa import insert, retract, Punctuation
+    >>> cleanse = Cleanse(sigma=2)
+    >>> [len(cleanse.push(item)) for item in (insert("c", 7), insert("b", 5), insert("a", 4), retract("b", 5))]
+    [0, 0, 0, 0]
+    >>> for item in cleanse.push(Punctuation(3)):
+    ...     print(item)
+    Change(payload='a', le=4, re=None, diff=1, key=None)
+    Punctuation(t=3)
+    >>> cleanse.statistics
+    CleanseStatistics(held=1, peak_held=3, passed=0, released=1, annihilated=1, bound=5, stale=0)
+    >>> Cleanse(sigma=-1)
+    Traceback (most recent call last):
+    punctuation.errors.AfaError: expected ticks >= 0, or None for no bound, but got sigma=-1
+    """
+
+    _numbers = ("_rows", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
+
+    def __init__(self, sigma: float | None = None) -> None:
+        super().__init__()
+        self.sigma = sigma
+        self._rows = Rows()
+        self._last = BEGINNING
+        self._bound, self._open = self._reach(BEGINNING)
+        self._passed = self._released = self._annihilated = self._stale = self._peak = 0
+
+    @property
+    def sigma(self) -> int | None:
+        """The speculation factor; None: no bound."""
+        return self._sigma
+
+    @sigma.setter
+    def sigma(self, sigma: float | None) -> None:
+        if sigma is None or (isinstance(sigma, float) and sigma == math.inf):
+            self._sigma: int | None = None
+            return
+        if isinstance(sigma, (bool, float)) or not hasattr(type(sigma), "__index__") or int(sigma) < 0:
+            raise AfaError(f"expected ticks >= 0, or None for no bound, but got sigma={sigma!r}")
+        self._sigma = int(sigma)
+
+    @property
+    def statistics(self) -> CleanseStatistics:
+        """What waits, and what has come and gone so far."""
+        self._rows, met = self._rows.netted()
+        self._annihilated += met
+        return CleanseStatistics(
+            held=self._held,
+            peak_held=self._peak,
+            passed=self._passed,
+            released=self._released,
+            annihilated=self._annihilated,
+            bound=self._bound,
+            stale=self._stale,
+        )
+
+    def push(self, item: Change | Punctuation) -> Output:
+        """Take one change or punctuation.
+
+        Returns
+        -------
+        list of Change and Punctuation
+            The change, if it lies below the bound; of a punctuation what is below the bound now, by LE, of one LE retractions
+            first, then by arrival; then the punctuation itself, unless it promises nothing new. One with a condition releases
+        nothing, and passes as far as it holds behind the stage.
+
+        Raises
+        ------
+        ChangeError
+            It is neither, or has no time; the stage is as it was.
+        """
+        if isinstance(item, Punctuation):
+            return super().push(item)
+        change = checked(item)
+        return [change] if self.take_one(change) else []
+
+    def before(self, operator: Any) -> Before:
+        """This stage at the input of an `Operator` or a `Keyed`: what waits is not computed, and not withdrawn."""
+        return Before(self, operator)
+
+    def after(self, operator: Any) -> After:
+        """This stage at the output of an operator: all is computed, but what waits can't be seen, or seen to be withdrawn."""
+        return After(self, operator)
+
+    # -- what the compositions use -----------------------------------------------------------------------------------------
+
+    def take(self, item: Change | Punctuation, out: Output) -> None:
+        """Take an item that fits, within a transaction."""
+        if isinstance(item, Punctuation) and item.where is not None:
+            out.append(self.some(item))
+        elif isinstance(item, Punctuation):
+            released = self.punctuate(as_time(item.t, "t"))
+            if released is not None:
+                out += released
+                out.append(item)
+        elif self.passes(item):
+            out.append(item)
+
+    def passes(self, change: Change) -> bool:
+        """Whether a change that fits leaves at once; if not, it waits from here on."""
+        le: Any = change.le
+        if self.admits(le):
+            self._leave(le)
+            self._passed += int(abs(change.diff))
+            return True
+        self._annihilated += self._waiting.add(change)
+        self._peak = max(self._peak, self._held)
+        return False
+
+    def take_one(self, change: Change) -> bool:
+        """`passes`, as a call of its own."""
+        left = self.passes(change)
+        self._journal.commit()
+        return left
+
+    def admits(self, le: int) -> bool:
+        """Whether a change with that LE leaves at once."""
+        return self._open or le < self._bound
+
+    def punctuate(self, t: int) -> list[Change] | None:
+        """Take a punctuation; the changes that leave before it, or None if it is stale."""
+        if not self._promise(t):
+            return None
+        released = self._waiting.take(None if self._open else self._bound)
+        if released:
+            last: Any = released[-1].le
+            self._leave(last)
+            self._released += sum(abs(change.diff) for change in released)
+        return released
+
+    def some(self, item: Punctuation) -> Punctuation:
+        """A punctuation with a condition as far as it holds behind this stage: what waits may satisfy it."""
+        t = as_time(item.t, "t")
+        return item._replace(t=min(t, self._bound) if self._held else t)
+
+    def _promise(self, t: int) -> bool:
+        """Let the bound follow a punctuation; False, and counted, if it is stale."""
+        if t <= self._last:
+            self._stale += 1
+            return False
+        self._last = t
+        reach, self._open = self._reach(t)
+        self._bound = max(self._bound, reach)
+        return True
+
+    def _leave(self, le: int) -> None:
+        """INVARIANT: all that has left lies below the bound."""
+        if le >= self._bound:
+            self._bound = min(le + 1, FOREVER)
+
+    @property
+    def _held(self) -> int:
+        return self._waiting.copies + self._rows.copies
+
+    # -- the same for tables, in the form of `speculation.columns` -------------------------------------------------------------
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that wait."""
+        return self._rows
+
+    @property
+    def only_rows(self) -> bool:
+        """Whether nothing but rows waits."""
+        return not self._waiting.copies
+
+    def pass_rows(self, table: Any) -> Any:
+        """The rows of a table that leave at once, in their order, or None; the others wait from here on."""
+        le = table.column("le").to_numpy()
+        if not len(le):
+            return None
+        low = np.ones(len(le), np.bool_) if self._open else le < self._bound
+        if low.all():
+            self._leave(int(le.max()))
+            self._passed += copies_of(table)
+            return table
+        self._rows = self._rows.plus(table.filter(~low))
+        self._peak = max(self._peak, self._held)
+        head = table.filter(low)
+        self._passed += copies_of(head)
+        return head if len(head) else None
+
+    def punctuate_rows(self, t: int) -> tuple[bool, Any]:
+        """Take a punctuation: whether it is none that is stale, and the rows that leave before it, or None."""
+        if not self._promise(t):
+            return False, None
+        head, self._rows, met = self._rows.split(None if self._open else self._bound)
+        self._annihilated += met
+        if head is not None:
+            self._leave(head.column("le")[-1].as_py())
+            self._released += copies_of(head)
+        return True, head
+
+    def unroll(self, changes: Callable[[Any], Iterable[Change]]) -> None:
+        """Let rows wait as changes from here on, within a transaction."""
+        for table in self._rows.tables:
+            for change in changes(table):
+                self._annihilated += self._waiting.add(change)
+        self._rows = Rows()
+
+    def _reach(self, t: int) -> tuple[int, bool]:
+        """The bound that a punctuation sets, and whether there is none."""
+        reach = FOREVER if self._sigma is None else min(t + self._sigma, FOREVER)
+        return (t, True) if reach == FOREVER else (reach, False)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The stage as bytes: plain data.
+
+        Raises
+        ------
+        SnapshotError
+            A payload or key is no plain data.
+        """
+        return saved.seal("Cleanse", None, self.numbers(), self.waiting())
+
+    @classmethod
+    def restore(cls, blob: bytes, *, payload: type | None = None) -> Cleanse:
+        """The stage that `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        payload : NamedTuple class, optional
+            Of the payloads, if they are such.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is none, or damaged, or its payloads are of another class.
+        """
+        _, numbers, waiting, *_ = saved.unseal(blob, ["Cleanse"], None)
+        return cls.of(numbers, waiting, saved.take_as(payload))
+
+    def numbers(self) -> list[Any]:
+        """All but what waits, as plain data."""
+        return [self._sigma, *(getattr(self, name) for name in self._numbers[1:])]
+
+    def waiting(self) -> list[Change]:
+        """What waits, in order of arrival."""
+        return self._waiting.all()
+
+    @classmethod
+    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> Cleanse:
+        """The stage of a snapshot.
+
+        Raises
+        ------
+        SnapshotError
+        """
+        try:
+            sigma, last, bound, is_open, *counts = numbers
+            stage = cls(sigma)
+            stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), bool(is_open)
+            counts = [as_count(count + 1) - 1 for count in counts]
+            stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = counts
+            held = [checked(change) for change in saved.changes(waiting, take)]
+        except SnapshotError:
+            raise
+        except (AfaError, TypeError, ValueError) as error:
+            raise SnapshotError(f"expected the numbers of a Cleanse but got {numbers!r}: {error}") from error
+        if any(stage._open or change.le < bound for change in held):
+            raise SnapshotError(f"expected changes at or above the bound {bound} but got {held!r}")
+        if rows is not None:
+            stage._rows = Rows().plus(rows)
+            if stage._open or (rows.column("le").to_numpy() < bound).any():
+                raise SnapshotError(f"expected rows at or above the bound {bound} but got others")
+        for change in held:
+            stage._waiting.add(change)
+        stage._journal.commit()
+        return stage
