@@ -63,13 +63,18 @@ class Core:
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.changes = self.outputs = self.retractions = 0
         self.saved: bytes | None = None  # digest of the last snapshot
+        self._at_work = False  # within a transaction
         self._take = taker(automaton.event_schema)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """All or nothing; one within another is part of it."""
+        if self._at_work:
+            yield
+            return
+        self._at_work = True
         marks, late = self.progress.marks(), self.late.count
         numbers = (self.changes, self.outputs, self.retractions)
         try:
@@ -83,6 +88,8 @@ class Core:
             self.changes, self.outputs, self.retractions = numbers
             self.engine.rollback()
             raise
+        finally:
+            self._at_work = False
         self.journal.commit()
         self.engine.commit()
 
@@ -205,11 +212,28 @@ class Core:
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def check_event(self, change: Change, key: Hashable) -> Change | None:
-        """The change with a typed payload and a full lifetime; None if it is late and the policy took it.
+        """The change as `typed` has it; None if it is late and the policy took it.
 
         Raises
         ------
         ChangeError, LateEventError
+        """
+        checked = self.typed(change, key)
+        le: Any = checked.le
+        if le < self.progress.events:
+            self.take_late(checked, self.progress.events)
+            return None
+        self.progress.see(le)
+        self.changes += abs(checked.diff)
+        return checked
+
+    def typed(self, change: Change, key: Hashable) -> Change:
+        """The change of an event with a payload in the schema's form, a full lifetime and its key.
+
+        Raises
+        ------
+        ChangeError
+            It is none.
         """
         payload = self._take(change.payload)
         if change.le is None:
@@ -230,13 +254,7 @@ class Core:
                 raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
         if self.sequence is not None:
             _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
-        checked = Change(payload, le, re, diff, key)
-        if le < self.progress.events:
-            self.take_late(checked, self.progress.events)
-            return None
-        self.progress.see(le)
-        self.changes += abs(diff)
-        return checked
+        return Change(payload, le, re, diff, key)
 
     # -- punctuations ------------------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
     """
     follows = core.saved if incremental else None
     packed = plain([*head(core, keyed), follows, pack(core.automaton, core.engine.save(changed=follows is not None))])
-    blob = MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+    blob = seal(MAGIC, VERSION, packed)
     core.saved = _digest(blob)
     core.engine.saved()
     return blob
@@ -97,6 +97,35 @@ def unplain(packed: bytes) -> Any:
     return msgpack.unpackb(packed, ext_hook=_tuple, strict_map_key=True)
 
 
+def seal(magic: bytes, version: int, packed: bytes) -> bytes:
+    """What `plain` packed as a blob that says what it is: four bytes, a version, a checksum."""
+    return magic + bytes([version]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+
+
+def unseal(magic: bytes, version: int, blob: bytes) -> Any:
+    """The plain data in a blob.
+
+    Raises
+    ------
+    SnapshotError
+        It is none of that magic and version, or damaged.
+    """
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise SnapshotError(f"expected bytes but got {type(blob).__name__}")
+    blob = bytes(blob)
+    if len(blob) < _HEAD or not blob.startswith(magic):
+        raise SnapshotError(f"expected a snapshot (it begins with {magic!r}) but got {blob[:8]!r}")
+    if blob[len(magic)] != version:
+        raise SnapshotError(f"expected a snapshot of version {version} but got version {blob[len(magic)]}")
+    packed = blob[_HEAD:]
+    if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):
+        raise SnapshotError(f"expected a whole snapshot but got a damaged one: the checksum of its {len(packed)} bytes differs")
+    try:
+        return unplain(packed)
+    except Exception as error:  # msgpack raises many kinds, none of them with state behind it
+        raise SnapshotError(f"expected msgpack but got something else: {error}") from error
+
+
 def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
     """The operator's core again, from a snapshot and the incremental ones that follow it.
 
@@ -117,7 +146,7 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
         automaton.check_arc(arc)
     check_engine(engine, automaton, [*automaton.arcs, *given])
     blobs = list(blobs)
-    bodies = [_unpack(blob) for blob in blobs]
+    bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
     try:
         states = _chain(automaton, blobs, bodies, keyed)
         core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
@@ -171,23 +200,6 @@ def fingerprint(automaton: Automaton) -> bytes:
     arcs = [(arc.kind, arc.src, arc.dst, arc.name, arc.final, arc.transfer is None) for arc in automaton.arcs]
     shape = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
     return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
-
-
-def _unpack(blob: bytes) -> Any:
-    if not isinstance(blob, (bytes, bytearray, memoryview)):
-        raise SnapshotError(f"expected bytes but got {type(blob).__name__}")
-    blob = bytes(blob)
-    if len(blob) < _HEAD or not blob.startswith(MAGIC):
-        raise SnapshotError(f"expected a snapshot (it begins with {MAGIC!r}) but got {blob[:8]!r}")
-    if blob[len(MAGIC)] != VERSION:
-        raise SnapshotError(f"expected a snapshot of version {VERSION} but got version {blob[len(MAGIC)]}")
-    packed = blob[_HEAD:]
-    if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):
-        raise SnapshotError(f"expected a whole snapshot but got a damaged one: the checksum of its {len(packed)} bytes differs")
-    try:
-        return unplain(packed)
-    except Exception as error:  # msgpack raises many kinds, none of them with state behind it
-        raise SnapshotError(f"expected msgpack but got something else: {error}") from error
 
 
 def without_states(
