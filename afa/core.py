@@ -72,13 +72,18 @@ class Core:
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
         self.key_fields: tuple[str, ...] = ()  # the event's fields that make the key
+        self._at_work = False  # within a transaction
         self._take = taker(automaton.event_schema)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """All or nothing; one within another is part of it."""
+        if self._at_work:
+            yield
+            return
+        self._at_work = True
         marks, late = self.progress.marks(), self.late.count
         numbers = (self.conditions, self.changes, self.outputs, self.withdrawn)
         try:
@@ -92,6 +97,8 @@ class Core:
             self.conditions, self.changes, self.outputs, self.withdrawn = numbers
             self.engine.rollback()
             raise
+        finally:
+            self._at_work = False
         self.journal.commit()
         self.engine.commit()
 

@@ -322,3 +322,14 @@ def _check_times(name: str, column: Any, items: list[Any]) -> None:
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):
             kind = getattr(column, "type", None) or getattr(column, "dtype", None) or type(item).__name__
             raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind})")
+
+
+def prepared(core: Core, batch: Any, keys: Keys | None) -> Any:
+    """A table of events as the engine's own columns, for `carried_out`; None where it must go row by row."""
+    return _encoded(core, batch, keys, [])
+
+
+def carried_out(core: Core, encoded: Any, then: Iterable[Punctuation], keys: Keys | None) -> tuple[list[Any], int | None]:
+    """Carry out what is prepared, and the promises after it; the output's columns as `assemble` takes them, and the promise."""
+    rows, found, promised = core.run_columns(encoded, then)
+    return _columns_of(core, rows, found, keys), promised

@@ -3,6 +3,7 @@
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
 around        Before, After: a stage at the input or at the output of an operator
+ordered       Ordered: nothing speculative, where events are numbered without gaps
 stage         what the stages share
 waiting       changes that wait, in order; rows, rows of tables that wait; columns, the one form in which they do
 saved         stages as bytes
@@ -11,5 +12,6 @@ saved         stages as bytes
 from speculation.around import After, Before
 from speculation.cleanse import Cleanse, CleanseStatistics
 from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
+from speculation.ordered import Ordered
 
-__all__ = ["After", "Before", "Cleanse", "CleanseStatistics", "Consolidate", "ConsolidateStatistics", "consolidate"]
+__all__ = ["After", "Before", "Cleanse", "CleanseStatistics", "Consolidate", "ConsolidateStatistics", "Ordered", "consolidate"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from afa.expression.kinds import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
 from afa.expression.nodes import Expr
 from afa.expression.reading import read
-from afa.expression.written import Written
+from afa.expression.written import Readable
 from afa.schema import Schema
 
 if TYPE_CHECKING:  # an arc holds what is defined here
@@ -24,7 +24,7 @@ def functions_of(arc: Arc) -> list[tuple[Kind, Any]]:
 
 
 def expression_of(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """The expression of a function, or of text.
+    """The expression of a function, of text, or of a callable that knows its own.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def expression_of(function: Any, kind: Kind, event_schema: Schema | None, regist
     ExpressionError
         Text that means nothing under these schemas.
     """
-    if isinstance(function, Written):
+    if isinstance(function, Readable):
         return function.expression(event_schema, register_schema)
     return read(function, kind, event_schema, register_schema)
 

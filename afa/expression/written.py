@@ -1,4 +1,4 @@
-"""Functions given as text: callables that find out what their names mean when they meet a schema."""
+"""Functions given as text: callables that find out what their names mean when they meet a schema; what they share with others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,22 @@ from afa.expression.parsing import parse
 from afa.schema import Schema
 
 
-class Written:
+class Readable:
+    """A callable that knows what expression it means; it need not be a function whose source can be read."""
+
+    __slots__ = ()
+
+    def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
+        """What it means under these schemas.
+
+        Raises
+        ------
+        ExpressionError, Unreadable
+        """
+        raise NotImplementedError
+
+
+class Written(Readable):
     """A fence, transfer or ``at`` that an arc was given as text.
 
     Parameters

@@ -1,0 +1,515 @@
+"""AFA+O: within each block of adjacent numbers as the oracle says, across gaps nothing, and nothing withdrawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from afa import (
+    AfaError,
+    Arc,
+    Automaton,
+    AutomatonError,
+    Change,
+    ChangeError,
+    ExpressionError,
+    LateEventError,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    insert,
+    retract,
+    snapshot,
+)
+from punctuation.time import FOREVER
+from speculation import Ordered, ordered_saved
+from tests import oracle, strategies
+from tests.model import ERROR, Model
+from tests.strategies import Choices, Seeded
+from tests.text import E, F, arc_of, automaton_of
+
+WORLDS = 50
+
+
+class Blocks(Model):
+    """What a prefix leaves in force; matches are those of the oracle within each block of adjacent numbers."""
+
+    def __init__(self, *args: Any, join: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.join = join
+
+    def _matches(self, changes: list[Any]) -> set[tuple[Any, int, int]]:
+        found = set()
+        for block, promised in blocks(changes, self.event_promise, self.join):
+            found |= oracle.matches(self.automaton, block, self.arcs, promised, self.sequence)
+        return found
+
+
+def blocks(changes: list[Any], promised: int, join: bool) -> list[tuple[list[Any], int]]:
+    """The events in force, by blocks of adjacent numbers, each with the promise as far as it is one for the end of this block."""
+    events = sorted((change for change in changes if change[3] > 0), key=lambda change: change[0].seq)
+    found: list[list[Any]] = []
+    for before, event in zip([None, *events], events):
+        closed = before is not None and (event[0].seq == before[0].seq + 1 or (join and event[1] < promised))
+        if closed:
+            found[-1].append(event)
+        else:
+            found.append([event])
+    ends = [min(promised, block[0][1]) for block in found[1:]] + [promised]
+    return list(zip(found, ends))
+
+
+class World:
+    """A random stream of numbered events and what is done to it, as steps: lists of ("event" | "arc", item), each one call."""
+
+    def __init__(self, seed: str, revise: bool = True, waits: bool = True, lose: int = 12, arcs: bool = True) -> None:
+        choose: Choices = Seeded(seed)
+        self.choose = choose
+        self.waits = choose.chance(40) if waits else False
+        spec = {**strategies.automaton(choose, waits=self.waits), "event": "E"}
+        self.automaton = automaton_of(spec)
+        self.width = strategies.width_of(spec)
+        self.window = choose.one([None, 3, 6, 20])
+        style = choose.one(["window", "mixed"])
+        number, le, events = choose.number(-2, 2), choose.number(-2, 2), []
+        for _ in range(choose.number(2, 9)):
+            re = None if style == "window" or choose.chance(30) else le + choose.one([1, 2, 4, 9, 30])
+            events.append(insert(E(choose.number(0, 2), number), le, re))
+            number += 1
+            le += choose.one([0, 1, 1, 2, 3])
+        self.events = [event for event in events if not choose.chance(lose)]
+        self.pool = [arc_of(strategies.arc(choose, self.width, strategies.STATES, f"more{i}", waits=self.waits)) for i in range(2)]
+        self.steps = self._steps(revise, arcs)
+
+    def _steps(self, revise: bool, arcs: bool) -> list[list[tuple[str, Any]]]:
+        choose, steps = self.choose, []
+        todo, held = [*self.events], []
+        while todo or choose.chance(60):
+            kind = choose.number(0, 99)
+            if kind < 12 and (held or todo):
+                steps.append([("event", Punctuation(choose.one([*held, *todo]).le + choose.number(-1, 2)))])
+            elif kind < 20 and arcs:
+                steps.append([("arc", self._arc_change())])
+            elif kind < 38 and revise and held:
+                steps.append(self._revision(held, todo))
+            elif todo:
+                batch = [todo.pop(choose.number(0, len(todo) - 1)) for _ in range(min(len(todo), choose.one([1, 1, 1, 2, 4])))]
+                held += batch
+                steps.append([("event", event) for event in batch])
+            elif not held:
+                break
+        return steps
+
+    def _revision(self, held: list[Any], todo: list[Any]) -> list[tuple[str, Any]]:
+        choose = self.choose
+        old = held.pop(choose.number(0, len(held) - 1))
+        new = old._replace(payload=old.payload._replace(kind=choose.number(0, 2)))
+        if choose.chance(60):
+            held.append(new)
+            return [("event", old._replace(diff=-1)), ("event", new)]
+        if choose.chance(60):
+            todo.append(new)
+        return [("event", old._replace(diff=-1))]
+
+    def _arc_change(self) -> Any:
+        choose = self.choose
+        arc = choose.one([*self.pool, *self.automaton.arcs])
+        if choose.chance(60):
+            return (insert if choose.chance(50) else retract)(arc)
+        le, re = strategies.arc_lifetime(choose)
+        return insert(arc, le, re)
+
+    def options(self) -> dict[str, Any]:
+        return {"window": self.window, "late": "drop"}
+
+
+def model_of(world: World, **options: Any) -> Blocks:
+    return Blocks(world.automaton, sequence="seq", **world.options(), **options)
+
+
+def carried_out(operator: Any, model: Model, step: list[tuple[str, Any]]) -> list[Any] | None:
+    """A step on both; None where the model refuses it."""
+    fork = model.fork()
+    if any((fork.push if port == "event" else fork.push_arc)(item) == ERROR for port, item in step):
+        return None
+    model.__dict__.update(fork.__dict__)
+    if len(step) > 1:
+        return operator.push_many([item for _, item in step])
+    port, item = step[0]
+    return operator.push(item) if port == "event" else operator.push_arc(item)
+
+
+@pytest.mark.parametrize("gaps", ["break", "join"])
+def test_after_each_step_it_is_the_oracle_within_blocks(engine: str, gaps: Any) -> None:
+    for seed in range(WORLDS):
+        world = World(f"ordered {gaps} {seed}")
+        model = model_of(world, join=gaps == "join")
+        op = Ordered(world.automaton, number="seq", engine=engine, gaps=gaps, **world.options())
+        held: set[Any] = set()
+        for i, step in enumerate(world.steps):
+            if world.choose.chance(12):
+                name = world.choose.one(["compiled", "interpreted"])
+                op = Ordered.restore(world.automaton, op.snapshot(), arcs=world.pool, engine=name)
+            out = carried_out(op, model, step)
+            if out is not None:
+                held = oracle.net(out, held)
+                assert held == model.matches(), f"seed {seed}, step {i}: {step}"
+                op._check()
+
+
+def test_insertions_never_withdraw_anything(engine: str) -> None:
+    found = fired = 0
+    for seed in range(2 * WORLDS):
+        world = World(f"insert only {seed}", revise=False)
+        op = Ordered(world.automaton, number="seq", engine=engine, gaps="join" if seed % 2 else "break", **world.options())
+        model = model_of(world)
+        for step in world.steps:
+            if step[0][0] == "arc" and step[0][1].le is not None:
+                continue  # a lifetime in the past may withdraw
+            out = carried_out(op, model, step) or []
+            assert all(change.diff > 0 for change in out if not isinstance(change, Punctuation)), f"seed {seed}: {step}"
+            found += len(out)
+            fired += world.waits and len(out)
+        assert op.statistics.retractions == 0
+    assert found > 200
+    assert fired > 50
+
+
+def test_joined_it_ends_as_the_plain_operator_does(engine: str) -> None:
+    for seed in range(WORLDS):
+        world = World(f"joined {seed}")
+        ends = []
+        for make in (Operator, Ordered):
+            more = {"gaps": "join"} if make is Ordered else {}
+            name = "number" if make is Ordered else "sequence"
+            op, model, found = make(world.automaton, engine=engine, **{name: "seq"}, **more, **world.options()), model_of(world), []
+            for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
+                found += carried_out(op, model, step) or []
+            ends.append(oracle.net(found))
+        assert ends[0] == ends[1], f"seed {seed}"
+
+
+def test_each_key_has_numbers_of_its_own(engine: str) -> None:
+    """Both keys of a world's copy get the same events, one of them a little later; each is as if it were alone."""
+    for seed in range(WORLDS // 3):
+        world = World(f"keyed {seed}", revise=seed % 2 == 0)
+        both = Ordered(world.automaton, number="seq", key=("side",), engine=engine, **world.options())
+        alone = {side: Ordered(world.automaton, number="seq", engine=engine, **world.options()) for side in "lr"}
+        held: dict[Any, set[Any]] = {"l": set(), "r": set()}
+        ours: dict[Any, set[Any]] = {"l": set(), "r": set()}
+        for step in world.steps:
+            for port, item in step:
+                if port == "arc":
+                    continue
+                late = isinstance(item, Punctuation)
+                out = both.push(item) if late else [o for side in "lr" for o in both.push(item, key=(side,))]
+                for side in "lr":
+                    of = [o._replace(key=None) for o in out if not isinstance(o, Punctuation) and o.key == (side,)]
+                    ours[side] = oracle.net(of, ours[side])
+                    held[side] = oracle.net(alone[side].push(item), held[side])
+                assert ours == held, f"seed {seed}: {item}"
+                both._check()
+
+
+# -- one thing each ----------------------------------------------------------------------------------------------------------------
+
+
+def falls(*more: Arc, **options: Any) -> Automaton:
+    return Automaton(
+        start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1"), *more], **options
+    )
+
+
+def event(number: int, le: int, kind: int = 0) -> Change:
+    return insert(E(kind, number), le)
+
+
+def spans(out: list[Any]) -> list[Any]:
+    return [item.t if isinstance(item, Punctuation) else (item.le, item.diff) for item in out]
+
+
+def test_a_run_far_ahead_of_a_gap_is_matched_at_once(engine: str) -> None:
+    op = Ordered(falls(), number="seq", window=99, engine=engine)
+    assert spans(op.push(event(1, 10))) == []
+    assert spans(op.push_many([event(8, 80, 1), event(7, 70)])) == [(80, 1)]
+    assert spans(op.push(event(2, 20, 1))) == [(20, 1)]
+    assert op.statistics.barriers == 1
+    assert op.statistics.changes == 4
+
+
+def test_a_revision_in_one_call_moves_no_barrier(engine: str) -> None:
+    op = Ordered(falls(), number="seq", window=99, engine=engine)
+    op.push_many([event(1, 10), event(2, 20, 1), event(5, 50)])
+    changes = op._core.changes
+    assert spans(op.push_many([retract(E(1, 2), 20), event(2, 20, 2)])) == [(20, -1)]
+    assert op._core.changes == changes + 2
+    assert spans(op.push_many([retract(E(2, 2), 20), event(2, 21, 1)])) == [(21, 1)]
+    op._check()
+
+
+def test_a_retraction_opens_a_gap_and_its_revision_closes_it(engine: str) -> None:
+    op = Ordered(falls(), number="seq", window=99, engine=engine)
+    op.push_many([event(1, 10), event(2, 20, 2), event(3, 30, 1)])
+    assert spans(op.push(retract(E(2, 2), 20))) == []
+    assert op.statistics.barriers == 1
+    assert spans(op.push(event(2, 20, 0))) == [(30, 1)]
+    assert spans(op.push(retract(E(0, 2), 20))) == [(30, -1)]
+
+
+def test_a_retraction_that_comes_first_takes_its_insertion_only(engine: str) -> None:
+    op = Ordered(falls(), number="seq", window=99, engine=engine)
+    op.push_many([event(1, 10), retract(E(0, 2), 20)])
+    op.push(event(2, 20, 1))  # another version of that number
+    assert op.statistics.pending == 1
+    op.push(event(2, 20, 0))  # meets its retraction
+    assert op.statistics.pending == 0
+    assert op.statistics.repeated == 0
+    op._check()
+
+
+@pytest.mark.parametrize("gaps", ["break", "join"])
+def test_a_gap_that_never_closes_is_told_once(engine: str, gaps: Any) -> None:
+    told: list[Any] = []
+    op = Ordered(falls(), number="seq", window=99, engine=engine, gaps=gaps, on_gap=lambda *gap: told.append(gap))
+    op.push_many([event(1, 10), event(4, 40, 1), event(9, 90)])
+    assert spans(op.push(Punctuation(40))) == [40]
+    assert told == []
+    assert spans(op.push(Punctuation(41))) == ([(40, 1), 41] if gaps == "join" else [41])
+    assert spans(op.push(Punctuation(42))) == [42]
+    assert told == [(None, 2, 3)]
+    assert (op.statistics.gaps, op.statistics.missing, op.statistics.barriers) == (1, 2, 1)
+
+
+def test_a_callback_for_gaps_that_raises_rejects_the_call(engine: str) -> None:
+    def refuse(key: Any, first: int, last: int) -> None:
+        raise RuntimeError("no gaps here")
+
+    op = Ordered(falls(), number="seq", window=99, engine=engine, gaps="join", on_gap=refuse)
+    op.push_many([event(1, 10), event(3, 30, 1)])
+    before = op.snapshot()
+    with pytest.raises(RuntimeError, match="no gaps here"):
+        op.push(Punctuation(50))
+    assert op.snapshot() == before
+    op._check()
+    assert spans(op.push(event(2, 20, 2))) == []
+    assert spans(op.push(Punctuation(50))) == [50]
+
+
+def test_a_fault_in_a_fence_leaves_it_as_it_was(engine: str) -> None:
+    def brittle(e: E, r: Any) -> bool:
+        if e.seq == 3:
+            raise KeyError("three")
+        return e.kind == 0
+
+    name = "auto" if engine == "compiled" else engine
+    op = Ordered(Automaton(start="a", final={"b"}, event=E, arcs=[Arc("a", "b", brittle)]), number="seq", engine=name)
+    op.push_many([event(1, 10), event(5, 50)])
+    before = op.snapshot()
+    with pytest.raises(KeyError, match="three") as raised:
+        op.push_many([event(2, 20), event(3, 30), Punctuation(25)])
+    assert any("on event E(kind=0, seq=3)" in note for note in getattr(raised.value, "__notes__", ["on event E(kind=0, seq=3)"]))
+    assert op.snapshot() == before
+    op._check()
+    assert spans(op.push(event(2, 20))) == [(20, 1)]
+
+
+def test_a_fence_in_python_sees_the_users_event_and_no_barrier(engine: str) -> None:
+    seen = set()
+
+    def odd(e: Any, r: Any) -> bool:
+        kind, number = e  # two fields, as the user's event has
+        seen.add((type(e), number))
+        return bool(sum([kind]) == 0)
+
+    automaton = Automaton(start="a", final={"b"}, event=E, arcs=[Arc("a", "b", odd)])
+    op = Ordered(automaton, number="seq", window=9, engine="auto" if engine == "compiled" else engine)
+    out = op.push_many([event(1, 1), event(5, 5)])
+    assert spans(out) == [(1, 1), (5, 1)]
+    assert seen == {(E, 1), (E, 5)}
+
+
+def test_a_timeout_waits_for_the_gap_to_close_or_the_promise(engine: str) -> None:
+    arcs = [Arc("a", "b", "kind == 0"), Arc.timeout("b", "c", lambda r: 30)]
+    op = Ordered(Automaton(start="a", final={"c"}, event=E, arcs=arcs), number="seq", engine=engine)
+    assert spans(op.push_many([event(1, 10), event(3, 40, 2)])) == []  # 2 may lie before 30
+    assert spans(op.push(Punctuation(29))) == [29]
+    assert spans(op.push(Punctuation(30))) == [(30, 1), 30]
+    assert spans(op.push(event(2, 35, 2))) == []
+
+
+def test_arcs_are_pushed_and_withdrawn_as_to_the_plain_operator(engine: str) -> None:
+    automaton = falls()
+    op = Ordered(automaton, number="seq", window=99, engine=engine)
+    op.push_many([event(1, 10), event(2, 20, 2)])
+    jump, named = Arc("b", "c", "kind == 2"), Arc("b", "c", lambda e, r: e.kind == 3, name="three")
+    assert spans(op.push_arc(insert(jump, 15))) == [(20, 1)]
+    assert spans(op.push_arc(retract(jump, 15))) == [(20, -1)]
+    op.push_arc(insert(named))
+    op = Ordered.restore(automaton, op.snapshot(), arcs=[named], engine=engine)
+    assert spans(op.push_many([event(3, 30), event(4, 40, 3)])) == [(40, 1)]
+    op.push_arc(retract(Arc("b", "c", "kind == 9", name="three")))  # found by its name
+    assert spans(op.push_many([event(5, 50), event(6, 60, 3)])) == []
+    with pytest.raises(ChangeError, match="expected an arc in force but got arc b -> c; in force: arc a -> b"):
+        op.push_arc(retract(jump))
+    with pytest.raises(ExpressionError, match=r"kid is no field of E; its fields: kind, seq\n"):
+        op.push_arc(insert(Arc("b", "c", "kid == 9")))
+
+
+def test_arcs_stay_compiled_and_ignorable() -> None:
+    automaton = falls(Arc("b", "b", lambda e, r: e.kind == 2 and e[-1] > 0), Arc("b", "d", "kind == 3", "()"))
+    op = Ordered(automaton, number="seq", engine="compiled")
+    assert op._core.engine.name == "compiled"
+    assert [item.rung.rung for item in op._core.automaton.explain()] == ["compiled"] * 4
+    assert [arc.ignorable for arc in op._core.automaton.arcs] == [False, False, True, False]
+    assert op.automaton is automaton
+    assert "barrier" not in str(op.automaton.explain())
+    assert "barrier == 0 and e.kind == 2 and e.seq > 0" in str(op._core.automaton.explain())  # e[-1] is the user's last field
+    loops = Automaton(start="a", final={"b"}, event=E, arcs=[Arc("a", "b", lambda e, r: [e.kind] > [0])])
+    with pytest.raises(
+        AutomatonError, match=r"arcs that compile for engine=\"compiled\" but got arc a -> b: fence: a list is used"
+    ):
+        Ordered(loops, number="seq", engine="compiled")
+
+
+def test_what_comes_late_is_the_policys(engine: str) -> None:
+    late: list[Any] = []
+    op = Ordered(falls(), number="seq", window=9, engine=engine, late=late.append)
+    op.push_many([event(1, 10), retract(E(0, 5), 30), Punctuation(20), event(2, 15, 1), event(3, 25), Punctuation(40)])
+    assert late == [Change(E(1, 2), 15, 24), Change(E(0, 5), 30, 39, -1)]
+    assert {type(change.payload) for change in late} == {E}
+    assert (op.statistics.late, op.statistics.missing) == (2, 1)
+    with pytest.raises(LateEventError, match=r"expected le >= 20 \(promised\) but got le=15 for E\(kind=1, seq=2\)"):
+        Ordered(falls(), number="seq", window=9, engine=engine).push_many([event(1, 10), Punctuation(20), event(2, 15, 1)])
+
+
+def test_a_number_that_is_in_force_is_the_policys(engine: str) -> None:
+    again = [event(1, 10, 1), event(1, 10, 0), event(2, 20)]
+    with pytest.raises(ChangeError, match=r"expected each number once but got seq=1 again at le=10 of key 7: .* in force at le=10"):
+        Ordered(falls(), number="seq", key=lambda e: 7, engine=engine).push_many(again)
+    op = Ordered(falls(), number="seq", engine=engine, repeated="drop")
+    op.push_many(again)
+    op.push(event(2, 20)._replace(diff=3))
+    assert (op.statistics.repeated, op.statistics.changes) == (4, 2)
+    got: list[Any] = []
+    op = Ordered(falls(), number="seq", engine=engine, repeated=got.append)
+    op.push_many(again)
+    assert got == [Change(E(0, 1), 10, FOREVER)]
+    assert type(got[0].payload) is E
+    op._check()
+
+
+def test_numbers_against_their_times_are_refused(engine: str) -> None:
+    op = Ordered(falls(), number="seq", engine=engine)
+    op.push_many([event(1, 10), event(5, 50)])
+    for wrong in (event(2, 60), event(6, 49), event(0, 11), event(3, 5)):
+        with pytest.raises(ChangeError, match=r"times that follow the numbers but got seq=\d at le=\d+ and seq=\d at le=\d+"):
+            op.push(wrong)
+    op.push_many([retract(E(0, 1), 10), retract(E(0, 5), 50), event(5, 5), event(1, 5)])  # in one call both may move
+    op.push(Punctuation(30))
+    with pytest.raises(ChangeError, match="got seq=2 at le=40 and seq=5 at le=5"):
+        op.push(event(2, 40))
+    op._check()
+
+
+def test_state_is_bounded_by_punctuations(engine: str) -> None:
+    op = Ordered(falls(), number="seq", key=lambda e: e.kind, window=10, engine=engine)
+    for i in range(60):
+        op.push_many([event(i, 10 * i, kind) for kind in (i % 7, 7)])
+        op.push(Punctuation(10 * i))
+        assert sum(len(numbers.entries) for numbers in op._sequences.keys.values()) <= 2
+        op._check()
+    assert len(op._sequences.keys) <= 3
+    op.push(Punctuation(FOREVER))
+    assert not op._sequences.keys
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"number": "kind2"}, r"expected a field of E\(kind: int, seq: int\) but got number='kind2'"),
+        ({"gaps": "close"}, 'expected gaps="break" or "join" but got gaps=\'close\''),
+        ({"repeated": "keep"}, 'expected repeated="raise", "drop" or a callable but got repeated=\'keep\''),
+        ({"on_gap": 5}, r"expected a callable on_gap\(key, first, last\) but got on_gap=5"),
+        ({"late": "keep"}, "got late='keep'"),
+        ({"window": 0}, "at least one tick but got window=0"),
+        ({"engine": "fast"}, "got engine='fast'"),
+        ({"key": 5}, "got key=5"),
+    ],
+)
+def test_wrong_arguments_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        Ordered(falls(), **{"number": "seq", **options})
+
+
+def test_automata_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(AfaError, match="expected an Automaton but got 5"):
+        Ordered(5, number="seq")  # type: ignore[arg-type]
+    any_event = Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: True)])
+    with pytest.raises(AfaError, match="expected an automaton with event=<a NamedTuple with the field 'seq'> but got Automaton"):
+        Ordered(any_event, number="seq")
+    floats = Automaton(start="a", final={"b"}, event=F, arcs=[Arc("a", "b", "kind == 0")])
+    with pytest.raises(AutomatonError, match="expected an int field but got number='value'"):
+        Ordered(floats, number="value")
+
+
+def test_wrong_changes_are_refused(engine: str) -> None:
+    op = Ordered(falls(), number="seq", engine=engine)
+    for wrong, message in [
+        ("soon", "expected a change"),
+        (insert(E(0, 1)), r"expected an event with a time but got le=None for E\(kind=0, seq=1\)"),
+        (insert((0,), 5), r"expected E\(kind: int, seq: int\) but got \(0,\)"),
+        (insert(E(0, 1), 5, 5), "expected re > le"),
+        (Punctuation("x"), "expected an int"),  # type: ignore[arg-type]
+    ]:
+        with pytest.raises(AfaError, match=message):
+            op.push(wrong)  # type: ignore[arg-type]
+    with pytest.raises(AfaError, match="expected no key, as the operator was made without one, but got key='a'"):
+        op.push(event(1, 1), key="a")
+    with pytest.raises(AfaError, match="expected a change"):
+        op.push_arc("soon")  # type: ignore[arg-type]
+    with pytest.raises(AutomatonError, match="expected an Arc but got 5"):
+        op.push_arc(insert(5))
+
+
+# -- snapshots ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_holds_the_numbers(engine: str) -> None:
+    told: list[Any] = []
+    automaton = falls()
+    op = Ordered(automaton, number="seq", key="kind", window=9, engine=engine, repeated="drop", gaps="join")
+    op.push_many([event(1, 10), event(1, 10), event(3, 12), retract(E(0, 9), 99), event(4, 30, 1)])
+    again = Ordered.restore(automaton, op.snapshot(), key="kind", engine=engine, on_gap=lambda *gap: told.append(gap))
+    again._check()
+    assert again.snapshot() == op.snapshot()
+    assert again.statistics == op.statistics
+    again.push_many([event(4, 31, 1), Punctuation(40)])
+    assert (told, again.statistics.repeated, again.statistics.gaps) == ([(0, 2, 2)], 2, 1)
+
+
+def test_blobs_that_are_none_are_refused() -> None:
+    automaton = falls()
+    op = Ordered(automaton, number="seq", repeated=print)
+    op.push(event(1, 10))
+    blob = op.snapshot()
+    with pytest.raises(SnapshotError, match="expected repeated=<callable>"):
+        Ordered.restore(automaton, blob)
+    with pytest.raises(SnapshotError, match="it begins with b'AFAO'"):
+        Ordered.restore(automaton, Operator(automaton).snapshot())
+    with pytest.raises(SnapshotError, match="the checksum"):
+        Ordered.restore(automaton, blob[:-1] + b"x")
+    with pytest.raises(SnapshotError, match="of version 1 but got version 9"):
+        Ordered.restore(automaton, blob[:4] + b"\x09" + blob[5:])
+    with pytest.raises(SnapshotError, match="automaton with other states"):
+        Ordered.restore(falls(Arc("c", "d", "kind == 0")), blob, repeated="drop")
+    with pytest.raises(SnapshotError, match="use Operator"):
+        Ordered.restore(automaton, blob, key="kind", repeated="drop")
+    parts = list(ordered_saved.unpacked(blob))
+    for i, wrong in [(4, [1]), (4, "x"), (5, [[None]]), (5, [[None, [1, 2], [], [[]]]]), (5, 7)]:
+        broken = snapshot.seal(b"AFAO", 1, snapshot.plain([*parts[:i], wrong, *parts[i + 1 :]]))
+        with pytest.raises(SnapshotError, match="expected the numbers of a snapshot's keys"):
+            Ordered.restore(automaton, broken, repeated="drop")
+    for wrong_body in ([1, 2], [*parts[:2], "close", *parts[3:]]):
+        with pytest.raises(SnapshotError, match="expected"):
+            Ordered.restore(automaton, snapshot.seal(b"AFAO", 1, snapshot.plain(wrong_body)))

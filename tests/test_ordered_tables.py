@@ -1,0 +1,268 @@
+"""Tables of numbered events mean what their rows mean, one after the other, however they come."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from afa import AfaError, Arc, Automaton, Change, Punctuation, insert
+from punctuation.time import FOREVER
+from speculation import Ordered, ordered
+from tests import oracle
+from tests.strategies import Choices, Seeded
+
+NAN = float("nan")
+
+
+class Quote(NamedTuple):
+    """One field of every type."""
+
+    sort: int
+    size: float
+    name: str
+    extra: int | None
+    flag: bool
+    seq: int
+    who: int
+
+
+class Tally(NamedTuple):
+    n: int = 0
+    total: float = 0.0
+    word: str = ""
+    last: int | None = None
+
+
+OWN = [
+    Arc("a", "b", lambda e, r: e.sort == 0, lambda e, r: Tally(1, e.size, e.name, e.extra)),
+    Arc("b", "b", lambda e, r: e.sort >= 2 and r.n < 4, lambda e, r: r._replace(n=r.n + 1, last=e.extra)),
+    Arc("b", "b", "flag and sort == 1"),
+    Arc("b", "c", lambda e, r: e.sort == 1 and (e.name != r.word or e.extra is None), name="bc"),
+]
+AUTOMATON = Automaton(start="a", final={"c"}, register=Tally(), event=Quote, arcs=OWN)
+WAITS = Automaton(
+    start="a", final={"c"}, register=Tally(), event=Quote, arcs=[*OWN, Arc.timeout("b", "c", lambda r: 9 if r.n > 1 else 4)]
+)
+SIZES = (-1.5, -0.0, 0.0, 2.25, NAN)
+
+
+class Stream:
+    """Numbered events of some keys in order of arrival, some of them lost, with punctuations among them."""
+
+    def __init__(self, choose: Choices, keys: int, n: int, lifetimes: bool, late: bool = False) -> None:
+        self.lifetimes = lifetimes
+        arrivals: list[tuple[float, Change]] = []
+        for who in range(keys):
+            le, number = choose.number(0, 5), choose.number(-3, 3)
+            for _ in range(choose.number(1, n)):
+                le, number = le + choose.one([0, 1, 1, 2]), number + 1
+                extra, name = choose.one([None, 0, 1]), choose.one(["ash", "elm", ""])
+                payload = Quote(choose.number(0, 3), choose.one(SIZES), name, extra, choose.chance(50), number, who)
+                re = le + choose.one([1, 5, 30]) if lifetimes else None
+                if not choose.chance(5):
+                    arrivals.append((le + (choose.number(0, 12) if choose.chance(40) else 0), insert(payload, le, re)))
+        arrivals.sort(key=lambda item: item[0])
+        self.items: list[Any] = [change for _, change in arrivals]
+        for _ in range(len(arrivals) // 6):
+            place = choose.number(0, len(self.items))
+            later = [item.le for item in self.items[place:] if isinstance(item, Change)]
+            t = min(later, default=100) + (choose.number(0, 2) if late else 0) - choose.one([0, 0, 3])
+            self.items.insert(place, Punctuation(t))
+
+    def parts(self, choose: Choices) -> list[list[Any]]:
+        """The items, cut into batches."""
+        found, items = [], [*self.items]
+        while items:
+            size = choose.one([1, 4, 15, 40])
+            found.append(items[:size])
+            items = items[size:]
+        return found
+
+
+def table(items: list[Any], shape: str, lifetimes: bool) -> Any:
+    """Items as a table of a shape."""
+    events = [item.payload if isinstance(item, Change) else Quote(0, 0.0, "", None, False, 0, 0) for item in items]
+    columns: dict[str, Any] = {name: [getattr(event, name) for event in events] for name in Quote._fields}
+    columns["le"] = [item.le if isinstance(item, Change) else item.t for item in items]
+    if lifetimes:
+        columns["re"] = [item.re if isinstance(item, Change) else FOREVER for item in items]
+    if any(isinstance(item, Punctuation) for item in items):
+        columns["kind"] = [0 if isinstance(item, Change) else 2 for item in items]
+    types = {"size": np.float64, "name": object, "flag": np.bool_}
+    made = {name: np.array(column, types.get(name, np.int64)) for name, column in columns.items() if name != "extra"}
+    made["extra"] = pa.array(columns["extra"], pa.int64())
+    if shape == "dict":
+        return made
+    if shape == "arrow":
+        return pa.table(made)
+    return pd.DataFrame({**made, "extra": made["extra"].to_pandas(types_mapper=pd.ArrowDtype)})
+
+
+def changes_of(out: Any, keyed: bool) -> list[Change]:
+    """The changes that an output table says."""
+    listed = out.to_pydict() if isinstance(out, pa.Table) else {name: out[name].tolist() for name in out}
+    found = []
+    for i in range(len(listed["le"])):
+        if listed.get("kind", [0] * len(listed["le"]))[i] == 0:
+            values = [listed[name][i] for name in Tally._fields]
+            values[-1] = None if values[-1] is None or values[-1] is pd.NA or values[-1] != values[-1] else int(values[-1])
+            who = listed["who"][i] if keyed else None
+            found.append(Change((who, Tally(*values)), listed["le"][i], listed["re"][i], listed["diff"][i]))
+    return found
+
+
+def keyed_change(change: Change) -> Change:
+    return Change((change.key, change.payload), *change[1:4])
+
+
+class Counted:
+    """Which tables went through arrays."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.by_arrays = self.by_rows = 0
+        push_table = ordered.push_table
+
+        def counted(*args: Any) -> Any:
+            found = push_table(*args)
+            self.by_arrays += found is not None
+            self.by_rows += found is None
+            return found
+
+        monkeypatch.setattr(ordered, "push_table", counted)
+
+
+class Side:
+    """An operator, what it has told, and its matches."""
+
+    def __init__(self, automaton: Automaton, engine: Any, **options: Any) -> None:
+        self.gaps: list[Any] = []
+        self.late: list[Any] = []
+        self.held: set[Any] = set()
+        self.op = Ordered(automaton, engine=engine, on_gap=lambda *gap: self.gaps.append(gap), late=self.late.append, **options)
+
+    def push(self, item: Any) -> None:
+        self.held = oracle.net([keyed_change(out) for out in self.op.push(item) if isinstance(out, Change)], self.held)
+
+    def push_table(self, items: list[Any], shape: str, lifetimes: bool, keyed: bool) -> None:
+        self.held = oracle.net(changes_of(self.op.push_many(table(items, shape, lifetimes)), keyed), self.held)
+
+    def told(self) -> dict[str, Any]:
+        """What both must agree on."""
+        names = ("changes", "late", "stale", "repeated", "barriers", "matches", "pending")
+        found = {name: getattr(self.op.statistics, name) for name in names}
+        return {
+            **found,
+            "blocks": {key: numbers.blocks for key, numbers in self.op._sequences.keys.items()},
+            "late ones": self.late,
+        }
+
+
+@pytest.mark.parametrize("gaps", ["break", "join"])
+@pytest.mark.parametrize(("keys", "shape"), [(1, "dict"), (1, "arrow"), (1, "pandas"), (4, "dict"), (4, "arrow")])
+def test_a_table_means_what_its_rows_mean(gaps: Any, keys: int, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch)
+    for seed in range(8):
+        choose = Seeded(f"tables {gaps} {keys} {shape} {seed}")
+        stream = Stream(choose, keys, 40, lifetimes=choose.chance(30), late=choose.chance(40))
+        options: dict[str, Any] = {"key": "who" if keys > 1 else None, "window": choose.one([6, 20]), "gaps": gaps}
+        automaton = WAITS if choose.chance(30) else AUTOMATON
+        rows, ours = Side(automaton, "interpreted", **options), Side(automaton, "compiled", **options)
+        for part in stream.parts(choose):
+            for item in part:
+                rows.push(item)
+            ours.push_table(part, shape, stream.lifetimes, keys > 1)
+            assert ours.held == rows.held, f"seed {seed}"
+            if choose.chance(20):  # in between something that goes row by row
+                for change in [change for change in part if isinstance(change, Change)][:2]:
+                    if change.le >= ours.op._core.progress.events:
+                        rows.push(change._replace(diff=-1))
+                        ours.push(change._replace(diff=-1))
+            assert ours.held == rows.held, f"seed {seed}"
+            ours.op._check()
+        assert ours.told() == rows.told()
+        assert set(rows.gaps) <= set(ours.gaps)  # of a key that one has forgotten in the midst of a batch the other knows
+    assert shape == "pandas" or counted.by_arrays > 2 * counted.by_rows  # pandas: for the optional field
+
+
+class Tick(NamedTuple):
+    change: float
+    seq: int
+
+
+FALLS = Automaton(start="a", final={"c"}, event=Tick, arcs=[Arc("a", "b", "change < 0"), Arc("b", "c", "change < 0")])
+
+
+def ticks(numbers: list[int], **more: Any) -> dict[str, Any]:
+    """Falling ticks of these numbers, at ten times that."""
+    count = len(numbers)
+    return {"change": np.full(count, -1.0), "seq": np.array(numbers), "le": 10 * np.array(numbers), **more}
+
+
+def test_tables_of_numbers_go_through_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch)
+    op = Ordered(FALLS, window=25)
+    assert op.push_many(ticks([1, 4, 2, 7, 8]))["le"].tolist() == [20, 80]
+    assert op.statistics.barriers == 2
+    assert op.push_many(pd.DataFrame(ticks([3])))["le"].tolist() == [30, 40]
+    found = op.push_many(pa.table(ticks([9, 5, 91], kind=np.array([0, 0, 2]))))
+    assert found.to_pydict()["le"] == [50, 90, 910]  # the last is the punctuation
+    assert op.statistics.gaps == 1
+    out, promised = op.push_many([ticks([92, 93]), Punctuation(FOREVER)])
+    assert (out["le"].tolist(), promised) == ([930], Punctuation(FOREVER))
+    assert (counted.by_arrays, counted.by_rows) == (4, 0)
+    op._check()
+
+
+def test_what_is_unusual_goes_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch)
+    op = Ordered(FALLS, window=25, late="drop", repeated="drop")
+    op.push_many({name: column.tolist() for name, column in ticks([1, 2, 4]).items()})
+    for unusual in (
+        ticks([1]),  # in force
+        ticks([6, 6]),
+        ticks([4], diff=np.array([-1])),
+        ticks([3], seq=np.array([3], object)),
+        ticks([40], kind=np.array([2])),
+        {**ticks([50]), "kind": [0.0]},
+        ticks([2]),  # late
+        [],
+        [ticks([51]), insert(Tick(0.0, 52), 520)],
+    ):
+        op.push_many(unusual)
+        op._check()
+    assert (counted.by_arrays, counted.by_rows) == (1, 9)
+    assert (op.statistics.repeated, op.statistics.late, op.statistics.changes) == (2, 1, 9)
+    for wrong, message in [
+        (ticks([53], le=np.array([500])), "times that follow the numbers but got seq=53 at le=500"),
+        (ticks([53], re=np.array([530])), "expected re > le but got le=530, re=530 for Tick"),
+        (ticks([53], le=np.array([530.5])), "expected int ticks in column 'le'"),
+        ({"seq": np.array([53]), "le": np.array([530])}, "expected a column 'change'"),
+        (ticks([53], kind=np.array([7])), "expected kind 0"),
+        (5, "expected an Arrow table"),
+    ]:
+        with pytest.raises(AfaError, match=message):
+            op.push_many(wrong)
+        op._check()
+
+
+def test_a_table_that_fails_leaves_it_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch)
+
+    def refuse(*gap: Any) -> None:
+        raise RuntimeError(f"no gap {gap}")
+
+    op = Ordered(FALLS, window=25, key="side", on_gap=refuse, gaps="join")
+    op.push_many(ticks([1, 2, 4, 5], side=np.array(["l", "l", "l", "r"], object)))
+    before = op.snapshot()
+    for sides in (["l", "l"], ["r", "new"]):
+        with pytest.raises(RuntimeError, match=r"no gap \('l', 3, 3\)"):
+            op.push_many(ticks([6, 70], kind=np.array([0, 2]), side=np.array(sides, object)))
+        assert op.snapshot() == before
+        op._check()
+    out = op.push_many(ticks([3], side=np.array(["l"], object)))
+    assert (out["side"].tolist(), out["le"].tolist()) == (["l", "l"], [30, 40])
+    assert counted.by_rows == 0
