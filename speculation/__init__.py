@@ -1,5 +1,7 @@
 """What may still change: tools around the operator's speculative output ([AFA10] Sec. 2.4, 5.3).
 
+control       what moves the sigma of Cleanse.auto
+tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
 around        Before, After: a stage at the input or at the output of an operator
@@ -13,5 +15,17 @@ from speculation.around import After, Before
 from speculation.cleanse import Cleanse, CleanseStatistics
 from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
 from speculation.ordered import Ordered
+from speculation.tradeoff import Point, tradeoff
 
-__all__ = ["After", "Before", "Cleanse", "CleanseStatistics", "Consolidate", "ConsolidateStatistics", "Ordered", "consolidate"]
+__all__ = [
+    "After",
+    "Before",
+    "Cleanse",
+    "CleanseStatistics",
+    "Consolidate",
+    "ConsolidateStatistics",
+    "Ordered",
+    "Point",
+    "consolidate",
+    "tradeoff",
+]

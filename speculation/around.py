@@ -148,6 +148,7 @@ class Before(Around):
         if self.stage.admits(change.le):
             out = self._core.push(change, key)
             self.stage.take_one(change)
+            self.stage.answered(out)
             return out
         if self.stage.rows.tables:
             return self.run([("event", change, key)], net=True)
@@ -210,7 +211,9 @@ class Before(Around):
         """Carry out one call, as `Core.run`: what a punctuation releases is one step with it."""
         parts: Iterable[Iterable[Item]] = (self._reaches(*item) for item in items)
         with self.stage.transaction():
-            return self._core.run_parts([chain.from_iterable(parts)] if net else parts)
+            out = self._core.run_parts([chain.from_iterable(parts)] if net else parts)
+        self.stage.answered(out)
+        return out
 
     def _reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Item]:
         """What of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""

@@ -20,6 +20,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
 from speculation import saved
 from speculation.around import After, Before
+from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
 from speculation.rows import Rows, copies_of
 from speculation.stage import Output, Stage, checked
 
@@ -91,15 +92,60 @@ class Cleanse(Stage):
     punctuation.errors.AfaError: expected ticks >= 0, or None for no bound, but got sigma=-1
     """
 
-    _numbers = ("_rows", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
+    _numbers = ("_rows", "_sigma", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
 
     def __init__(self, sigma: float | None = None) -> None:
         super().__init__()
         self.sigma = sigma
+        self._control: Control | None = None
         self._rows = Rows()
         self._last = BEGINNING
         self._bound, self._open = self._reach(BEGINNING)
         self._passed = self._released = self._annihilated = self._stale = self._peak = 0
+
+    @classmethod
+    def auto(
+        cls, *, max_chattiness: float | None = None, max_delay: int | None = None, share: float = 0.05, memory: int = 1000
+    ) -> Cleanse:
+        """A Cleanse that moves its sigma with each punctuation, so that a stated bound holds.
+
+        Parameters
+        ----------
+        max_chattiness : float
+            Records out for each final match, at least 1: sigma is as large as it can be.
+        max_delay : int
+            Ticks by which the promise may move while a change waits, for all but a ``share`` of the changes: sigma is as small as
+            it can be.
+        share : float
+            With ``max_delay``.
+        memory : int
+            From how many of the last matches or changes sigma is drawn.
+
+        Raises
+        ------
+        AfaError
+            Not exactly one of the two bounds is given, or one is out of its range.
+
+        Notes
+        -----
+        At the output it is known of each withdrawn match under which sigma it would have been seen, so that no search is needed
+        (`speculation.control`); O(log memory) a change. At the input a bound on chattiness is held by feedback from the operator.
+        Rows of tables go one by one. A call that is refused may have been counted. The paper leaves sigma to the user.
+
+        Examples
+        --------
+        >>> Cleanse.auto(max_chattiness=1.2).sigma
+        0
+        """
+        if (max_chattiness is None) == (max_delay is None):
+            raise AfaError(f"expected one bound but got max_chattiness={max_chattiness!r}, max_delay={max_delay!r}")
+        stage = cls(0)
+        if max_delay is not None:
+            stage._control = Delay(max_delay, share, memory)
+        else:
+            assert max_chattiness is not None
+            stage._control = Chattiness(max_chattiness, memory)
+        return stage
 
     @property
     def sigma(self) -> int | None:
@@ -152,7 +198,14 @@ class Cleanse(Stage):
 
     def before(self, operator: Any) -> Before:
         """This stage at the input of an `Operator` or a `Keyed`: what waits is not computed, and not withdrawn."""
+        if isinstance(self._control, Chattiness):
+            self._control = Feedback(self._control.bound)
         return Before(self, operator)
+
+    def answered(self, out: Iterable[Any]) -> None:
+        """Tell the controller what the operator behind this stage has said."""
+        if isinstance(self._control, Feedback):
+            self._control.answered((as_time(x.le, "le"), x.diff) for x in out if isinstance(x, Change))
 
     def after(self, operator: Any) -> After:
         """This stage at the output of an operator: all is computed, but what waits can't be seen, or seen to be withdrawn."""
@@ -175,9 +228,13 @@ class Cleanse(Stage):
     def passes(self, change: Change) -> bool:
         """Whether a change that fits leaves at once; if not, it waits from here on."""
         le: Any = change.le
+        if self._control is not None:
+            self._control.came(le, change.diff, self._last)
         if self.admits(le):
             self._leave(le)
             self._passed += int(abs(change.diff))
+            if self._control is not None:
+                self._control.left(change.diff)
             return True
         self._annihilated += self._waiting.add(change)
         self._peak = max(self._peak, self._held)
@@ -202,6 +259,9 @@ class Cleanse(Stage):
             last: Any = released[-1].le
             self._leave(last)
             self._released += sum(abs(change.diff) for change in released)
+            if self._control is not None:
+                for change in released:
+                    self._control.left(change.diff)
         return released
 
     def some(self, item: Punctuation) -> Punctuation:
@@ -215,6 +275,8 @@ class Cleanse(Stage):
             self._stale += 1
             return False
         self._last = t
+        if self._control is not None:
+            self.sigma = self._control.sigma(t)
         reach, self._open = self._reach(t)
         self._bound = max(self._bound, reach)
         return True
@@ -237,8 +299,8 @@ class Cleanse(Stage):
 
     @property
     def only_rows(self) -> bool:
-        """Whether nothing but rows waits."""
-        return not self._waiting.copies
+        """Whether nothing but rows waits, and none need be looked at."""
+        return not self._waiting.copies and self._control is None
 
     def pass_rows(self, table: Any) -> Any:
         """The rows of a table that leave at once, in their order, or None; the others wait from here on."""
@@ -311,7 +373,8 @@ class Cleanse(Stage):
 
     def numbers(self) -> list[Any]:
         """All but what waits, as plain data."""
-        return [self._sigma, *(getattr(self, name) for name in self._numbers[1:])]
+        control = None if self._control is None else [type(self._control).__name__, self._control.state()]
+        return [*(getattr(self, name) for name in self._numbers[1:]), control]
 
     def waiting(self) -> list[Change]:
         """What waits, in order of arrival."""
@@ -326,15 +389,16 @@ class Cleanse(Stage):
         SnapshotError
         """
         try:
-            sigma, last, bound, is_open, *counts = numbers
+            sigma, last, bound, is_open, *counts, control = numbers
             stage = cls(sigma)
+            stage._control = None if control is None else CONTROLS[control[0]].of(control[1])
             stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), bool(is_open)
             counts = [as_count(count + 1) - 1 for count in counts]
             stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = counts
             held = [checked(change) for change in saved.changes(waiting, take)]
         except SnapshotError:
             raise
-        except (AfaError, TypeError, ValueError) as error:
+        except (AfaError, TypeError, ValueError, KeyError, IndexError) as error:
             raise SnapshotError(f"expected the numbers of a Cleanse but got {numbers!r}: {error}") from error
         if any(stage._open or change.le < bound for change in held):
             raise SnapshotError(f"expected changes at or above the bound {bound} but got {held!r}")

@@ -1,0 +1,292 @@
+"""How far to speculate so that a stated bound holds: what each sigma *would* have cost is known, whatever sigma was.
+
+A change comes to Cleanse when ``p`` is promised. Under sigma it leaves as soon as its LE is below a promise + sigma. So
+
+    a match that is withdrawn at the promise p was seen under each sigma > LE - p, and cost two records there; under others none
+    a match that came at the promise p leaves at once under each sigma > LE - p, else once LE - sigma is promised
+
+and the best sigma for the last so many matches is an order statistic of these differences: no search, no model of the stream.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from sortedcontainers import SortedDict, SortedList
+
+from punctuation.errors import AfaError
+from punctuation.time import BEGINNING, FOREVER, as_time
+
+LEAST = 20
+"""Before so many changes are known nothing is concluded: sigma is 0."""
+
+
+def ahead(le: int, promised: int) -> int:
+    """How far an LE is ahead of a promise; FOREVER where nothing is promised."""
+    return min(le - promised, FOREVER)
+
+
+class Control(Protocol):
+    """What moves the sigma of a Cleanse."""
+
+    def came(self, le: int, diff: int, promised: int) -> None:
+        """A change has come to Cleanse; ``diff`` copies."""
+
+    def left(self, diff: int) -> None:
+        """A change has left it."""
+
+    def sigma(self, promised: int) -> int:
+        """The sigma from this promise on."""
+
+    def state(self) -> list[Any]:
+        """All of it as plain data."""
+
+    @classmethod
+    def of(cls, state: list[Any]) -> Control:
+        """What `state` gave again."""
+
+
+class Chattiness:
+    """Sigma as large as can be with at most ``bound`` records out for each final match.
+
+    Parameters
+    ----------
+    bound : float
+        At least 1; 1: no match is ever withdrawn.
+    memory : int
+        The final matches, the last so many, whose withdrawn companions decide.
+
+    Notes
+    -----
+    While the F last matches became final, ``(bound - 1) / 2 * F`` might have been withdrawn in sight: sigma is the largest under
+    which no more would have been. Where more have been seen since the beginning than the bound allows, the excess is taken off that
+    number. O(log n) a change, O(1) a promise. The bound holds in the long run; when a stream changes its nature it is exceeded by
+    what was announced before its withdrawals came.
+
+    Examples
+    --------
+    >>> control = Chattiness(1.5, memory=100)
+    >>> for t in range(100):  # every second match is withdrawn, 0..9 ticks ahead of the promise
+    ...     control.came(t, 1, promised=t)
+    ...     control.came(t + t % 10, 1, promised=t)
+    ...     control.came(t + t % 10, -1, promised=t)
+    >>> control.sigma(promised=100)
+    2
+    """
+
+    def __init__(self, bound: float, memory: int = 1000) -> None:
+        if not isinstance(bound, (int, float)) or not bound >= 1:
+            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
+        if not isinstance(memory, int) or memory < LEAST:
+            raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
+        self.bound = bound
+        self.memory = memory
+        self.finals = self.withdrawn = 0
+        self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
+        self._seen_above: deque[tuple[int, int]] = deque()  # (finals then, LE - p) of withdrawn matches, by age
+        self._sorted: SortedList = SortedList()
+
+    def state(self) -> list[Any]:
+        """All of it as plain data."""
+        return [
+            self.bound,
+            self.memory,
+            self.finals,
+            self.withdrawn,
+            [list(item) for item in self._open.items()],
+            [list(pair) for pair in self._seen_above],
+        ]
+
+    @classmethod
+    def of(cls, state: list[Any]) -> Chattiness:
+        """What `state` gave again."""
+        bound, memory, finals, withdrawn, in_force, seen = state
+        control = cls(bound, memory)
+        control.finals, control.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
+        control._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        control._seen_above.extend((as_time(then, "finals"), as_time(ahead, "ahead")) for then, ahead in seen)
+        control._sorted.update(ahead for _, ahead in control._seen_above)
+        return control
+
+    def came(self, le: int, diff: int, promised: int) -> None:
+        """Count it."""
+        self._open[le] = self._open.get(le, 0) + diff
+        for _ in range(-diff):
+            self._seen_above.append((self.finals, ahead(le, promised)))
+            self._sorted.add(ahead(le, promised))
+
+    def left(self, diff: int) -> None:
+        """Count what is seen to be withdrawn."""
+        self.withdrawn += max(-diff, 0)
+
+    def sigma(self, promised: int) -> int:
+        """The largest sigma that would have held the bound."""
+        while self._open and self._open.peekitem(0)[0] < promised:
+            self.finals += self._open.popitem(0)[1]
+        while self._seen_above and self._seen_above[0][0] < self.finals - self.memory:
+            self._sorted.remove(self._seen_above.popleft()[1])
+        known = min(self.finals, self.memory)
+        if known < LEAST:
+            return 0
+        each = (self.bound - 1) / 2
+        excess = max(0.0, self.withdrawn - each * self.finals)
+        allowed = max(0, int(each * known - excess))
+        return max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
+
+
+class Delay:
+    """Sigma as small as can be with at most a share of the changes waiting longer than ``bound`` ticks.
+
+    Parameters
+    ----------
+    bound : int
+        Ticks by which the promise moves while a change waits.
+    share : float
+        Of the changes that may wait longer.
+    memory : int
+        The last so many insertions decide.
+
+    Examples
+    --------
+    >>> control = Delay(3, share=0.1, memory=100)
+    >>> for t in range(100):
+    ...     control.came(t + t % 10, 1, promised=t)
+    >>> control.sigma(promised=100)  # nine tenths come with an LE of at most promise + 8: they leave once LE - 6 is promised
+    6
+    """
+
+    def __init__(self, bound: int, share: float = 0.05, memory: int = 1000) -> None:
+        if not isinstance(bound, int) or isinstance(bound, bool) or bound < 0:
+            raise AfaError(f"expected a delay of 0 ticks or more but got max_delay={bound!r}")
+        if not 0 <= share < 1:
+            raise AfaError(f"expected a share of 0 or more and below 1 but got share={share!r}")
+        if not isinstance(memory, int) or memory < LEAST:
+            raise AfaError(f"expected a memory of at least {LEAST} changes but got memory={memory!r}")
+        self.bound = bound
+        self.share = share
+        self.memory = memory
+        self._ahead: deque[int] = deque()
+        self._sorted: SortedList = SortedList()
+
+    def state(self) -> list[Any]:
+        """All of it as plain data."""
+        return [self.bound, self.share, self.memory, list(self._ahead)]
+
+    @classmethod
+    def of(cls, state: list[Any]) -> Delay:
+        """What `state` gave again."""
+        bound, share, memory, ahead = state
+        control = cls(bound, share, memory)
+        control._ahead.extend(as_time(le, "ahead") for le in ahead)
+        control._sorted.update(control._ahead)
+        return control
+
+    def came(self, le: int, diff: int, promised: int) -> None:
+        """Note how far ahead of the promise it comes."""
+        if diff < 0:
+            return
+        self._ahead.append(ahead(le, promised))
+        self._sorted.add(self._ahead[-1])
+        if len(self._ahead) > self.memory:
+            self._sorted.remove(self._ahead.popleft())
+
+    def left(self, diff: int) -> None:
+        """Of no matter here."""
+
+    def sigma(self, promised: int) -> int:
+        """The smallest sigma that would have held the bound."""
+        if len(self._sorted) < LEAST:
+            return 0
+        last = self._sorted[len(self._sorted) - 1 - int(self.share * len(self._sorted))]
+        return max(0, int(last) + 1 - self.bound)
+
+
+class Feedback:
+    """Sigma before the operator, where what another sigma would have cost is not known: halved where the bound did not hold.
+
+    Parameters
+    ----------
+    bound : float
+        Records out for each final match, at least 1.
+
+    Notes
+    -----
+    Additive increase, multiplicative decrease: after each promise by which at least `LEAST` matches have become final, sigma grows
+    by a twentieth of how far events run ahead of the promise, or is halved. While more has been withdrawn since the beginning than
+    the bound allows, it is halved with each promise. The bound holds in the long run.
+
+    Examples
+    --------
+    >>> control = Feedback(1.5)
+    >>> for t in range(200):
+    ...     control.came(t + 10, 1, promised=t)
+    ...     control.answered([(t, 1)])
+    ...     found = control.sigma(promised=t)
+    >>> found
+    9
+    """
+
+    def __init__(self, bound: float) -> None:
+        if not isinstance(bound, (int, float)) or not bound >= 1:
+            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
+        self.bound = bound
+        self.finals = self.withdrawn = 0
+        self._open: SortedDict = SortedDict()
+        self._then = (0, 0)  # finals and withdrawn when sigma was last set
+        self._reach = self._sigma = 0
+
+    def state(self) -> list[Any]:
+        """All of it as plain data."""
+        in_force = [list(item) for item in self._open.items()]
+        return [self.bound, self.finals, self.withdrawn, in_force, list(self._then), self._reach, self._sigma]
+
+    @classmethod
+    def of(cls, state: list[Any]) -> Feedback:
+        """What `state` gave again."""
+        bound, finals, withdrawn, in_force, then, reach, sigma = state
+        control = cls(bound)
+        control.finals, control.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
+        control._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        control._then = as_time(then[0], "finals"), as_time(then[1], "withdrawn")
+        control._reach, control._sigma = as_time(reach, "reach"), as_time(sigma, "sigma")
+        return control
+
+    def came(self, le: int, diff: int, promised: int) -> None:
+        """Note how far ahead of the promise it is."""
+        if promised > BEGINNING:
+            self._reach = max(self._reach, le - promised)
+
+    def left(self, diff: int) -> None:
+        """Of no matter here."""
+
+    def answered(self, changes: Iterable[tuple[int, int]]) -> None:
+        """Count what the operator behind Cleanse has said: LE and diff of each change."""
+        for le, diff in changes:
+            self._open[le] = self._open.get(le, 0) + diff
+            self.withdrawn += max(-diff, 0)
+
+    def sigma(self, promised: int) -> int:
+        """The next sigma."""
+        while self._open and self._open.peekitem(0)[0] < promised:
+            self.finals += self._open.popitem(0)[1]
+        finals, withdrawn = self.finals - self._then[0], self.withdrawn - self._then[1]
+        each = (self.bound - 1) / 2
+        if self.withdrawn > each * self.finals:
+            self._sigma //= 2
+        if finals < LEAST:
+            return self._sigma
+        self._then = self.finals, self.withdrawn
+        if withdrawn > each * finals:
+            self._sigma //= 2
+        elif each:
+            self._sigma += -(-self._reach // 20)
+        self._reach = 0
+        return self._sigma
+
+
+CONTROLS: dict[str, type[Chattiness] | type[Delay] | type[Feedback]] = {
+    kind.__name__: kind for kind in (Chattiness, Delay, Feedback)
+}
+"""By the name in a snapshot."""

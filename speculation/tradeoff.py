@@ -1,0 +1,129 @@
+"""What speculation costs and buys on a stream of the user's: the curve over sigma ([AFA10] Sec. 6.3, Figures 10 and 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+from typing import Any, Literal, NamedTuple
+
+from afa import Change, Punctuation
+from punctuation.errors import AfaError
+from speculation.cleanse import Cleanse
+
+
+class Point(NamedTuple):
+    """One sigma.
+
+    Parameters
+    ----------
+    sigma : int or float
+        Ticks.
+    records, finals : int
+        Changes that left; matches that are in force at the end.
+    first, final : float
+        Ticks, medians over the final matches: from LE to the arrival of the item with which the match was first announced; and to
+        that of the punctuation that made it final.
+    held : int
+        The most events (at the input) or matches (at the output) that waited in Cleanse.
+    """
+
+    sigma: float
+    records: int
+    finals: int
+    first: float
+    final: float
+    held: int
+
+    @property
+    def chattiness(self) -> float:
+        """Records for each final match; NaN if there is none."""
+        return self.records / self.finals if self.finals else float("nan")
+
+
+def tradeoff(
+    stream: Iterable[tuple[int, Change | Punctuation]],
+    operator: Callable[[], Any],
+    sigmas: Sequence[float],
+    *,
+    at: Literal["input", "output"] = "output",
+) -> list[Point]:
+    """Measure chattiness, time to announcement, time to final and what waits, for each of some sigmas.
+
+    Parameters
+    ----------
+    stream : iterable of (int, Change or Punctuation)
+        Each item with its time of arrival, in ticks of the same clock as LE. Its last punctuation decides what is final.
+    operator : callable
+        Makes a fresh `Operator` or `Keyed`.
+    sigmas : sequence
+        As `Cleanse` takes them.
+    at : "input" or "output"
+        Where Cleanse stands.
+
+    Returns
+    -------
+    list of Point
+        One a sigma.
+
+    Notes
+    -----
+    O(sigmas * n), with one run of the operator at the output, one a sigma at the input.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, Operator, insert
+    >>> pair = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")])
+    >>> items = [Punctuation(0), insert("a", 1), insert("b", 3), insert("x", 2), insert("a", 4), insert("b", 5), Punctuation(6)]
+    >>> for point in tradeoff(list(enumerate(items)), lambda: Operator(pair, window=9), [0, 6]):
+    ...     print(point.sigma, point.chattiness, point.first, point.final)
+    0 1.0 1 1
+    6 3.0 0 1
+    """
+    if at not in ("input", "output"):
+        raise AfaError(f'expected at="input" or "output" but got at={at!r}')
+    items = list(stream)
+    stages = [(sigma, Cleanse(sigma)) for sigma in sigmas]
+    if at == "input":
+        return [_point(sigma, _driven(items, stage.before(operator())), stage) for sigma, stage in stages]
+    answers = _driven(items, operator())
+    return [_point(sigma, _through(answers, stage), stage) for sigma, stage in stages]
+
+
+Answers = list[tuple[int, list[Any]]]
+
+
+def _driven(items: Sequence[tuple[int, Any]], stage: Any) -> Answers:
+    return [(moment, stage.push(item)) for moment, item in items]
+
+
+def _through(answers: Answers, stage: Cleanse) -> Answers:
+    return [(moment, [out for item in answer for out in stage.push(item)]) for moment, answer in answers]
+
+
+def _point(sigma: float, answers: Answers, stage: Any) -> Point:
+    first: dict[Any, int] = {}
+    final: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
+    records = 0
+    waiting: set[Any] = set()
+    for moment, answer in answers:
+        for item in answer:
+            if isinstance(item, Punctuation):
+                done = [match for match in waiting if match[2] < item.t]
+                final |= dict.fromkeys(done, moment)
+                waiting.difference_update(done)
+                continue
+            match = (item.key, item.payload, item.le, item.re)
+            records += abs(item.diff)
+            first.setdefault(match, moment)
+            counts[match] = counts.get(match, 0) + item.diff
+            (waiting.add if counts[match] else waiting.discard)(match)
+    finals = [match for match, count in counts.items() if count and match in final]
+    return Point(
+        sigma,
+        records,
+        len(finals),
+        median([first[match] - match[2] for match in finals] or [float("nan")]),
+        median([final[match] - match[2] for match in finals] or [float("nan")]),
+        stage.statistics.peak_held,
+    )
