@@ -26,6 +26,8 @@ NAMES = (
     "snapshot",
     "memory",
     "baselines",
+    "ordered",
+    "speculation",
 )
 
 

@@ -66,6 +66,8 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "spark_state": Bars(["keys", "touched"], ["MB written", "MB stored"], log_y=True, label="MB"),
     "spark_latency": Bars(["keys"], ["s until the first match is out"], label="s"),
     "spark_model": Lines("slots", ["M rows a second"], by="batch, s", log_x=True, log_y=True, label="M rows a second"),
+    "ordered": Lines("disorder", ["M events/s", "held"], by="way", log_y=True, label="M events/s; held"),
+    "speculation": Lines("sigma, ms", ["records per final match", "to announcement, ms"], by="ignorable", log_y=True, label=""),
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
 }
 

@@ -130,7 +130,8 @@ class Cleanse(Stage):
         -----
         At the output it is known of each withdrawn match under which sigma it would have been seen, so that no search is needed
         (`speculation.control`); O(log memory) a change. At the input a bound on chattiness is held by feedback from the operator.
-        Rows of tables go one by one. A call that is refused may have been counted. The paper leaves sigma to the user.
+        Where a bound on chattiness leaves nothing to spend, what is not final waits for the next punctuation, below the bound as
+        well. Rows of tables go one by one. A call that is refused may have been counted. The paper leaves sigma to the user.
 
         Examples
         --------
@@ -247,14 +248,18 @@ class Cleanse(Stage):
         return left
 
     def admits(self, le: int) -> bool:
-        """Whether a change with that LE leaves at once."""
-        return self._open or le < self._bound
+        """Whether a change with that LE leaves at once; while a controller has nothing left to spend, only what is final does."""
+        return (self._open or le < self._bound) and (le < self._last or not self._spent)
+
+    @property
+    def _spent(self) -> bool:
+        return self._control is not None and self._control.spent
 
     def punctuate(self, t: int) -> list[Change] | None:
         """Take a punctuation; the changes that leave before it, or None if it is stale."""
         if not self._promise(t):
             return None
-        released = self._waiting.take(None if self._open else self._bound)
+        released = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
         if released:
             last: Any = released[-1].le
             self._leave(last)
@@ -400,7 +405,7 @@ class Cleanse(Stage):
             raise
         except (AfaError, TypeError, ValueError, KeyError, IndexError) as error:
             raise SnapshotError(f"expected the numbers of a Cleanse but got {numbers!r}: {error}") from error
-        if any(stage._open or change.le < bound for change in held):
+        if any((stage._open or change.le < bound) and (control is None or change.le < last) for change in held):
             raise SnapshotError(f"expected changes at or above the bound {bound} but got {held!r}")
         if rows is not None:
             stage._rows = Rows().plus(rows)

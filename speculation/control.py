@@ -37,6 +37,10 @@ class Control(Protocol):
     def left(self, diff: int) -> None:
         """A change has left it."""
 
+    @property
+    def spent(self) -> bool:
+        """Whether nothing more may be withdrawn for now."""
+
     def sigma(self, promised: int) -> int:
         """The sigma from this promise on."""
 
@@ -62,8 +66,9 @@ class Chattiness:
     -----
     While the F last matches became final, ``(bound - 1) / 2 * F`` might have been withdrawn in sight: sigma is the largest under
     which no more would have been. Where more have been seen since the beginning than the bound allows, the excess is taken off that
-    number. O(log n) a change, O(1) a promise. The bound holds in the long run; when a stream changes its nature it is exceeded by
-    what was announced before its withdrawals came.
+    number. As one late event may withdraw all that is announced, no more is in force below a promise + sigma than half of what may
+    be withdrawn yet; and when nothing may, what is not final waits (``spent``). O(log n) a change, O(matches that are not final) a
+    promise.
 
     Examples
     --------
@@ -121,6 +126,11 @@ class Chattiness:
         """Count what is seen to be withdrawn."""
         self.withdrawn += max(-diff, 0)
 
+    @property
+    def spent(self) -> bool:
+        """Whether as much has been withdrawn as may be, given how many matches are final."""
+        return self.withdrawn >= (self.bound - 1) / 2 * self.finals
+
     def sigma(self, promised: int) -> int:
         """The largest sigma that would have held the bound."""
         while self._open and self._open.peekitem(0)[0] < promised:
@@ -131,9 +141,18 @@ class Chattiness:
         if known < LEAST:
             return 0
         each = (self.bound - 1) / 2
-        excess = max(0.0, self.withdrawn - each * self.finals)
-        allowed = max(0, int(each * known - excess))
-        return max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
+        left = each * self.finals - self.withdrawn
+        allowed = max(0, int(each * known + min(left, 0)))
+        likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
+        return min(likely, self._covered(promised, left / 2))
+
+    def _covered(self, promised: int, left: float) -> int:
+        """The sigma below which no more matches are in force than may be withdrawn."""
+        for le, n in self._open.items():
+            left -= n
+            if left < 0:
+                return max(0, int(le) - promised)
+        return FOREVER
 
 
 class Delay:
@@ -194,6 +213,11 @@ class Delay:
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
+
+    @property
+    def spent(self) -> bool:
+        """Never: what is withdrawn is of no matter here."""
+        return False
 
     def sigma(self, promised: int) -> int:
         """The smallest sigma that would have held the bound."""
@@ -266,6 +290,11 @@ class Feedback:
         for le, diff in changes:
             self._open[le] = self._open.get(le, 0) + diff
             self.withdrawn += max(-diff, 0)
+
+    @property
+    def spent(self) -> bool:
+        """Whether as much has been withdrawn as may be, given how many matches are final."""
+        return self.withdrawn >= (self.bound - 1) / 2 * self.finals
 
     def sigma(self, promised: int) -> int:
         """The next sigma."""

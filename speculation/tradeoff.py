@@ -16,8 +16,8 @@ class Point(NamedTuple):
 
     Parameters
     ----------
-    sigma : int or float
-        Ticks.
+    sigma : int or None
+        Ticks; of a stage that moves it, the last one.
     records, finals : int
         Changes that left; matches that are in force at the end.
     first, final : float
@@ -27,7 +27,7 @@ class Point(NamedTuple):
         The most events (at the input) or matches (at the output) that waited in Cleanse.
     """
 
-    sigma: float
+    sigma: int | None
     records: int
     finals: int
     first: float
@@ -43,7 +43,7 @@ class Point(NamedTuple):
 def tradeoff(
     stream: Iterable[tuple[int, Change | Punctuation]],
     operator: Callable[[], Any],
-    sigmas: Sequence[float],
+    sigmas: Sequence[float | Cleanse | None],
     *,
     at: Literal["input", "output"] = "output",
 ) -> list[Point]:
@@ -56,7 +56,7 @@ def tradeoff(
     operator : callable
         Makes a fresh `Operator` or `Keyed`.
     sigmas : sequence
-        As `Cleanse` takes them.
+        As `Cleanse` takes them; or stages of their own, `Cleanse.auto(max_chattiness=1.2)`.
     at : "input" or "output"
         Where Cleanse stands.
 
@@ -82,11 +82,11 @@ def tradeoff(
     if at not in ("input", "output"):
         raise AfaError(f'expected at="input" or "output" but got at={at!r}')
     items = list(stream)
-    stages = [(sigma, Cleanse(sigma)) for sigma in sigmas]
+    stages = [sigma if isinstance(sigma, Cleanse) else Cleanse(sigma) for sigma in sigmas]
     if at == "input":
-        return [_point(sigma, _driven(items, stage.before(operator())), stage) for sigma, stage in stages]
+        return [_point(_driven(items, stage.before(operator())), stage) for stage in stages]
     answers = _driven(items, operator())
-    return [_point(sigma, _through(answers, stage), stage) for sigma, stage in stages]
+    return [_point(_through(answers, stage), stage) for stage in stages]
 
 
 Answers = list[tuple[int, list[Any]]]
@@ -100,7 +100,7 @@ def _through(answers: Answers, stage: Cleanse) -> Answers:
     return [(moment, [out for item in answer for out in stage.push(item)]) for moment, answer in answers]
 
 
-def _point(sigma: float, answers: Answers, stage: Any) -> Point:
+def _point(answers: Answers, stage: Cleanse) -> Point:
     first: dict[Any, int] = {}
     final: dict[Any, int] = {}
     counts: dict[Any, int] = {}
@@ -120,7 +120,7 @@ def _point(sigma: float, answers: Answers, stage: Any) -> Point:
             (waiting.add if counts[match] else waiting.discard)(match)
     finals = [match for match, count in counts.items() if count and match in final]
     return Point(
-        sigma,
+        stage.sigma,
         records,
         len(finals),
         median([first[match] - match[2] for match in finals] or [float("nan")]),
