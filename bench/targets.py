@@ -164,4 +164,28 @@ TARGETS = (
     Target(
         "memory flat over 100 M events", "memory", "RSS, relative to a tenth of the way", most=1.05, unit="times a tenth of the way"
     ),
+    Target(
+        "AFA+O, 20 % shifted",
+        "ordered",
+        "relative to in order",
+        least=0.8,
+        where={"way": "AFA+O", "disorder": "20%"},
+        unit="of the rate in order",
+    ),
+    Target(
+        "the flights with a bound of 1.2, at the end of each month",
+        "speculation",
+        "worst month's end",
+        most=1.2,
+        where={"flights, sigma, h": "auto, 1.2"},
+        unit="records per final match",
+    ),
+    Target(
+        "Binance with a bound of 1.05",
+        "speculation",
+        "records per final match",
+        most=1.05,
+        where={"Binance BTC, sigma": "auto, 1.05"},
+        unit="records per final match",
+    ),
 )

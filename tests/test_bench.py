@@ -165,7 +165,8 @@ def test_a_benchmark_runs(name: str, engine: str, tmp_path: Path, monkeypatch: p
     assert kept["question"] == str(importlib.import_module(f"bench.bench_{name}").__doc__).strip()
     assert kept["rows"]
     columns = {column for row in kept["rows"] for column in row}
-    assert {target.column for target in TARGETS if target.bench == name} <= columns
+    skipped = {column for row in kept["rows"] if "skipped" in row for column in row}
+    assert {target.column for target in TARGETS if target.bench == name and skipped.isdisjoint(target.where)} <= columns
     plot = PLOTS[name]
     assert set(plot.y) <= columns
 

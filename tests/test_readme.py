@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from afa import insert, retract
+from afa import Change, Punctuation, insert, retract
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -35,6 +35,15 @@ def test_the_ten_lines() -> None:
     op, tick = names["op"], names["Tick"]
     assert op.push(insert(tick(1.0), le=9)) == []  # the arc has gone
     assert op.push(retract(tick(2.0), le=4)) == [found._replace(diff=-1)]
+
+
+def test_what_is_final_and_what_may_change() -> None:
+    names = example()
+    code = next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "BoundedDisorder" in block)
+    exec(re.sub(r"^(quiet\.push_many.*?\))( *#.*)?$", r"out.append(\1)", code, flags=re.MULTILINE), names)
+    first, second = names["out"][-2:]
+    assert first == [Punctuation(80)]
+    assert [(item.le, item.diff) if isinstance(item, Change) else item for item in second] == [(110, 1), Punctuation(120)]
 
 
 def test_links_and_commands() -> None:
