@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation
 from afa.automaton import Automaton
@@ -17,7 +16,7 @@ from afa.cli.read import Source, batches, open_source
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import writing
 from afa.errors import AfaError
-from punctuation.time import BEGINNING
+from punctuation.sources import BoundedDisorder
 
 
 class Job(NamedTuple):
@@ -89,14 +88,12 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
                 screen.show(changes, summary)
                 write(changes)
 
-        promised = latest = BEGINNING
+        promises = None if job.lateness is None else BoundedDisorder(job.lateness)
         while table is not None:
             push(table)
             summary.progress(len(table), operator.statistics)
-            latest = max(latest, pc.max(table["le"]).as_py() if len(table) else BEGINNING)
-            if job.lateness is not None and latest - job.lateness > promised:
-                promised = latest - job.lateness
-                push(Punctuation(promised))
+            for promise in [] if promises is None else promises.push_many(table)[1:]:
+                push(promise)
             screen.progress(source.done(), summary)
             table = next(tables, None)
         push(Punctuation(FOREVER))
