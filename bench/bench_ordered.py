@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa import Automaton, Operator, Punctuation
+from afa import Automaton, Operator
 from bench.baselines.ordered import BufferAndSort
 from bench.drive import Batches, batched, run
 from bench.measure import WINDOW, Options, Row, interleaved, rates, ratio
 from bench.queries import q2
-from bench.workloads import EVENT, Stream, punctuated, shifted, take, ticks
+from bench.workloads import Stream, punctuated, shifted, take, ticks
 from speculation import Ordered
 
 BATCH = 100_000
@@ -33,33 +33,25 @@ class Numbered(NamedTuple):
 
 
 class Fed:
-    """An operator that takes batches whose last promise comes after their events.
+    """An operator that takes batches, and what it holds at most behind one, if that is asked for.
 
     Parameters
     ----------
     make : callable
         Makes the operator.
+    weigh : bool
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], Any], weigh: bool = False) -> None:
         self.op = make()
+        self.weigh = weigh
         self.most = 0
 
     def push_many(self, batch: Stream, net: bool = True) -> Any:
-        """Take a batch; its output as columns."""
-        events = take(batch, batch["kind"] == EVENT)
-        promise = int(batch["le"][batch["kind"] != EVENT][-1])
-        columns = {name: column for name, column in events.items() if name != "kind"}
-        return self.op.push_many([columns, Punctuation(promise)])[0]
-
-
-class Weighed(Fed):
-    """The same, which looks at what is held after each batch."""
-
-    def push_many(self, batch: Stream, net: bool = True) -> Any:
-        """Take a batch; its output as columns."""
-        out = super().push_many(batch)
-        self.most = max(self.most, self.op.statistics.state_size)
+        """Take a batch; its net output as columns."""
+        out = self.op.push_many(batch)
+        if self.weigh:
+            self.most = max(self.most, self.op.statistics.state_size)
         return out
 
 
@@ -108,11 +100,11 @@ def held(way: str, automaton: Automaton, o: Options, batches: Batches) -> int:
     whole = {name: np.concatenate([batch[name] for batch in batches.batches]) for name in batches.batches[0]}
     small = batched(take(whole, slice(0, o.size(100_000))), 1000)
     if way == "buffer and sort":
-        buffer = BufferAndSort(lambda: Weighed(partial(plain, automaton, o)))
+        buffer = BufferAndSort(partial(plain, automaton, o))
         for batch in small.batches:
             buffer.push_many(batch)
         return buffer.most
-    op = Weighed(partial(plain if way == "AFA" else ordered, automaton, o))
+    op = Fed(partial(plain if way == "AFA" else ordered, automaton, o), weigh=True)
     for batch in small.batches:
         op.push_many(batch)
     return op.most
