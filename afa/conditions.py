@@ -9,6 +9,7 @@ promises     what they say about arcs, states and events of an automaton
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -109,3 +110,13 @@ def _text_of(function: Any, event_schema: Schema) -> str:
         name = getattr(function, "__name__", type(function).__name__)
         message = f"expected a condition(e) that can be taken apart but got condition={name}: {error.reason}; {error.hint}"
         raise AutomatonError(message) from None
+
+
+def condition_of(source: str | Callable[[Any], Any], event_schema: Schema | None) -> Condition:
+    """A `Condition`; of a text that was read before the same one."""
+    return _of_text(source, event_schema) if isinstance(source, str) else Condition(source, event_schema)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_text(text: str, event_schema: Schema | None) -> Condition:
+    return Condition(text, event_schema)

@@ -19,7 +19,7 @@ from afa.arcinput import ArcInput
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.conditions import Condition
+from afa.conditions import Condition, condition_of
 from afa.engine import make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.expression.nodes import Field, walk
@@ -297,7 +297,7 @@ class Core:
             raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
         t = as_time(item.t, "t")
         assert item.where is not None
-        condition = Condition(item.where, self.automaton.event_schema)
+        condition = condition_of(item.where, self.automaton.event_schema)
         known = dict(self.conditions)
         if t <= max(self.progress.events, known.get(condition, t - 1)):
             self.progress.stale += 1
@@ -308,22 +308,28 @@ class Core:
 
     def _promises(self) -> Callable[[Hashable], Promises]:
         """What each key is promised. Of a key's fields only those count that a condition names: many keys share the rest."""
-        if self._paths is None or self._paths[0] is not self.arcs.table:
-            arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
-            self._paths = self.arcs.table, Paths(self.automaton, arcs)
-        paths, floor = self._paths[1], self.progress.effective
-        named = {node.name for condition, _ in self.conditions for node in walk(condition.expr) if isinstance(node, Field)}
-        places = [(i, name) for i, name in enumerate(self.key_fields) if name in named]
         known: dict[Any, Promises] = {}
+        places: list[tuple[int, str]] = []
 
         def promises(key: Any) -> Promises:
+            if not known:
+                named = {node.name for condition, _ in self.conditions for node in walk(condition.expr) if isinstance(node, Field)}
+                places[:] = [(i, name) for i, name in enumerate(self.key_fields) if name in named]
             values = key if len(self.key_fields) > 1 else (key,)
             facts = tuple(fact(name, values[i]) for i, name in places)
             if facts not in known:
-                known[facts] = Promises(paths, self.conditions, facts, floor)
+                known[facts] = Promises(self._paths_now, self.conditions, facts, self.progress.effective)
             return known[facts]
 
         return promises
+
+    @property
+    def _paths_now(self) -> Paths:
+        """The paths over the arcs in force."""
+        if self._paths is None or self._paths[0] is not self.arcs.table:
+            arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
+            self._paths = self.arcs.table, Paths(self.automaton, arcs)
+        return self._paths[1]
 
     def _punctuate(self) -> None:
         promised = self.progress.events

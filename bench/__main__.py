@@ -28,6 +28,7 @@ NAMES = (
     "baselines",
     "ordered",
     "speculation",
+    "predicates",
 )
 
 

@@ -18,6 +18,9 @@ from afa.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.progress import Progress
 
+ROOM = 32
+"""By so many steps, and by half, a key grows before it is pruned again: what promises say costs milliseconds to find out."""
+
 
 class InterpretedEngine:
     """One `State` a key. See `afa.engine.Engine` for what each method promises."""
@@ -79,7 +82,7 @@ class InterpretedEngine:
     def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
         for key, s in list(self.states.items()):
-            if len(s.index) >= s.size + s.size // 4:
+            if len(s.index) >= s.size + s.size // 2 + ROOM:
                 self._one.prune(self.state(key), promises(key), arcs)
                 s.size = len(s.index)
 
