@@ -145,6 +145,8 @@ class Before(Around):
         if not isinstance(change, Change) or type(change.le) is not int:
             return super().push(change, key=key)
         key = self._key_of(change, key)
+        if change.le < self._core.progress.some:
+            return self.run([("event", change, key)], net=True)
         if self.stage.admits(change.le):
             out = self._core.push(change, key)
             self.stage.take_one(change)
@@ -175,11 +177,16 @@ class Before(Around):
             if isinstance(part, Punctuation) and part.where is not None:
                 return None
             found = part if isinstance(part, Punctuation) else self._columns.of(part) if kind_of(part) else None
-            if found is None:
+            if found is None or not (isinstance(found, Punctuation) or self._keeps(found)):
                 return None
             parts.append(found)
         tables = [*self.stage.rows.tables, *(part for part in parts if not isinstance(part, Punctuation))]
         return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
+
+    def _keeps(self, rows: Any) -> bool:
+        """Whether no row can break a promise with a condition."""
+        progress = self._core.progress
+        return progress.some <= progress.events or not (rows.column("le").to_numpy() < progress.some).any()
 
     def _run_rows(self, parts: Sequence[Any], like: Any) -> tuple[Any, int | None]:
         """Carry out one call of tables and punctuations; its output as `afa.table.run_table` has it."""
@@ -222,6 +229,9 @@ class Before(Around):
         elif isinstance(item, Change):
             change = self._core.typed(item, key)
             at: Any = change.le
+            if at < self._core.progress.some and self._core.broken(change.payload, at) is not None:
+                yield port, change, key  # late now, not when it would leave
+                return
             if not self.stage.admits(at):
                 self.stage.unroll(self._columns.changes)
             if self.stage.passes(change):

@@ -272,7 +272,8 @@ class Cleanse(Stage):
     def some(self, item: Punctuation) -> Punctuation:
         """A punctuation with a condition as far as it holds behind this stage: what waits may satisfy it."""
         t = as_time(item.t, "t")
-        return item._replace(t=min(t, self._bound) if self._held else t)
+        reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
+        return item._replace(t=min(t, reach) if self._held else t)
 
     def _promise(self, t: int) -> bool:
         """Let the bound follow a punctuation; False, and counted, if it is stale."""

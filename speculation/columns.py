@@ -74,7 +74,10 @@ class Columns:
         ends = pa.chunked_array([np.full(len(le), FOREVER) if window is None else numbers + window])
         re = ends if "re" not in times else pc.if_else(pc.is_null(times["re"]), ends, times["re"])
         diff = times.get("diff", pa.chunked_array([np.ones(len(le), np.int64)]))
-        if (re.to_numpy() <= numbers).any() or (diff.to_numpy() == 0).any() or self._no_number(found):
+        diffs = diff.to_numpy()
+        if (re.to_numpy() <= numbers).any() or (diffs == 0).any() or self._no_number(found):
+            return None
+        if not self._core.retractions and (diffs < 0).any():
             return None
         return pa.table({**found, "le": le, "re": re, "diff": diff})
 

@@ -163,8 +163,9 @@ class Consolidate(Stage):
             self._waiting.add(item)
             return
         t = as_time(item.t, "t")
-        if item.where is not None:
-            out.append(item)
+        if item.where is not None:  # as far as it holds behind the stage: what waits may satisfy it
+            first = self._waiting.first if self.per == "punctuation" else None  # of a call the net goes before it
+            out.append(item._replace(t=t if first is None else min(t, first)))
             return
         if self.per == "punctuation":
             out += self._net()

@@ -76,6 +76,11 @@ class Waiting:
         self.copies -= sum(abs(change.diff) for change in found)
         return found
 
+    @property
+    def first(self) -> int | None:
+        """The smallest LE that waits."""
+        return self._by_le.peekitem(0)[0] if self._by_le else None
+
     def all(self) -> list[Change]:
         """What waits, in order of arrival."""
         entries = [entry for bucket in self._by_le.values() for entry in bucket.values()]

@@ -32,7 +32,7 @@ from tests.strategies import Choices, Seeded
 from tests.streams import PROGRAMS, Mix, Quote, Setting, Tick, as_match, recomputed, rows, setting, stream, table
 from tests.stress import generate
 from tests.stress.tables import is_arc
-from tests.text import E
+from tests.text import E, T
 
 SIGMAS = (0, 3, 1000, None)
 wide_pair = small("a", "c", arc("a", "b", "e.sort == 0"), arc("b", "c", "e.sort == 1"), event="T")
@@ -418,4 +418,45 @@ def test_a_promise_with_a_condition_holds_behind_the_stage_as_far_as_nothing_wai
     assert cleanse.push(insert("a", 5)) == []
     assert cleanse.push(some) == [Punctuation(4, "weight > 2")]
     assert cleanse.statistics.bound == 4
-    assert Consolidate().push_many([insert("a", 5), some]) == [some]
+    netting = Consolidate()
+    assert netting.push_many([insert("a", 5), some]) == [Punctuation(5, "weight > 2")]
+    assert netting.push(Punctuation(1)) == [insert("a", 5), Punctuation(1)]
+    assert netting.push(some) == [some]
+    assert Consolidate(per="call").push_many([insert("a", 5), some]) == [insert("a", 5), some]
+
+
+def test_with_a_controller_a_promise_with_a_condition_ends_where_what_waits_may_lie() -> None:
+    """While nothing may be withdrawn any more, what is not final waits below the bound, too."""
+    cleanse = Cleanse.auto(max_chattiness=1.5, memory=20)
+    for t in range(60):
+        cleanse.push_many([insert("a", t + 9), Punctuation(t)])
+    cleanse.push_many([insert("b", 62)] * 30 + [retract("b", 62)] * 30)
+    assert cleanse.push(insert("c", 62)) == []
+    assert cleanse.statistics.bound > 62
+    assert cleanse.push(Punctuation(100, "weight > 2")) == [Punctuation(59, "weight > 2")]
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_what_breaks_a_promise_with_a_condition_is_late_at_once_not_when_it_would_leave(engine: str, as_table: bool) -> None:
+    def pushed(before: Before, le: int, diff: int = 1) -> Any:
+        if as_table:
+            return before.push_many(pa.table({"sort": [0], "seq": [1], "le": [le], "diff": [diff]}))
+        return before.push(Change(T(0, 1), le, None, diff))
+
+    def made(late: str) -> Before:
+        before = Cleanse(0).before(Operator(wide_pair, window=9, engine=engine, retractions=False, late=late))
+        before.push_many([Punctuation(5), Punctuation(20, "sort == 0")])
+        return before
+
+    before = made("raise")
+    with pytest.raises(LateEventError, match=r"expected le >= 20 \(promised, where e.sort == 0\) but got le=12"):
+        pushed(before, 12)
+    with pytest.raises(ChangeError, match="expected insertions only"):
+        pushed(before, 30, -1)
+    assert before.stage.statistics.held == 0
+    pushed(before, 20)
+    assert before.push(Punctuation(16)) == [Punctuation(16)]
+    assert (before.stage.statistics.held, before.statistics.late) == (1, 0)
+    dropping = made("drop")
+    pushed(dropping, 12)
+    assert (dropping.stage.statistics.held, dropping.statistics.late) == (0, 1)
