@@ -112,6 +112,7 @@ class Derived:
         )
         self.neutral = tuple(None if field.optional else _NEUTRAL[field.type] for field in self.schema.fields)
         names = [field.name for field in self.schema.fields]
+        self.names = frozenset([*names, *(keys.names if keys else ())])  # of a table's columns, those that are the user's
         self._key_places = [(i, names.index(name)) for i, name in enumerate(keys.names) if name in names] if keys else []
         self._keys = keys
 
@@ -152,18 +153,20 @@ class Derived:
 
     def barrier(self, key: Hashable, number: int) -> Any:
         """The barrier of a number: nothing in its fields but that, and the key."""
-        values = [*self.neutral]
-        if self._key_places and self._keys is not None:
+        values = self._of_key(key) if self._key_places else self.neutral
+        return self._event(*values[: self.place], number, *values[self.place + 1 :], 1)
+
+    def _of_key(self, key: Hashable) -> tuple[Any, ...]:
+        """A barrier's fields but for the number."""
+        assert self._keys is not None
+        values: list[Any] = [*self.neutral]
+        try:
             parts = self._keys.parts(key)
             for part, place in self._key_places:
                 values[place] = parts[part]
-        values[self.place] = number
-        try:
-            values = [*self.schema.take(tuple(values))]
+            return tuple(self.schema.take(tuple(values)))
         except (ChangeError, IndexError, TypeError):  # a key that was given, and is none that an event makes
-            values = [*self.neutral]
-            values[self.place] = number
-        return self._event(*values, 1)
+            return self.neutral
 
     def users(self, change: Change) -> Change:
         """A change with the user's event or arc in it."""

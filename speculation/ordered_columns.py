@@ -30,7 +30,7 @@ def integers(batch: Any, name: str) -> Any:
 
 
 def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> Any:
-    """Some rows of a field's column, in that order; where ``blank`` says so, the neutral value in place of it.
+    """Some rows of a field's column, in that order; at the places ``blank`` the neutral value.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> 
         if column.ndim != 1 or (len(column) <= rows.max()):
             raise Unusual
         found = column[rows]
-        if blank is not None:
+        if blank is not None and len(blank):
             found[blank] = neutral
         return found
     import pyarrow as pa
@@ -52,8 +52,12 @@ def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> 
     if column.null_count and not field.optional:
         raise Unusual
     try:
-        taken = column.take(pa.array(rows, mask=blank))
-        return taken if blank is None or field.optional else taken.fill_null(neutral)
+        if blank is None or not len(blank):
+            return column.take(pa.array(rows))
+        mask = np.zeros(len(rows), np.bool_)
+        mask[blank] = True
+        taken = column.take(pa.array(rows, mask=mask))
+        return taken if field.optional else taken.fill_null(neutral)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:  # a type that takes no such fill
         raise Unusual from error
 

@@ -18,17 +18,18 @@ from afa import table
 from afa.change import Change
 from afa.keys import Keys
 from afa.schema import Field
-from afa.table import EVENT, PUNCTUATION
-from afa.tableout import TIMES, assemble, check_output, kind_of, names_of
+from afa.table import PUNCTUATION
+from afa.tableout import assemble, check_output, kind_of, names_of
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 from speculation.numbers import Block, Cover, Tail, gaps_of, merged
-from speculation.ordered_columns import Unusual, gathered, integers, numbered_keys, picked
+from speculation.ordered_batch import Arrivals, arrivals_of, column_of
+from speculation.ordered_columns import Unusual, gathered, integers, picked
 from speculation.sequences import Sequences
 
 BARRIER = 1  # beside EVENT and PUNCTUATION
-WIDE = 4
-"""Numbers that range over so many times their count are sorted by places, as they are nearly all there."""
+FEW, PART = 64, 64
+"""So many rows at most, or one in so many, go as single changes."""
 
 
 def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
@@ -41,7 +42,7 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
         return None
     check_output(sequences.derived.original, keys, first)
     try:
-        arrivals = _arrivals(sequences, keys, first, then)
+        arrivals = arrivals_of(sequences, keys, first, then)
         plan = _plan(sequences, keys, arrivals)
         encoded = table.prepared(sequences.core, plan.columns, keys)
     except Unusual:
@@ -56,54 +57,26 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     return [made] if promised is None else [made, Punctuation(promised)]
 
 
-class Arrivals(NamedTuple):
-    """The events of a batch that are not late, by key and number.
-
-    Parameters
-    ----------
-    batch : table
-    rows : numpy array
-        Their rows in the batch.
-    number, le, code : numpy array
-        ``code``: which of the keys.
-    keys : list
-    late, codes : numpy array
-        The rows of events that are late; the key of each row of the batch.
-    promises : list of int
-        In order of arrival.
-    promised : int
-        After all of them.
-    """
-
-    batch: Any
-    rows: Any
-    number: Any
-    le: Any
-    code: Any
-    keys: list[Hashable]
-    late: Any
-    codes: Any
-    promises: list[int]
-    promised: int
-
-
 class Coming(NamedTuple):
     """What a batch makes of the numbers of one key.
 
     Parameters
     ----------
-    low, high : int
-        Its rows among the arrivals.
+    low, behind, high : int
+        Its rows among the arrivals; up to ``behind`` they fall among the numbers that there are.
     blocks : list of Block
-    gone, new : list of (number, LE)
-        Barriers.
+    moved : list of (number, LE, diff)
+        Barriers that go, and those that come among the numbers that there are.
+    new : list of (number, LE)
+        Barriers that come after them.
     """
 
     key: Hashable
     low: int
+    behind: int
     high: int
     blocks: list[Block]
-    gone: list[tuple[int, int]]
+    moved: list[tuple[int, int, int]]
     new: list[tuple[int, int]]
 
 
@@ -113,87 +86,19 @@ class Plan(NamedTuple):
     Parameters
     ----------
     keys : list of Coming
+    first : numpy array
+        The arrivals that it gets first, as single changes: few, and with the barriers that move all of one step, so that nothing is
+        found on the way that is withdrawn again.
     columns : dict of columns
-        In order.
-    events : numpy array
-        Where the arrivals stand in them.
+        All others, in order.
     then : list of Punctuation
         What comes after them.
     """
 
     keys: list[Coming]
+    first: Any
     columns: dict[str, Any]
-    events: Any
     then: list[Punctuation]
-
-
-# -- the batch ---------------------------------------------------------------------------------------------------------------------
-
-
-def _arrivals(sequences: Sequences, keys: Keys | None, batch: Any, then: list[Any]) -> Arrivals:
-    """Take the events of a batch apart, and sort them."""
-    core, number = sequences.core, sequences.derived.number
-    there, fields = names_of(batch), [field.name for field in sequences.derived.schema.fields]
-    needed = {*fields, "le", *(keys.columns if keys else ())}
-    if any(name in TIMES for name in fields) or len(set(there)) != len(there) or not needed <= set(there):
-        raise Unusual
-    le, numbers = integers(batch, "le"), integers(batch, number)
-    rows, promises, late = np.arange(len(le)), [], np.empty(0, np.int64)
-    if table.is_mixed(core, batch, keys):
-        kind = integers(batch, "kind")
-        if not np.isin(kind, (EVENT, PUNCTUATION)).all():
-            raise Unusual
-        rows, promises = np.flatnonzero(kind == EVENT), le[kind == PUNCTUATION].tolist()
-    before: Any = core.progress.events
-    if promises:
-        before = np.maximum.accumulate(np.maximum(np.where(kind == PUNCTUATION, le, before), before))[rows]
-    if "diff" in there and (integers(batch, "diff")[rows] != 1).any():
-        raise Unusual
-    is_late = le[rows] < before
-    if is_late.any():
-        if core.late.policy == "raise":
-            raise Unusual
-        rows, late = rows[~is_late], rows[is_late]
-    if not len(rows):
-        raise Unusual
-    promises += [item.t for item in then]
-    if keys is None:
-        codes, found = np.zeros(len(le), np.int64), list[Hashable]([None])
-    else:
-        codes, found = numbered_keys([_column(batch, name) for name in keys.names], keys.single)
-    rows = _in_order(rows, numbers, codes if len(found) > 1 else None)
-    number_, le_, code_ = numbers[rows], le[rows], codes[rows]
-    same = code_[1:] == code_[:-1]
-    if (same & ((number_[1:] <= number_[:-1]) | (le_[1:] < le_[:-1]))).any():
-        raise Unusual
-    return Arrivals(batch, rows, number_, le_, code_, found, late, codes, promises, max([core.progress.events, *promises]))
-
-
-def _column(batch: Any, name: str) -> Any:
-    return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
-
-
-def _in_order(rows: Any, numbers: Any, code: Any) -> Any:
-    """The rows by key and number. O(n) where numbers are dense, which they are but for what is missing yet."""
-    found = numbers[rows]
-    least, most = int(found.min()), int(found.max())
-    if code is not None:
-        codes = code[rows]
-        span = most - least + 1
-        if span * (int(codes.max()) + 1) >= FOREVER:
-            return rows[np.lexsort((found, codes))]
-        found = codes * span + (found - least)
-        least, most = int(found.min()), int(found.max())
-    if (found[1:] > found[:-1]).all():
-        return rows
-    if most - least >= WIDE * len(found):
-        return rows[np.argsort(found)]
-    places = np.full(most - least + 1, -1)
-    places[found - least] = rows
-    placed = places[places >= 0]
-    if len(placed) < len(rows):
-        raise Unusual  # a number that comes twice
-    return placed
 
 
 # -- what it makes of the numbers --------------------------------------------------------------------------------------------------
@@ -202,17 +107,21 @@ def _in_order(rows: Any, numbers: Any, code: Any) -> Any:
 def _plan(sequences: Sequences, keys: Keys | None, arrivals: Arrivals) -> Plan:
     """What the operator beneath gets, and what is then in force; nothing is changed yet."""
     coming = list(_coming(sequences, arrivals))
-    return Plan(coming, *_columns(sequences, keys, arrivals, coming))
+    count = sum(key.behind - key.low for key in coming)
+    first = np.empty(0, np.int64)
+    if 0 < count <= max(FEW, len(arrivals.rows) // PART) and count < len(arrivals.rows):
+        first = np.concatenate([np.arange(key.low, key.behind) for key in coming if key.behind > key.low])
+    return Plan(coming, first, *_columns(sequences, keys, arrivals, coming, first))
 
 
 def _coming(sequences: Sequences, arrivals: Arrivals) -> Iterator[Coming]:
     """What becomes of each key that the batch has events of."""
     number, le, code, promised = arrivals.number, arrivals.le, arrivals.code, sequences.core.progress.events
-    begins = np.flatnonzero(np.append(True, (number[1:] != number[:-1] + 1) | (code[1:] != code[:-1])))
+    begins = arrivals.begins
     ends = np.append(begins[1:], len(number)) - 1
     found = list(map(Block, number[begins].tolist(), number[ends].tolist(), le[begins].tolist(), le[ends].tolist()))
-    codes = code[begins]
-    heads = np.append(np.flatnonzero(np.append(True, codes[1:] != codes[:-1])), len(codes)).tolist()
+    codes = np.zeros(len(begins), np.int64) if code is None else code[begins]
+    heads = np.append(np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1), len(codes)).tolist()
     lows = np.append(begins[heads[:-1]], len(number)).tolist()
     for i, of in enumerate(codes[heads[:-1]].tolist()):
         key, more = arrivals.keys[of], found[heads[i] : heads[i + 1]]
@@ -223,56 +132,83 @@ def _coming(sequences: Sequences, arrivals: Arrivals) -> Iterator[Coming]:
         blocks = merged(old, more)
         if blocks is None:
             raise Unusual
-        gone = {gap.barrier(promised) for gap in gaps_of(old)}
-        new = {
-            gap.barrier(arrivals.promised)
-            for gap in gaps_of(blocks)
-            if gap.before >= arrivals.promised or sequences.gaps == "break"
-        }
-        yield Coming(key, lows[i], lows[i + 1], blocks, sorted(gone - new), sorted(new - gone))
+        gone = {gap.barrier(promised) for gap in gaps_of(old)} if len(old) > 1 else set()
+        new = set()
+        if len(blocks) > 1:
+            stay = (gap for gap in gaps_of(blocks) if gap.before >= arrivals.promised or sequences.gaps == "break")
+            new = {gap.barrier(arrivals.promised) for gap in stay}
+        low, high, last = lows[i], lows[i + 1], old[-1].last if old else BEGINNING
+        behind = low + int(number[low:high].searchsorted(last)) if more[0].first < last else low
+        moved = [(*place, -1) for place in sorted(gone - new)]
+        moved += [(*place, 1) for place in sorted(new - gone) if place[0] < last]
+        yield Coming(key, low, behind, high, blocks, moved, sorted(place for place in new if place[0] > last))
+
+
+class Extra(NamedTuple):
+    """A row of the table beneath that is none of the batch: a barrier, or a punctuation."""
+
+    place: int  # before which of the arrivals
+    le: int  # a punctuation: of those so far the largest
+    order: int  # of one LE the promise comes first
+    what: int
+    number: int
+    value: int  # its LE
+    of: int  # one of the arrivals of its key
+
+
+def _extras(arrivals: Arrivals, coming: list[Coming], among: bool) -> tuple[list[Extra], list[Punctuation]]:
+    """What is put among the arrivals, in order, and what comes after them.
+
+    ``among``: whether punctuations stand among the events, so that state is dropped on the way; of many keys they come after all.
+    """
+    extras = []
+    for key in coming:
+        if key.new:
+            places = arrivals.number[key.low : key.high].searchsorted([number for number, _ in key.new]).tolist()
+            extras += [Extra(key.low + p, le, 1, BARRIER, n, le, key.low) for p, (n, le) in zip(places, key.new)]
+    promises = arrivals.promises
+    if not promises or not among:
+        return extras, [Punctuation(t) for t in promises]
+    highest = np.maximum.accumulate(np.array(promises, np.int64))
+    places = arrivals.le.searchsorted(highest)
+    last = int((places < len(arrivals.le)).sum())
+    extras += [Extra(p, h, 0, PUNCTUATION, 0, t, 0) for p, h, t in zip(places[:last].tolist(), highest.tolist(), promises)]
+    extras.sort(key=lambda extra: extra[:3])
+    return extras, [Punctuation(t) for t in promises[last:]]
 
 
 def _columns(
-    sequences: Sequences, keys: Keys | None, arrivals: Arrivals, coming: list[Coming]
-) -> tuple[dict[str, Any], Any, list[Punctuation]]:
-    """The table for the operator beneath, where the arrivals stand in it, and what comes after it.
-
-    Punctuations stand among the events of one stream, so that state is dropped on the way; of many keys they come after all.
-    """
+    sequences: Sequences, keys: Keys | None, arrivals: Arrivals, coming: list[Coming], first: Any
+) -> tuple[dict[str, Any], list[Punctuation]]:
+    """The table for the operator beneath, without the arrivals that it gets first, and what comes after it."""
     derived, batch = sequences.derived, arrivals.batch
-    barriers = [(_place(arrivals, key, number), number, le, key.low) for key in coming for number, le in key.new]
-    at, numbers, times, of = (np.array([barrier[i] for barrier in barriers], np.int64) for i in range(4))
-    rows, le = np.insert(arrivals.rows, at, arrivals.rows[of]), np.insert(arrivals.le, at, times)
-    number, marks = np.insert(arrivals.number, at, numbers), np.insert(np.full(len(arrivals.rows), EVENT), at, BARRIER)
-    then = [Punctuation(t) for t in arrivals.promises]
-    if keys is None and then and table.is_mixed(sequences.core, batch, None):
-        promises = np.array(arrivals.promises, np.int64)
-        places = le.searchsorted(np.maximum.accumulate(promises))
-        among = places < len(le)
-        then = [Punctuation(t) for t in promises[~among].tolist()]
-        at, promises = places[among], promises[among]
-        rows, le = np.insert(rows, at, arrivals.rows[0]), np.insert(le, at, promises)
-        number, marks = np.insert(number, at, 0), np.insert(marks, at, PUNCTUATION)
-    blank = marks != EVENT
-    columns: dict[str, Any] = {"le": le, derived.number: number, derived.field: (marks == BARRIER).astype(np.int64)}
+    extras, then = _extras(arrivals, coming, among=keys is None and "kind" not in sequences.derived.names)
+    places = np.array([extra.place for extra in extras], np.int64)
+    at = places + np.arange(len(extras))
+    of = arrivals.rows[[extra.of for extra in extras]]
+    at -= first.searchsorted(places)
+    leads = len(first) and first[-1] == len(first) - 1  # as they do in one stream
+    left = arrivals.rows[len(first) :] if leads else np.delete(arrivals.rows, first)
+    rows = np.insert(left, places - first.searchsorted(places), of)
+    columns: dict[str, Any] = {name: integers(batch, name)[rows] for name in ("le", derived.number)}
+    columns["le"][at], columns[derived.number][at] = [extra.value for extra in extras], [extra.number for extra in extras]
+    what = np.array([extra.what for extra in extras], np.int64)
+    barriers, promises = at[what == BARRIER], at[what == PUNCTUATION]
+    columns[derived.field] = np.zeros(len(rows), np.int64)
+    columns[derived.field][barriers] = 1
     for field, neutral in zip(derived.schema.fields, derived.neutral):
         if field.name != derived.number:
             of_key = keys is not None and field.name in keys.names
-            column = _column(batch, field.name)
-            columns[field.name] = gathered(column, field, rows, None if of_key or not blank.any() else blank, neutral)
+            columns[field.name] = gathered(column_of(batch, field.name), field, rows, None if of_key else at, neutral)
     for name in keys.columns if keys else ():
-        columns[name] = gathered(_column(batch, name), Field(name, None, False), rows, None, None)
+        columns[name] = gathered(column_of(batch, name), Field(name, None, False), rows, None, None)
     if "re" in names_of(batch):
         columns["re"] = integers(batch, "re")[rows]
-        columns["re"][marks == BARRIER] = [sequences.re(t) for t in le[marks == BARRIER].tolist()]
-    if (marks == PUNCTUATION).any():
-        columns["kind"] = np.where(marks == PUNCTUATION, PUNCTUATION, EVENT)
-    return columns, np.flatnonzero(marks == EVENT), then
-
-
-def _place(arrivals: Arrivals, coming: Coming, number: int) -> int:
-    """Before which of the arrivals a barrier comes."""
-    return coming.low + int(arrivals.number[coming.low : coming.high].searchsorted(number))
+        columns["re"][barriers] = [sequences.re(t) for t in columns["le"][barriers].tolist()]
+    if len(promises):
+        columns["kind"] = np.zeros(len(rows), np.int8)
+        columns["kind"][promises] = PUNCTUATION
+    return columns, then
 
 
 # -- the call ----------------------------------------------------------------------------------------------------------------------
@@ -285,15 +221,17 @@ def _carry_out(
     core = sequences.core
     with sequences.call():
         _take_late(sequences, arrivals)
-        gone: dict[Hashable, list[Change]] = {}
+        first: dict[Hashable, list[Change]] = {}
         for _, change, key in sequences.promise(arrivals.promised, apart={coming.key for coming in plan.keys}):
-            gone.setdefault(key, []).append(change)
+            first.setdefault(key, []).append(change)
         for coming in plan.keys:
             for gap in gaps_of(coming.blocks):
                 sequences.stays(coming.key, gap, arrivals.promised)
-            if coming.gone:
-                gone[coming.key] = [sequences.barrier(coming.key, number, le, -1) for number, le in coming.gone]
-        core._flush(gone)
+            if coming.moved:
+                first[coming.key] = [sequences.barrier(coming.key, *moved) for moved in coming.moved]
+        for change in _changes(sequences, arrivals, arrivals.rows[plan.first]):
+            first.setdefault(change.key, []).append(change)
+        core._flush(first)
         out = table.carried_out(core, encoded, plan.then, keys)
         _put(sequences, arrivals, plan)
         sequences.changes += len(arrivals.rows)
@@ -302,39 +240,44 @@ def _carry_out(
 
 def _take_late(sequences: Sequences, arrivals: Arrivals) -> None:
     """Let the policy decide about what is late, as one change after the other."""
-    if not len(arrivals.late):
+    for change in _changes(sequences, arrivals, arrivals.late):
+        sequences.core.take_late(change, arrivals.promised)
+
+
+def _changes(sequences: Sequences, arrivals: Arrivals, rows: Any) -> Iterator[Change]:
+    """Some rows of the batch as changes."""
+    if not len(rows):
         return
     batch, names = arrivals.batch, [field.name for field in sequences.derived.schema.fields]
-    re = integers(batch, "re")[arrivals.late].tolist() if "re" in names_of(batch) else [None] * len(arrivals.late)
-    le, codes = (column[arrivals.late].tolist() for column in (integers(batch, "le"), arrivals.codes))
-    payloads = zip(*(picked(_column(batch, name), arrivals.late).tolist() for name in names))
+    re = integers(batch, "re")[rows].tolist() if "re" in names_of(batch) else [None] * len(rows)
+    le = integers(batch, "le")[rows].tolist()
+    codes = [0] * len(le) if arrivals.codes is None else arrivals.codes[rows].tolist()
+    payloads = zip(*(picked(column_of(batch, name), rows).tolist() for name in names))
     for payload, begin, end, code in zip(payloads, le, re, codes):
-        change = sequences.core.typed(Change(sequences.derived.event(payload), begin, end), arrivals.keys[code])
-        sequences.core.take_late(change, arrivals.promised)
+        yield sequences.core.typed(Change(sequences.derived.event(payload), begin, end), arrivals.keys[code])
 
 
 def _put(sequences: Sequences, arrivals: Arrivals, plan: Plan) -> None:
     """Let the batch be in force: blocks, and in columns what can still change."""
     core, promised, le = sequences.core, arrivals.promised, arrivals.le
-    if "re" in plan.columns:
-        re = plan.columns["re"][plan.events]
+    if arrivals.code is None:
+        before, kept = None, np.arange(int(le.searchsorted(promised)), len(le))
     else:
-        re = np.full(len(le), FOREVER) if core.window is None else le + core.window
-    open_ = le >= promised
-    before = np.append(0, np.cumsum(open_))  # each key's are in order: what is open is the end of it
-    kept = np.flatnonzero(open_)
-    fields = [picked(plan.columns[field.name], plan.events[kept]) for field in sequences.derived.schema.fields]
-    tail = Tail(arrivals.number[kept], le[kept], re[kept], fields, 0, 0)
-    for key, low, high, blocks, _, _ in plan.keys:
+        can_change = le >= promised
+        before, kept = np.append(0, np.cumsum(can_change)), np.flatnonzero(can_change)
+    rows = arrivals.rows[kept]
+    fields = [picked(column_of(arrivals.batch, field.name), rows) for field in sequences.derived.schema.fields]
+    tail = Tail(arrivals.number[kept], le[kept], _ends(sequences, arrivals, kept), fields, 0, 0)
+    for key, low, _, high, blocks, _, _ in plan.keys:
         numbers = sequences.keys.get(key)
         sequences.note_deadline(key)
         if numbers is None:
             numbers = sequences.made(key)
-        begin, end = int(before[low]), int(before[high])
+        begin, end = (0, len(kept)) if before is None else (int(before[low]), int(before[high]))
         last = high - (end - begin) - 1
         cover = numbers.below(promised)
         if last >= low and (cover is None or arrivals.number[last] > cover.number):
-            cover = Cover(int(arrivals.number[last]), int(le[last]), int(re[last]))
+            cover = Cover(int(arrivals.number[last]), int(le[last]), int(_ends(sequences, arrivals, last)))
         numbers.note()
         numbers.blocks[:] = blocks
         if end > begin:
@@ -343,3 +286,11 @@ def _put(sequences: Sequences, arrivals: Arrivals, plan: Plan) -> None:
         if numbers.empty:
             core.journal.drop(sequences.keys, key)
         sequences.refresh(key, promised)
+
+
+def _ends(sequences: Sequences, arrivals: Arrivals, which: Any) -> Any:
+    """The REs of some of the arrivals."""
+    if "re" in names_of(arrivals.batch):
+        return integers(arrivals.batch, "re")[arrivals.rows[which]]
+    window = sequences.core.window
+    return np.full(np.shape(which), FOREVER) if window is None else arrivals.le[which] + window

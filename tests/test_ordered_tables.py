@@ -11,7 +11,7 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Punctuation, insert
 from punctuation.time import FOREVER
-from speculation import Ordered, ordered
+from speculation import Ordered, ordered, ordered_table
 from tests import oracle
 from tests.strategies import Choices, Seeded
 
@@ -167,6 +167,7 @@ def test_a_table_means_what_its_rows_mean(gaps: Any, keys: int, shape: str, monk
     counted = Counted(monkeypatch)
     for seed in range(8):
         choose = Seeded(f"tables {gaps} {keys} {shape} {seed}")
+        monkeypatch.setattr(ordered_table, "FEW", choose.one([0, 64]))
         stream = Stream(choose, keys, 40, lifetimes=choose.chance(30), late=choose.chance(40))
         options: dict[str, Any] = {"key": "who" if keys > 1 else None, "window": choose.one([6, 20]), "gaps": gaps}
         automaton = WAITS if choose.chance(30) else AUTOMATON

@@ -63,6 +63,8 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
             payloads = {(event(words), re): copies for re, copies, *words in events}
             assert all(copies > 0 for copies in payloads.values()), f"event counts at {le}"
             totals["events"] += sum(payloads.values())
+            words = {engine.sequence_word(payload) for payload, _ in payloads}
+            assert words == {block.word(k.SEQ, step)} or not ordered, f"sequence at {le}: {words}"
             expected = _derived(transitions, before, rest, le, payloads)
             assert set(layer) == expected, f"Content at {le}: stored {layer}, derived {expected}"
         else:

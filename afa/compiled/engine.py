@@ -88,6 +88,8 @@ class CompiledEngine:
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
         self.ordered = 0 if kind is None else 2 if kind is str else 1
         self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        slot = self.sequence_slot
+        self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
         self.directory = Directory(self.memory, keyed)
         self._main = kernel()
         self._callback = Callback(self)

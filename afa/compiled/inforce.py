@@ -75,7 +75,8 @@ class InForce:
         self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
         self._carry = False  # whether any arc was ignorable so far
-        self._counted = self._ordered  # whether two steps could stand for one match so far
+        # See A_COUNTED, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
+        self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
         self._warm = self._long = False  # what there was in the process that the memory comes from
         self.lacking = True
@@ -90,7 +91,7 @@ class InForce:
             for state in (arc.src, arc.dst):
                 self._number(state)
         self._known = known
-        self._counted = self._counted or bool(table.timeouts)
+        self._counted = k.BY_TIMEOUTS if table.timeouts else self._counted
         self._carry = self._carry or (not self._ordered and any(arc.arc.ignorable for arc in known.values()))
         self._make_program()
 

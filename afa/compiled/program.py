@@ -123,7 +123,7 @@ class Program:
         final: Iterable[str],
         initial: Sequence[int],
         carry: bool,
-        counted: bool,
+        counted: int,
         slots: Slots | None,
         python: int,
         strings: Strings,
@@ -169,12 +169,12 @@ class Program:
         final: Iterable[str],
         initial: Sequence[int],
         carry: bool,
-        counted: bool,
+        counted: int,
         slots: Slots | None,
         python: int,
     ) -> None:
         w, n = self._words, len(numbers)
-        w[k.A_STATES], w[k.A_CARRY], w[k.A_COUNTED], w[k.A_PYTHON] = n, int(carry), int(counted), python
+        w[k.A_STATES], w[k.A_CARRY], w[k.A_COUNTED], w[k.A_PYTHON] = n, int(carry), counted, python
         w[k.A_FINALS], w[k.A_NOW], w[k.A_MARKS] = self._room(n), self._room(n), self._room(n)
         w[k.A_FIRST], w[k.A_WAITS] = self._room(n, -1), self._room(n, -1)
         for state in final:
@@ -259,7 +259,7 @@ class Program:
     def loops(self) -> bool:
         """Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`."""
         w = self.words
-        return bool(w[k.A_STEP] and w[k.A_AHEAD] and not w[k.A_TIMEOUT] and not w[k.A_COUNTED])
+        return bool(w[k.A_STEP] and w[k.A_AHEAD] and not w[k.A_TIMEOUT] and w[k.A_COUNTED] < k.BY_TIMEOUTS)
 
     def events(self) -> list[ArcEvent]:
         """The arc events in force, as they are now."""

@@ -26,18 +26,22 @@ from afa.compiled.kernel.names import (
     AHEAD_LOOK,
     ARC,
     BEGINNING,
+    BY_TIMEOUTS,
     C_CHANGES,
     C_EVENTS,
     C_M,
     C_NOW,
+    C_ORDERED,
     C_P,
     C_R,
     C_RUNS,
+    C_SEQ,
     C_SHORT,
     C_V,
     C_W,
     COUNT,
     DONE,
+    E_WORDS,
     EV,
     EVENT,
     F_ARC,
@@ -71,6 +75,7 @@ from afa.compiled.kernel.names import (
     NEED_NODES,
     PUNCTUATION,
     REACH,
+    SEQ,
     W_AHEAD,
     X_BEGIN,
     X_BOUND,
@@ -116,7 +121,7 @@ LEAVE, NEXT, READY = 0, 1, 2
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Whether `forward` or `forward_runs` serves this program and this block."""
     loop = p[A_RUNS] if m[C_RUNS] else p[A_AHEAD]
-    return bool(p[A_STEP] != 0 and loop != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
+    return bool(p[A_STEP] != 0 and loop != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
 
 
 @kernel
@@ -247,7 +252,18 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
             break
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
+    if m[C_ORDERED]:
+        number(m, b, first, i)
     return stopped(m, i - first, latest, record, status)
+
+
+@kernel
+def number(m: Any, b: int, first: int, end: int) -> None:
+    """Write the sequence's words of steps ``first`` to ``end``, which have one event each: the loops leave them out."""
+    cap, width = m[b + H_CAP], 2 + m[C_V]
+    seqs, slices, events = b + HEAD + SEQ * cap, b + HEAD + EV * cap, b + m[b + H_EVENTS] + E_WORDS + m[C_SEQ]
+    for i in range(first, end):
+        m[seqs + i] = m[events + (m[slices + i] >> 24) * width]
 
 
 @kernel
