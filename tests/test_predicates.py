@@ -246,3 +246,17 @@ def test_the_keys_whose_events_are_all_promised_are_cleaned(engine: str) -> None
         op.push(Punctuation(FOREVER))
         assert op.statistics.state_size == 0
     assert sizes[True] < 0.2 * sizes[False]
+
+
+def test_what_a_key_is_promised_outlives_two_snapshots(engine: str) -> None:
+    """The second is taken before anything has been pushed."""
+    op = Keyed(pairs(), key="feed", window=9, engine=engine, retractions=False)
+    for t in range(5):
+        op.push(insert(Reading(1, 10.0), t))
+    op.push(Punctuation(8, "feed == 1"))
+    blob = op.snapshot()
+    again = Keyed.restore(op.automaton, blob, key="feed", engine=engine)
+    assert again.snapshot() == blob
+    other = Keyed.restore(op.automaton, again.snapshot(), key="feed", engine="interpreted")
+    other._check()
+    assert again.statistics.state_size == other.statistics.state_size == op.statistics.state_size
