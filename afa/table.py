@@ -147,21 +147,21 @@ def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
 
 def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: list[Arc]) -> bool:
     """Whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
-    if "diff" in times and (np.asarray(times["diff"]) < 0).any():
-        return False
-    if core.progress.some <= core.progress.events:
-        return True
-    places = np.flatnonzero(np.asarray(times["le"]) < core.progress.some)
-    if not len(places):
-        return True
-    schema = core.automaton.event_schema
-    if arcs or schema is None:
-        return False
-    parts = [_picked(columns[field.name], places) for field in schema.fields]
-    les = np.asarray(times["le"])[places].tolist()
     try:
+        if "diff" in times and (np.asarray(times["diff"]) < 0).any():
+            return False
+        if core.progress.some <= core.progress.events:
+            return True
+        places = np.flatnonzero(np.asarray(times["le"]) < core.progress.some)
+        if not len(places):
+            return True
+        schema = core.automaton.event_schema
+        if arcs or schema is None:
+            return False
+        parts = [_picked(columns[field.name], places) for field in schema.fields]
+        les = np.asarray(times["le"])[places].tolist()
         return not any(core.broken(schema.cls(*record), le) for record, le in zip(zip(*parts), les))
-    except Exception:  # of a condition: told where the rows go one by one
+    except Exception:  # of a condition, or of columns that are none: told where the rows go one by one
         return False
 
 

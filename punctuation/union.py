@@ -117,22 +117,22 @@ class Union:
         """
         source, now = self._member(name), self._clock()
         le = None if isinstance(item, Punctuation) else le_of(item)
-        out = source.push(item)
+        before, out = source.promised, source.push(item)
         if le is not None:
             self.late += le < self.promised
         self._heard[name] = now
-        return self._passed(name, out, now)
+        return self._passed(name, out, now, before)
 
     def push_many(self, name: Hashable, batch: Any) -> list[Any]:
         """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on."""
         source, now, parts = self._member(name), self._clock(), read(batch)
-        out = source.take(parts)
+        before, out = source.promised, source.take(parts)
         for part in parts:
             if isinstance(part, Punctuation) or len(part.le):
                 self._heard[name] = now
             if isinstance(part, Part):
                 self.late += int(np.count_nonzero(part.le < self.promised))
-        return self._passed(name, out, now)
+        return self._passed(name, out, now, before)
 
     def advance(self) -> list[Any]:
         """Let time pass without an item: the punctuation that comes of a member's falling silent."""
@@ -201,14 +201,13 @@ class Union:
     def _is_idle(self, name: Any, now: float) -> bool:
         return self.idle_after is not None and now - self._heard[name] >= self.idle_after
 
-    def _passed(self, name: Any, out: list[Any], now: float) -> list[Any]:
-        """What a member's source has given, with the union's promise for the member's."""
+    def _passed(self, name: Any, out: list[Any], now: float, before: int) -> list[Any]:
+        """What a member's source has given, with the union's promise for the member's, which was ``before``."""
         items = [item for item in out if not isinstance(item, Punctuation)]
         if name not in self._live or name == self._slowest or now >= self._due:
             items += self._moved(now)  # else the smallest promise is another's, and all others are as they were
         promised = self.sources[name].promised
-        moved = any(isinstance(item, Punctuation) for item in out)
-        if moved and name in self.where and self.promised < promised:
+        if before < promised and name in self.where and self.promised < promised:
             items.append(Punctuation(promised, self.where[name]))
         return items
 

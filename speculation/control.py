@@ -10,6 +10,7 @@ and the best sigma for the last so many matches is an order statistic of these d
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -82,7 +83,7 @@ class Chattiness:
     """
 
     def __init__(self, bound: float, memory: int = 1000) -> None:
-        if not isinstance(bound, (int, float)) or not bound >= 1:
+        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
             raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
@@ -253,7 +254,7 @@ class Feedback:
     """
 
     def __init__(self, bound: float) -> None:
-        if not isinstance(bound, (int, float)) or not bound >= 1:
+        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
             raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
         self.bound = bound
         self.finals = self.withdrawn = 0

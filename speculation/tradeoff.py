@@ -19,7 +19,7 @@ class Point(NamedTuple):
     sigma : int or None
         Ticks; of a stage that moves it, the last one.
     records, finals : int
-        Changes that left; matches that are in force at the end.
+        Changes that left; matches that are in force at the end and final by then.
     first, final : float
         Ticks, medians over the final matches: from LE to the arrival of the item with which the match was first announced; and to
         that of the punctuation that made it final.

@@ -134,6 +134,7 @@ def test_tables_are_steered_as_items_are() -> None:
         ({"max_chattiness": 1.2, "max_delay": 3}, "expected one bound"),
         ({"max_chattiness": 0.9}, "expected at least 1 record for each final match but got max_chattiness=0.9"),
         ({"max_chattiness": "1"}, "expected at least 1 record for each final match but got max_chattiness='1'"),
+        ({"max_chattiness": float("inf")}, "expected at least 1 record for each final match but got max_chattiness=inf"),
         ({"max_delay": -1}, "expected a delay of 0 ticks or more but got max_delay=-1"),
         ({"max_delay": 1.5}, "expected a delay of 0 ticks or more but got max_delay=1.5"),
         ({"max_delay": 1, "share": 1.0}, "expected a share of 0 or more and below 1 but got share=1.0"),

@@ -187,6 +187,30 @@ def test_conditions_want_an_input_without_retractions(engine: str) -> None:
 ROW = {"feed": [1], "value": [10.0], "le": [4]}
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"le": ["a"]}, "expected int ticks in column 'le' but got 'a' in row 0"),
+        ({"le": [None]}, "expected int ticks in column 'le' but got None in row 0"),
+        ({"diff": ["a"]}, "expected int ticks in column 'diff' but got 'a' in row 0"),
+        ({"le": [3, 4], "feed": [2, 2]}, "expected columns of one length but got 1 in 'value', 2 in 'le'"),
+    ],
+)
+def test_columns_that_are_none_are_told_as_without_promises(engine: str, wrong: dict[str, Any], message: str) -> None:
+    op = Operator(pairs(), window=9, engine=engine, retractions=False)
+    op.push(Punctuation(5, "feed == 1"))
+    with pytest.raises(ChangeError, match=re.escape(message)):
+        op.push_many(ROW | wrong)
+
+
+def test_an_arc_may_end_where_a_key_is_promised_more_than_all(engine: str) -> None:
+    op = Keyed(pairs(), key="feed", window=9, engine=engine, retractions=False)
+    op.push_arc(insert(Arc("a", "c", "feed == 3", name="new"), 2, 4))
+    op.push(insert(Reading(3, 1.0), 3))
+    op.push(Punctuation(8, "feed == 3"))
+    op._check()
+
+
 def test_a_condition_that_promises_nothing_new_is_counted(engine: str) -> None:
     op = Operator(pairs(), window=9, engine=engine, retractions=False)
     op.push(Punctuation(5, "feed == 1"))
@@ -229,3 +253,17 @@ def test_the_keys_whose_events_are_all_promised_are_cleaned(engine: str) -> None
         op.push(Punctuation(FOREVER))
         assert op.statistics.state_size == 0
     assert sizes[True] < 0.2 * sizes[False]
+
+
+def test_what_a_key_is_promised_outlives_two_snapshots(engine: str) -> None:
+    """The second is taken before anything has been pushed."""
+    op = Keyed(pairs(), key="feed", window=9, engine=engine, retractions=False)
+    for t in range(5):
+        op.push(insert(Reading(1, 10.0), t))
+    op.push(Punctuation(8, "feed == 1"))
+    blob = op.snapshot()
+    again = Keyed.restore(op.automaton, blob, key="feed", engine=engine)
+    assert again.snapshot() == blob
+    other = Keyed.restore(op.automaton, again.snapshot(), key="feed", engine="interpreted")
+    other._check()
+    assert again.statistics.state_size == other.statistics.state_size == op.statistics.state_size

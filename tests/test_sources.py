@@ -394,6 +394,7 @@ def test_a_member_s_promises_go_out_with_its_condition_where_they_are_ahead() ->
     assert members.push("a", tick(9)) == [tick(9)]
     assert members.push("b", tick(8)) == [tick(8), Punctuation(3)]
     assert members.push_many("b", {"le": [20]}) == [{"le": [20]}, Punctuation(9), Punctuation(15, "venue == 'b'")]
+    assert members.push("a", Punctuation(99, "venue == 'a'")) == [], "nor is what the member's own promise did not move"
     with pytest.raises(AfaError, match=r"expected conditions of members but got where=.* with 'c'"):
         Union({"a": BoundedDisorder(0)}, where={"c": "x"})
 

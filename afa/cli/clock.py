@@ -37,6 +37,16 @@ class Clock:
         Of `SCALES`.
     first : int or None
         A tick that is to lie in the middle; None: a tick is a microsecond after 1970.
+
+    Examples
+    --------
+    >>> clock = Clock("us", first=7)
+    >>> furthest = pa.chunked_array([[7 - 157_753_180_800_000_000, 7 + 157_753_180_800_000_000]])
+    >>> clock.ticks(clock.moments(furthest)).equals(furthest)
+    True
+    >>> clock.moments(pa.chunked_array([[-(2**59)]]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    afa.cli.fault.CommandError: expected times of -157753180799999993 to 157753180800000007 us with --engine spark but got -57...
     """
 
     def __init__(self, unit: str, first: int | None) -> None:
@@ -62,7 +72,7 @@ class Clock:
         bounds = pc.min_max(ticks).as_py()
         for bound, more in ((bounds["min"], 0), (bounds["max"], reach)):
             if bound is not None and not FIRST <= (bound + more) * self.scale + self._shift <= LAST:
-                near = (LAST - MIDDLE) // self.scale - 1
+                near = (MIDDLE - FIRST) // self.scale
                 there = f"{FIRST} to {LAST}" if self._first is None else f"{self._first - near} to {self._first + near}"
                 lives = f", living for {reach}," if more else ""
                 raise CommandError(f"expected times of {there} {self._unit} with --engine spark but got {bound}{lives}")

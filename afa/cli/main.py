@@ -150,7 +150,7 @@ def run(
     engine: Annotated[
         Engine,
         typer.Option(
-            help="In this process, or inside Spark in local mode (without ends of lifetimes, time-outs, --tick ns).",
+            help="In this process, or inside Spark in local mode (fields of int, float, bool and str).",
             rich_help_panel=ORDER,
         ),
     ] = Engine.local,

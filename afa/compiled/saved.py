@@ -124,6 +124,9 @@ def load(engine: CompiledEngine, states: States) -> None:
     engine.directory.loaded(codes)
     m = engine.memory.m
     m[engine.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
+    for number, promised, *_ in states.pruned:
+        if promised > engine.progress.final and not engine.table.timeouts:
+            engine.call(k.SERVE, int(codes[number]), 0, final=promised)  # else the next snapshot knows of no such promise
     engine.log()
 
 
