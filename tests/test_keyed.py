@@ -12,7 +12,7 @@ import pytest
 
 from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
 from tests import oracle
-from tests.automata import pair, tagged_pair
+from tests.automata import pair, skipping_pair, tagged_pair
 from tests.model import OK
 from tests.strategies import Seeded
 from tests.stress.generate import BATCHES, World, on_arcs, push, world
@@ -97,3 +97,13 @@ def test_the_key_comes_with_the_match(engine: str) -> None:
     keyed.push(insert(E(0, 8), 2))
     (match,) = keyed.push(insert(E(1, 7), 3))
     assert (match.key, match.le, match.re) == (("k", 7), 3, FOREVER)
+
+
+def test_runs_are_forgotten_with_the_last_steps_that_they_covered(engine: str) -> None:
+    keyed = Keyed(skipping_pair, key=lambda e: "a", window=100, engine=engine)
+    stream = [insert(E(0), 10), insert(E(2), 12), insert(E(0), 14, 17), insert(E(2), 15)]
+    for change in [*stream, retract(E(2), 15), retract(E(0), 14, 17)]:  # the open run from 14 on covers nothing any more
+        keyed.push(change)
+    for t in (13, 17, 18):
+        keyed.push(Punctuation(t))
+        keyed._check()

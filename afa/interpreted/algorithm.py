@@ -97,6 +97,9 @@ class Algorithm:
         s.journal.drop(s.index, y.key)
         if x:
             self.set_horizon(s, x, z.le if z else max(x.le, self.progress.events))
+        if not z:  # open runs cover no step any more: nothing would say when they can be forgotten
+            for p in gone:
+                s.runs.uncover(p, s.runs.after(x.key) if x else s.place(y.le), s.runs.end)
         self._propagate(s, y, gone, y.rest, new, (x or y).rest)
 
     def _rederive(self, s: State, y: Entry) -> None:
