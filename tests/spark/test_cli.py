@@ -71,7 +71,7 @@ def test_timestamps_come_back_in_their_unit(spark: Any) -> None:
             "every",
             "le,price,change\n1,1,1\n170000000000000000,1,1\n",
             ("--tick", "ns"),
-            "expected times of -157784716799999997 to 157784716799999999 ns with --engine spark but got 170000000000000000",
+            "expected times of -157753180799999999 to 157753180800000001 ns with --engine spark but got 170000000000000000",
         ),
         (
             "quiet",
