@@ -13,6 +13,14 @@ from afa.expression.nodes import Expr
 from afa.implied import Promised, implied
 from punctuation.time import BEGINNING, FOREVER
 
+ROOM = 32
+"""By so many steps, and by half, a key grows before it is pruned again."""
+
+
+def room(steps: Any) -> Any:
+    """How many steps, or an array of them, a key may have that had so many when it was pruned last."""
+    return steps + steps // 2 + ROOM
+
 
 class Paths:
     """The paths to a final state over arcs in force, and what each consuming arc on one asks of an event.
@@ -28,6 +36,8 @@ class Paths:
     ----------
     fences : dict of int to Expr or None
         By ``id`` of each consuming arc, also of those on no path; None: one that can't be read.
+    consuming : list of Arc
+        The consuming arcs on a path to a final state.
 
     Notes
     -----
@@ -50,9 +60,9 @@ class Paths:
         final = automaton.final.union(arc.dst for arc in self.arcs if arc.final)
         self._reached = {state: self._from(state) for state in states}
         useful = [arc for arc in self.arcs if not self._reached[arc.dst].isdisjoint(final)]
-        self._consuming = [arc for arc in useful if arc.kind == CONSUME]
+        self.consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
-        self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self._consuming}
+        self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self.consuming}
 
     @property
     def beginning(self) -> set[str]:
@@ -67,15 +77,15 @@ class Paths:
 
     def leaving(self, state: str) -> list[Arc]:
         """The consuming arcs out of a state that lie on a path to a final state."""
-        return [arc for arc in self._consuming if arc.src == state]
+        return [arc for arc in self.consuming if arc.src == state]
 
     def before(self, arc: Arc) -> list[Arc]:
         """The consuming arcs from whose ``dst`` a path of any length leads to the ``src`` of ``arc``."""
-        return [a for a in self._consuming if arc.src in self._reached[a.dst]]
+        return [a for a in self.consuming if arc.src in self._reached[a.dst]]
 
     def triggered(self, payload: Any) -> list[Arc]:
         """The consuming arcs on a path to a final state that the event could take, for all that its fields say."""
-        return [arc for arc in self._consuming if self._tests[id(arc)](payload)]
+        return [arc for arc in self.consuming if self._tests[id(arc)](payload)]
 
     def _from(self, state: str) -> set[str]:
         """The states to which a path leads, this one among them."""
@@ -177,7 +187,11 @@ class Promises:
         `of_all` has passed it, which the paper overlooks: an event that takes no arc ends the runs that come to it, and a run that
         has an event at this timestamp is not ended by another one there.
         """
-        return min((self._of_what_precedes(arc) for arc in self._paths.triggered(payload)), default=FOREVER)
+        return min((self.of_use(arc) for arc in self._paths.triggered(payload)), default=FOREVER)
+
+    def uses(self) -> list[tuple[Arc, int]]:
+        """The consuming arcs on a path to a final state, each with what `of_use` says of it."""
+        return [(arc, self.of_use(arc)) for arc in self._paths.consuming]
 
     def of_all(self) -> int:
         """The promise for each event: none at all arrives any more before it."""
@@ -185,7 +199,8 @@ class Promises:
             self._all = self._of_fence(None)
         return self._all
 
-    def _of_what_precedes(self, arc: Arc) -> int:
+    def of_use(self, arc: Arc) -> int:
+        """t2 of an event that could take this arc and no other: no arrival before it leads on to the ``src`` of the arc."""
         return self._once(self._before, arc, lambda: min((self.of_arc(a) for a in self._paths.before(arc)), default=FOREVER))
 
     def _of_fence(self, fence: Expr | None) -> int:

@@ -157,8 +157,6 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
     try:
         states = _chain(automaton, blobs, bodies, keyed)
-        if any(pruned.steps for part in states for pruned in part.pruned):
-            engine = _interpreted(engine)
         core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
         core.put_table(table)
         for part in states:
@@ -196,15 +194,6 @@ def _chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: b
         found.append(part.only(part.held & np.array([key not in newer for key in part.keys], np.bool_)))
         newer.update(part.keys)
     return found
-
-
-def _interpreted(engine: str) -> str:
-    """The engine that knows of lists that can't be derived again."""
-    if engine == "compiled":
-        raise SnapshotError(
-            'expected engine="interpreted" or "auto" for a state that punctuations with conditions have thinned out'
-        )
-    return "interpreted"
 
 
 def _digest(blob: bytes) -> bytes:

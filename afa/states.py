@@ -103,13 +103,18 @@ class Pruned(NamedTuple):
     last : int or None
         The LE of the last such step; one more follows in ``steps``, if there is one.
     steps : list
-        ``[LE, [[start, m, state, [register..], ways]..], [[RE, copies, [payload..]]..]]`` each.
+        As `given_step` makes them.
     """
 
     key: int
     promised: int
     last: int | None
     steps: list[Any]
+
+
+def given_step(le: int, rows: Iterable[Any], events: Iterable[Any]) -> list[Any]:
+    """A step with its list: ``[LE, [[start, m, state, [register..]]..], [[RE, copies, [payload..]]..]]``, in the one order."""
+    return [le, sorted(rows, key=repr), sorted(events, key=repr)]
 
 
 class States(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from afa.compiled.kernel import names as k
@@ -60,6 +61,14 @@ class Block:
     def pending(self) -> list[list[int]]:
         """``[le, re, copies, words..]`` of each retraction that waits."""
         return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.engine.payloads.layout.width)
+
+    def lists(self) -> Iterator[list[list[int]]]:
+        """`list_of` of each place, in order. O(rows)."""
+        standing: list[list[int]] = []
+        for step in self.steps:
+            le = self.word(k.LE, step)
+            standing = [*(node for node in standing if node[k.N_END] > le), *self.nodes(step)]
+            yield standing
 
     def list_of(self, place: int) -> list[list[int]]:
         """The partial matches that stand at a place: its own, and those of earlier steps that reach it."""

@@ -41,6 +41,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
     times = [block.word(k.LE, step) for step in block.steps]
     assert times == sorted(times), f"order: {times}"
     final, ordered = engine.progress.final, bool(engine.ordered)
+    pruned, cleaned = block.head(k.H_PRUNED), max(final, block.head(k.H_CLEANED))
     before: list[PMatch] = []
     rest = Rest(0, 0)
     matches: Counter[Any] = Counter()
@@ -56,7 +57,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
         reach = block.word(k.REACH, step)
         far = [times[at] for at in range(place) for node in block.nodes(block.steps[at]) if node[k.N_END] > le]
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
-        here = Rest(le, le if events else max(le, block.head(k.H_SINCE)))
+        here = Rest(le, le if events or le >= cleaned else max(le, block.head(k.H_SINCE)))
         horizon = times[place + 1] if place + 1 < len(times) else max(le, engine.progress.events)
         if events:
             assert le >= max(final, block.head(k.H_CLEANED)), f"Cleanup: events before {final} at {le}"
@@ -65,13 +66,17 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
             totals["events"] += sum(payloads.values())
             words = {engine.sequence_word(payload) for payload, _ in payloads}
             assert words == {block.word(k.SEQ, step)} or not ordered, f"sequence at {le}: {words}"
-            expected = _derived(transitions, before, rest, le, payloads)
-            assert set(layer) == expected, f"Content at {le}: stored {layer}, derived {expected}"
+            if pruned == k.BEGINNING or (place and times[place - 1] > pruned):
+                expected = _derived(transitions, before, rest, le, payloads)
+                assert set(layer) == expected, f"Content at {le}: stored {layer}, derived {expected}"
+        elif le >= cleaned:
+            assert le <= pruned, f"a step without events at {le}"
         else:
             assert place == 0, f"a step without events at {le}"
             assert le < max(final, engine.progress.some), f"cover at {le}, promised {final}"
             assert all(p.re > final for p in layer), f"Cleanup: partial matches that can't go on at {le}"
-        claimed = _claimed(transitions, layer, here, horizon, final, bool(events))
+        claimed = _claimed(transitions, layer, here, horizon, final, bool(events) or le >= cleaned)
+        totals["events"] += not events and not own
         stored = Counter((t, m, register(words)) for t, m, *words in block.matches(step))
         assert stored == Counter(claimed), f"matches at {le}: stored {stored}, derived {claimed}"
         matches.update(claimed)

@@ -27,6 +27,7 @@ from afa.schema import NAN
 DEPTH = 150
 """Operations that stand one in the other; more have no native form, as text and code are made by recursion."""
 ARC = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %reg, ptr noalias %out, ptr noalias readonly %params) nounwind"
+TEST = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %params) nounwind"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +80,23 @@ class ArcCode:
     def ir(self) -> str:
         """The code of the arc."""
         return arc_ir(self)
+
+    @property
+    def test_key(self) -> str:
+        """What the code of `test_ir` is kept by."""
+        return f"test {self.shape}"
+
+    @property
+    def test_ir(self) -> str:
+        """Code that tells whether an event could take the arc, for all that its fields say: 1, also where that asks; or 0."""
+        e = Emitter(self.words)
+        for item in self.event_part:
+            further = e.name()
+            e.jump(item, further, "no")
+            e.place(further)
+        e.line("ret i64 1")
+        ends(e, no=0, ask=1)
+        return e.function(TEST)
 
 
 def arc_code(

@@ -13,7 +13,7 @@ from afa.arc import Arc
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.compiled import check, output, saved
+from afa.compiled import check, output, pruning, saved
 from afa.compiled.batches import Batches
 from afa.compiled.callback import Callback
 from afa.compiled.columns import Encoded, Unfit, encode
@@ -105,16 +105,8 @@ class CompiledEngine:
         return self.arcs.table
 
     def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
-        """Clean the keys of which all events are promised; what promises for some events have made superfluous stays."""
-        if self.table.timeouts:
-            return  # the clock, by which they fire, does not move
-        entries, m = self.directory.entries, self.memory.m
-        for key, code in list(self.directory.codes.items()):
-            block, t = int(entries[code, k.D_BLOCK]), min(promises(key).of_all(), arcs)
-            if block and t > max(int(m[block + k.H_CLEANED]), self.progress.final):
-                self.directory.touch(code)
-                self.call(k.SERVE, code, 0, final=t)
-                entries, m = self.directory.entries, self.memory.m
+        """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
+        pruning.prune(self, promises, arcs)
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Put a table in force; keys are visited only if it differs before the present."""

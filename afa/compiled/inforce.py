@@ -13,6 +13,7 @@ from afa.compiled.batches import CHUNK
 from afa.compiled.choice import admitted
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Memory
+from afa.compiled.native import native
 from afa.compiled.program import Program, Slots, class_of, slots
 from afa.compiled.records import Records
 from afa.errors import AutomatonError
@@ -124,6 +125,17 @@ class InForce:
         if strings.asked and self._tables != len(strings):
             self._tables = len(strings)
             self.program.address()
+
+    def test(self, arc: Arc) -> tuple[int, int]:
+        """The code that tells whether an event could take an arc, for all that its fields say, and its constants: addresses.
+
+        0, 0: any event could.
+        """
+        code = self._known[id(arc)].code
+        if code is None or not code.event_part:
+            return 0, 0
+        at = int(self.program.words[k.A_CODES]) + self.program.codes[id(arc)] * k.RECORD
+        return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.K_CONSTANTS])
 
     def constants(self) -> list[str]:
         """The strings that the program holds."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,24 @@ from afa.compiled.memory import Batch
 from afa.compiled.records import Records
 from afa.compiled.strings import Strings
 from afa.engine import Sizes
-from afa.errors import SnapshotError
-from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, in_order, sorted_texts
+from afa.states import (
+    CHANGES,
+    COPIES,
+    COVER,
+    LE,
+    RE,
+    ROWS,
+    START,
+    STATE,
+    Column,
+    M,
+    Pruned,
+    States,
+    given_step,
+    in_order,
+    sorted_texts,
+)
+from punctuation.time import as_count, as_time
 
 if TYPE_CHECKING:
     from afa.compiled.engine import CompiledEngine
@@ -53,20 +70,46 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable]) -> States:
     heads[:, [key in known for key in keys]] = _written(engine, codes, k.HEADS, 3, len(codes))
     rows = _written(engine, codes, k.COVERS, 3 + engine.registers.layout.width, int(heads[ROWS].sum()))
     changes = _written(engine, codes, k.CHANGES, 3 + engine.payloads.layout.width, int(heads[CHANGES].sum()))
-    m, entries, final = engine.memory.m, engine.directory.entries, engine.progress.final
-    cleaned = [(i, int(m[entries[known[key], k.D_BLOCK] + k.H_CLEANED])) for i, key in enumerate(keys) if key in known]
     states = States(
         keys,
-        final,
+        engine.progress.final,
         heads,
         engine.arcs.states,
         rows[:3],
         _columns(engine.registers, rows[3:]),
         changes[:3],
         _columns(engine.payloads, changes[3:]),
-        [Pruned(i, t, None, []) for i, t in cleaned if t > final],
+        list(_pruned(engine, keys)),
     )
     return states.arranged()
+
+
+def _pruned(engine: CompiledEngine, keys: Sequence[Hashable]) -> Iterator[Pruned]:
+    """What promises with conditions have left of some keys, or said of them."""
+    m, final = engine.memory.m, engine.progress.final
+    places = [i for i, key in enumerate(keys) if key in engine.directory.codes]
+    codes = np.array([engine.directory.codes[keys[i]] for i in places], np.int64)
+    blocks = engine.directory.entries[codes, k.D_BLOCK]
+    cleaned, last = m[blocks + k.H_CLEANED], m[blocks + k.H_PRUNED]
+    for at in np.flatnonzero((blocks != 0) & ((cleaned > final) | (last != k.BEGINNING))).tolist():
+        if last[at] == k.BEGINNING:
+            yield Pruned(places[at], int(cleaned[at]), None, [])
+        else:
+            promised = int(cleaned[at]) if cleaned[at] > final else k.BEGINNING
+            yield Pruned(places[at], promised, int(last[at]), _given(engine, int(codes[at]), int(last[at])))
+
+
+def _given(engine: CompiledEngine, code: int, last: int) -> list[Any]:
+    """The steps of a key whose lists others do not give, to the first one that is as the list before it says."""
+    event, register, states = engine.payloads.record, engine.registers.record, engine.arcs.states
+    block, steps = Block(engine, code), []
+    for step, rows in zip(block.steps, block.lists()):
+        le = block.word(k.LE, step)
+        given = [[start, m, states[state], list(register(words))] for start, m, state, _, *words in rows]
+        steps.append(given_step(le, given, [[re, copies, list(event(words))] for re, copies, *words in block.events(step)]))
+        if le > last:
+            break
+    return steps
 
 
 def _written(engine: CompiledEngine, codes: list[int], what: int, words: int, n: int) -> Any:
@@ -99,16 +142,17 @@ def load(engine: CompiledEngine, states: States) -> None:
 
     Raises
     ------
-    SnapshotError
-        Some of them can't be.
+    ValueError, TypeError, AfaError
+        Steps whose lists are given are none.
     """
-    if any(part.steps for part in states.pruned):
-        raise SnapshotError("expected lists that can be derived but got some that punctuations with conditions have thinned out")
     codes = engine.directory.numbers(states.keys)
     numbers = np.array([engine.arcs.state_number(name) for name in states.names], np.int64)
     covered = np.flatnonzero(states.heads[ROWS])
     if len(covered):
         _load_covers(engine, states, codes, numbers, covered)
+    _load_given(engine, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
+    _set_cleaned(engine, codes, states)
+    engine.tick()
     changes = states.changes
     batch: Any = np.zeros((k.I_WORDS + engine.payloads.layout.width, changes.shape[1]), np.int64)
     batch[k.I_LE], batch[k.I_RE], batch[k.I_DIFF] = changes[LE], changes[RE], changes[COPIES]
@@ -124,10 +168,15 @@ def load(engine: CompiledEngine, states: States) -> None:
     engine.directory.loaded(codes)
     m = engine.memory.m
     m[engine.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
-    for number, promised, *_ in states.pruned:
-        if promised > engine.progress.final and not engine.table.timeouts:
-            engine.call(k.SERVE, int(codes[number]), 0, final=promised)  # else the next snapshot knows of no such promise
+    _set_cleaned(engine, codes, states)
     engine.log()
+
+
+def _set_cleaned(engine: CompiledEngine, codes: Any, states: States) -> None:
+    """Let keys of which more is promised than of others be cleaned as far as they were."""
+    parts = [part for part in states.pruned if as_time(part.promised, "promised") > engine.progress.final]
+    blocks = engine.directory.entries[codes[[part.key for part in parts]], k.D_BLOCK]
+    engine.memory.m[blocks[blocks != 0] + k.H_CLEANED] = [part.promised for part, block in zip(parts, blocks) if block]
 
 
 def _load_covers(engine: CompiledEngine, states: States, codes: Any, numbers: Any, covered: Any) -> None:
@@ -146,7 +195,34 @@ def _load_covers(engine: CompiledEngine, states: States, codes: Any, numbers: An
     batch[:, behind] = words
     engine.memory.m[k.C_NEXT] = 0
     engine.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
-    engine.tick()
+
+
+def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None:
+    """Let keys begin with steps whose lists are given."""
+    automaton, columns = engine.automaton, []
+    assert automaton.event_schema is not None
+    event, register = automaton.event_schema, automaton.register_schema
+    for code, part in parts:
+        sizes = [sum(len(step[i]) for step in part.steps) for i in (1, 2)]
+        columns.append([code, len(part.steps), *sizes, as_time(part.last, "last"), as_time(part.promised, "promised")])
+        before = k.BEGINNING
+        for le, rows, events in part.steps:
+            columns.append([as_time(le, "le"), len(rows), len(events)])
+            if le <= before:
+                raise ValueError(f"expected steps in order but got {le} after {before}")
+            before = le
+            for start, m, state, z in sorted(rows, key=itemgetter(0)):
+                words = engine.registers.words(register.take(register.cls(*z)))
+                columns.append([as_time(start, "start"), as_time(m, "m"), engine.arcs.state_number(state), *words])
+            for re, copies, payload in events:
+                words = engine.payloads.words(event.take(event.cls(*payload)))
+                columns.append([as_time(re, "re"), as_count(copies), *words])
+    if columns:
+        batch: Any = np.zeros((max(map(len, columns)), len(columns)), np.int64)
+        for i, column in enumerate(columns):
+            batch[: len(column), i] = column
+        engine.memory.m[k.C_NEXT] = 0
+        engine.call(k.RESTORE_STEPS, 0, len(columns), Batch(batch))
 
 
 def _fill(records: Records, columns: Sequence[Column], words: Any) -> None:

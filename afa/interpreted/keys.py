@@ -13,13 +13,10 @@ from afa.interpreted import saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
 from afa.journal import Journal
-from afa.promises import Promises
+from afa.promises import Promises, room
 from afa.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.progress import Progress
-
-ROOM = 32
-"""By so many steps, and by half, a key grows before it is pruned again: what promises say costs milliseconds to find out."""
 
 
 class InterpretedEngine:
@@ -82,7 +79,7 @@ class InterpretedEngine:
     def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
         for key, s in list(self.states.items()):
-            if len(s.index) >= s.size + s.size // 2 + ROOM:
+            if len(s.index) >= room(s.size):
                 self._one.prune(self.state(key), promises(key), arcs)
                 s.size = len(s.index)
 

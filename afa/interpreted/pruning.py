@@ -129,6 +129,7 @@ def insert(algorithm: Algorithm, s: State, key: Any, le: int, events: Mapping[tu
         y = Entry(key, le, s.journal.serial)
         y.events = dict(events)
         _insert_step(algorithm, s, y)
+        _note(s, y)  # by how many ways the next list is given what it had is not known
         return
     s.keep(y)
     fresh = {event: n for event, n in events.items() if event not in y.events}

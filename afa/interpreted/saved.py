@@ -12,7 +12,7 @@ from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.cleanup import clean
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
-from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, in_order, records
+from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_step, in_order, records
 from punctuation.time import as_count, as_time
 
 
@@ -55,8 +55,8 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
 
 def _step(s: State, y: Entry) -> list[Any]:
     """A step with its list as plain data."""
-    rows = [[p.start, p.re, p.state, list(p.register), y.nodes.get(p, 1)] for p in s.layer(y)]
-    return [y.le, rows, [[re, n, list(payload)] for (payload, re), n in y.events.items()]]
+    rows = [[p.start, p.re, p.state, list(p.register)] for p in s.layer(y)]
+    return given_step(y.le, rows, [[re, n, list(payload)] for (payload, re), n in y.events.items()])
 
 
 def _numbers(rows: list[tuple[int, int, int]]) -> Any:
@@ -127,9 +127,9 @@ def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Auto
         y = Entry(as_time(le, "le"), le, s.journal.serial)
         y.events = {(event.take(event.cls(*payload)), as_time(re, "re")): as_count(n) for re, n, payload in events}
         y.nodes = {
-            PMatch(as_time(start, "start"), as_time(m, "m"), state, register.take(register.cls(*z))): as_count(n)
-            for start, m, state, z, n in rows
-        }
+            PMatch(as_time(start, "start"), as_time(m, "m"), state, register.take(register.cls(*z))): 1
+            for start, m, state, z in sorted(rows, key=lambda row: row[0])
+        }  # one way each: by how many these lists are given matters to none of them
         y.horizon = max(le, algorithm.progress.events)
         if before is not None:
             before.horizon = le

@@ -11,7 +11,7 @@
         matches            what they stand for -> output log
       forward            the common case: rows in order, at once; forward_runs: with ignorable runs
       arcs               which arcs are in force at an instant; swap: arcs that change in the midst of a batch
-      cleanup            what a punctuation lets go; report: what is held, what comes out
+      cleanup            what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out
 
 names       where everything stands in the arrays: read it first
 blocks      the state of one key as a block of words

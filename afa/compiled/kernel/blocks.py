@@ -31,9 +31,11 @@ from afa.compiled.kernel.names import (
     H_PENDING,
     H_PENDING_CAP,
     H_PENDING_TOP,
+    H_PRUNED,
     H_RUNS,
     H_SINCE,
     H_STEPS,
+    H_THINNED,
     HEAD,
     LE,
     MT,
@@ -79,6 +81,7 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
     m[b + H_PENDING_CAP] = pending
     m[b + H_SINCE] = BEGINNING
     m[b + H_CLEANED] = BEGINNING
+    m[b + H_PRUNED] = BEGINNING
     m[b + H_BORN] = m[C_SERIAL]
     return int(b)
 
@@ -112,19 +115,19 @@ def move(m: Any, b: int, to: int, first: int) -> None:
         m[to + HEAD + LE * new + steps] = m[le + i]
         m[to + HEAD + SEQ * new + steps] = m[seq + i]
         m[to + HEAD + REACH * new + steps] = m[reach + i]
-        m[to + HEAD + EV * new + steps] = _rows(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, 2 + v)
-        m[to + HEAD + ND * new + steps] = _rows(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, 4 + r)
-        m[to + HEAD + MT * new + steps] = _rows(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, 2 + r)
+        m[to + HEAD + EV * new + steps] = rows_to(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, 2 + v)
+        m[to + HEAD + ND * new + steps] = rows_to(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, 4 + r)
+        m[to + HEAD + MT * new + steps] = rows_to(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, 2 + r)
         steps += 1
-    _rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, 3 + v)
+    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, 3 + v)
     m[to + H_LAST] = steps
     m[to + H_STEPS] = steps
-    for name in (H_RUNS, H_SINCE, H_CLEANED):
+    for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED):
         m[to + name] = m[b + name]
 
 
 @kernel
-def _rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
+def rows_to(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
     """Copy a slice of rows; the slice where it stands now."""
     count = rows & COUNT
     if count == 0:

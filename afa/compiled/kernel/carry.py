@@ -63,6 +63,7 @@ from afa.compiled.kernel.names import (
     NEED_NODES,
     NEED_ROWS,
     NEED_UNDO,
+    NOWHERE,
     OPEN,
     REACH,
     W_HIGH,
@@ -78,8 +79,8 @@ from afa.compiled.kernel.names import (
     W_UNTIL,
 )
 from afa.compiled.kernel.order import find
-from afa.compiled.kernel.rows import alike, copy, equal
-from afa.compiled.kernel.steps import claim, marked, since, store
+from afa.compiled.kernel.rows import alike, copy, equal, reaching
+from afa.compiled.kernel.steps import claim, complete, is_cover, marked, since, store
 
 STATES = 62
 """Bits of `quiet`; one more says that no computation begins."""
@@ -213,20 +214,36 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             shift_to(w, w[W_SOURCE], w[W_OLD], k, s)
         rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
     states = summary(m, w, p, b, n)
+    bound = cut = BEGINNING  # see `sweep`
     while place < last:
         i = m[order + place]
         le, events = m[times + i], m[b + HEAD + EV * cap + i]
-        new = i >= w[W_MADE]
+        new, here = i >= w[W_MADE], marked(w, place)
+        whole = new or complete(m, w, b, place)
         if not room(w, 64 + 8 * n):
             return NEED_UNDO
-        if not marked(w, place) and le > w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+        if whole and not here and le > w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
             return settle(m, w, b, place, n, before)
         if not new:
             before = pass_on(m, w, b, i, le, before)
             if before < 0:
                 return before
-        if events & COUNT == 0:  # ``cover`` keeps its list; marked because of its time-outs
+        if here:
+            bound, cut = le, le if whole else cut
+        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
             n = load(m, w, b, place, w[W_SOURCE])
+            states = summary(m, w, p, b, n)
+            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            if status < 0:
+                return status
+        elif not whole:
+            count = mend(m, w, p, b, i, n, before, here, bound, cut, rest, waits)
+            if count < 0:
+                return count
+            n = renew(m, w, b, i, n, count, le)
+            if n < 0:
+                return n
+            go_on(m, w, b, n, before, cut, le)
             states = summary(m, w, p, b, n)
             status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
             if status < 0:
@@ -253,6 +270,54 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         rest, waits = le, since(m, b, place)
         place += 1
     return int(place)
+
+
+@kernel
+def mend(
+    m: Any, w: Any, p: Any, b: int, i: int, n: int, before: int, here: bool, bound: int, cut: int, rest: int, waits: int
+) -> int:
+    """The list at W_NEW of a step that the list before it does not give: what the first rows of W_SOURCE become, and what began
+    after ``cut`` among the ``before`` rows of W_OLD, its list as it was. How many rows, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
+    first = n if here else reaching(w, w[W_SOURCE], n, s, bound)
+    made = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], first, here, le, events, rest, waits) if events & COUNT else 0
+    if made < 0:
+        return int(made)
+    count, new, old = made, w[W_NEW], w[W_OLD]
+    for k in range(before):
+        row = old + k * s
+        if w[row + N_START] <= cut or twin(w, new, made, row, s) >= 0:
+            continue
+        if count + 2 >= w[W_ROWS]:
+            return NEED_ROWS
+        copy(w, row, w, new + count * s, s)
+        stays = twin(w, w[W_SOURCE], n, row, s) if w[since_of(w, old, k, s)] < le else NOWHERE
+        w[new + count * s + N_END] = stays if stays >= 0 else ALONE
+        count += 1
+    return sorted_rows(w, new, count, s)
+
+
+@kernel
+def twin(w: Any, rows: int, n: int, row: int, s: int) -> int:
+    """Which of ``n`` rows of a buffer is the same partial match as ``row``, or NOWHERE. O(n)."""
+    for k in range(n):
+        if equal(w, rows + k * s, w, row, s):
+            return k
+    return NOWHERE
+
+
+@kernel
+def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
+    """Let the nodes that `renew` has made for rows that are at W_OLD too reach as far as those did."""
+    s, rows, old = 4 + m[C_R], w[W_SOURCE], w[W_OLD]
+    for k in range(n):
+        row = rows + k * s
+        if w[since_of(w, rows, k, s)] != le or w[row + N_START] <= cut:
+            continue
+        was = twin(w, old, before, row, s)
+        if was >= 0 and w[since_of(w, old, was, s) + w[W_ROWS]] > le:
+            m[b + m[b + H_NODES] + w[row + N_END] * s + N_END] = w[since_of(w, old, was, s) + w[W_ROWS]]
 
 
 @kernel

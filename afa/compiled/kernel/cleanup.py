@@ -38,6 +38,7 @@ from afa.compiled.kernel.names import (
     H_NODES,
     H_PENDING,
     H_PENDING_TOP,
+    H_PRUNED,
     H_SINCE,
     HEAD,
     LE,
@@ -64,7 +65,7 @@ from afa.compiled.kernel.names import (
 )
 from afa.compiled.kernel.order import find
 from afa.compiled.kernel.rows import copy, unique
-from afa.compiled.kernel.steps import since, store
+from afa.compiled.kernel.steps import is_cover, since, store
 from afa.compiled.kernel.sweep import sweep
 
 
@@ -109,6 +110,8 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     if cover < m[b + H_FIRST]:
         return DONE
     i = m[b + HEAD + cover]
+    if m[b + HEAD + LE * cap + i] > m[b + H_PRUNED]:
+        m[b + H_PRUNED] = BEGINNING
     rows, slices = w[W_SOURCE], b + HEAD + EV * cap
     n = listed(m, w, p, b, cover, t)
     if n < 0:
@@ -216,7 +219,7 @@ def deadlines(m: Any, p: Any, b: int, entry: int) -> None:
         i = m[b + HEAD + first]
         if p[A_TIMEOUT]:
             act = dead = BEGINNING
-        elif m[b + HEAD + EV * cap + i] & COUNT:
+        elif m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
             dead = m[b + HEAD + LE * cap + i] + 1
         else:
             rows = m[b + HEAD + ND * cap + i]

@@ -22,7 +22,7 @@ from punctuation.errors import AfaError
 
 SOURCES = (
     *("arcs", "blocks", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs", "groups", "main"),
-    *("many", "matches", "memory", "names", "order", "records", "report", "rows", "saved", "steps", "swap", "sweep"),
+    *("many", "matches", "memory", "names", "order", "prune", "records", "report", "rows", "saved", "steps", "swap", "sweep"),
     *("translate", "unit"),
 )
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 12)  # holds the interpreter's lock: state is no thread's own

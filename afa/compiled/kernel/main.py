@@ -19,8 +19,10 @@ from afa.compiled.kernel.names import (
     FORWARD,
     GROUPS,
     NET,
+    PRUNE,
     PUSH,
     RESTORE,
+    RESTORE_STEPS,
     ROLLBACK,
     RUN,
     SAVE,
@@ -33,8 +35,9 @@ from afa.compiled.kernel.names import (
     W_LOG_TOP,
 )
 from afa.compiled.kernel.order import arrange_rows
+from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes
-from afa.compiled.kernel.saved import restore_covers, save_keys
+from afa.compiled.kernel.saved import restore_covers, restore_steps, save_keys
 from afa.compiled.kernel.swap import drop_arcs
 from afa.compiled.kernel.unit import serve
 
@@ -75,6 +78,10 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return serve(m, w, p, c, low, 0, EXPIRE, high, 0)
     if what == RESTORE:
         return restore_covers(m, w, c, high)
+    if what == RESTORE_STEPS:
+        return restore_steps(m, w, p, c, high)
+    if what == PRUNE:
+        return prune(m, w, p, c, low)
     if what == SAVE:
         return save_keys(m, c, high, low)
     if what == SIZES:

@@ -78,7 +78,11 @@ H_SINCE = 17  # since when the list of a cover step waits
 H_CLEANED = 18  # the punctuation that was carried out last
 H_BORN = 19  # the call in which the block was made
 H_RUNS = 20  # whether partial matches that stay are kept as runs; else each step has its whole list. Where A_CARRY is
-HEAD = 21
+H_PRUNED = (
+    21  # the LE of the last step whose list is not what the one before it gives, or not what the next one needs; BEGINNING: none
+)
+H_THINNED = 22  # how many steps there were when the block was pruned last
+HEAD = 23
 COLUMNS = 7
 ORDER, LE, SEQ, EV, ND, MT, REACH = range(7)
 
@@ -144,6 +148,7 @@ W_KEY = 23  # the key at work
 W_UNTIL = 27  # lists can't be as they were before this LE: a step was deleted whose partial matches stood until then
 W_EPOCH = 28  # of marks
 W_AHEAD = 36  # what the loops of `afa.compiled.ahead` work on
+W_WHOLE = 37  # from this LE on each list is what the one before it gives, wherever H_PRUNED is
 # What `summary` says of the list at W_SOURCE: its earliest and latest m, its earliest node, the first end among its nodes.
 W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
 W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
@@ -182,9 +187,14 @@ LATE = -11
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS, SAVE = (
     range(18)
 )
+PRUNE, RESTORE_STEPS = 18, 19
 ALL_KEYS, CHANGED_KEYS = 1, 2  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
 EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = 0, 1, 2, 3, 4  # kinds of records: as given, late, carried out
 
 BUSY = -1  # a list that no event leaves as it is
+# -- c: what PRUNE is told of a key: one row of numbers; of each state, before what it is idle; of each arc, what `of_use` says of
+# it, and the addresses of its test of an event and of its constants
+G_BEGINS, G_IDLE, G_USE, G_TEST, G_CONSTANTS = 0, 1, 2, 3, 4
+G_START, G_ARCS, G_COUNT, G_FINALS = 0, 1, 2, 3
 CLOSURE_LIMIT = 10_000

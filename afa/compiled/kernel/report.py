@@ -91,6 +91,7 @@ def size_up(m: Any, w: Any, p: Any, b: int) -> None:
         events, nodes, matches = m[b + HEAD + EV * cap + i], m[b + HEAD + ND * cap + i], m[b + HEAD + MT * cap + i]
         for k in range(events & COUNT):
             w[at] += m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (2 + v) + E_COPIES]
+        w[at] += events & COUNT == 0 and nodes & COUNT == 0  # a stone
         w[at + 1] += nodes & COUNT
         for k in range(nodes & COUNT):
             w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (4 + r) + N_END] != ALONE

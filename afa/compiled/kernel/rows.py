@@ -14,6 +14,7 @@ from afa.compiled.kernel.names import (
     N_STATE,
     W_HASH,
     W_HASHES,
+    W_READY,
     W_STAMP,
 )
 
@@ -101,6 +102,20 @@ def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
         elif a[at + N_END] != ALONE:
             a[twin + N_END] = a[at + N_END]
     return kept
+
+
+@kernel
+def mixed(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
+    """Bring the ``n`` rows of two lists, of which the second begins at row ``first``, into one, each once; how many are left."""
+    spare = w[W_READY]
+    for k in range(first, n):
+        copy(a, rows + k * s, w, spare, s)
+        j = k
+        while j > 0 and a[rows + (j - 1) * s + N_START] > w[spare + N_START]:
+            copy(a, rows + (j - 1) * s, a, rows + j * s, s)
+            j -= 1
+        copy(w, spare, a, rows + j * s, s)
+    return int(unique(a, w, rows, n, s))
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 A batch of three forms: its first row always tells of which keys (their numbers in the directory).
 
-    HEADS      changes, rows, LE                of each key
+    HEADS      changes, rows, LE                of each key, without the steps that `given` counts
     COVERS     start, m, state, register..      of each partial match of their covers
     CHANGES    LE, RE, copies, words..          of each event, and with -copies of each retraction that waits
 """
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.blocks import make
 from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
     ALONE,
     BEGINNING,
@@ -34,6 +36,7 @@ from afa.compiled.kernel.names import (
     EV,
     H_CAP,
     H_CLEANED,
+    H_EVENT_TOP,
     H_EVENTS,
     H_FIRST,
     H_LAST,
@@ -41,6 +44,8 @@ from afa.compiled.kernel.names import (
     H_NODES,
     H_PENDING,
     H_PENDING_TOP,
+    H_PRUNED,
+    H_RUNS,
     H_SINCE,
     H_STEPS,
     HEAD,
@@ -52,13 +57,18 @@ from afa.compiled.kernel.names import (
     N_START,
     N_STATE,
     ND,
+    NEED_UNDO,
     P_COPIES,
     P_LE,
     P_RE,
     P_WORDS,
     REACH,
+    W_KEY,
+    W_MADE,
 )
-from afa.compiled.kernel.unit import grow
+from afa.compiled.kernel.order import find
+from afa.compiled.kernel.steps import claim
+from afa.compiled.kernel.unit import grow, replace
 
 
 @kernel
@@ -80,15 +90,25 @@ def save_keys(m: Any, c: Any, n: int, what: int) -> int:
 
 @kernel
 def covered(m: Any, b: int) -> bool:
-    """Whether a block's first step is ``cover``."""
-    return bool(m[b + H_FIRST] < m[b + H_LAST] and m[b + HEAD + EV * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]] & COUNT == 0)
+    """Whether a block's first step is ``cover``, and derived as others are."""
+    if m[b + H_PRUNED] != BEGINNING or m[b + H_FIRST] == m[b + H_LAST]:
+        return False
+    return bool(m[b + HEAD + EV * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]] & COUNT == 0)
+
+
+@kernel
+def given(m: Any, b: int) -> int:
+    """How many steps there are whose lists a snapshot must give: to the first behind H_PRUNED, from which the others follow."""
+    if m[b + H_PRUNED] == BEGINNING:
+        return 0
+    return int(min(find(m, b, m[b + H_PRUNED] + 1, 0) + 1, m[b + H_LAST]) - m[b + H_FIRST])
 
 
 @kernel
 def save_head(m: Any, c: Any, b: int, k: int) -> None:
     """How many changes and rows a block has, and the times of its cover."""
     cap, changes = m[b + H_CAP], m[b + H_PENDING_TOP]
-    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+    for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         changes += m[b + HEAD + EV * cap + m[b + HEAD + place]] & COUNT
     c[1, k] = changes
     if covered(m, b):
@@ -116,7 +136,7 @@ def save_cover(m: Any, c: Any, b: int, at: int) -> int:
 def save_changes(m: Any, c: Any, b: int, at: int) -> int:
     """The events of a block and its retractions that wait, from column ``at`` on; the column behind them."""
     v, cap = m[C_V], m[b + H_CAP]
-    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+    for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         step = m[b + HEAD + place]
         rows = m[b + HEAD + EV * cap + step]
         for k in range(rows & COUNT):
@@ -169,4 +189,70 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
     m[b + H_STEPS] = m[b + H_LAST] = 1
     entry = m[C_DIR] + key * DIRECTORY
     m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    return DONE
+
+
+@kernel
+def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """First blocks of keys with steps whose lists are given, from column C_NEXT of the batch on. A status.
+
+    A column ``[key, steps, rows, events, pruned, cleaned]``; for each step a column ``[LE, rows, events]``, its rows as COVERS has
+    them, its events as CHANGES has them, but from the first word of a column on.
+    """
+    while m[C_NEXT] < high:
+        at = m[C_NEXT]
+        status = restore_given(m, w, p, c, at)
+        if status < 0:
+            return status
+        m[C_NEXT] = at + 1 + c[1, at] + c[2, at] + c[3, at]
+    return DONE
+
+
+@kernel
+def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
+    """A key's first block, with the steps from column ``at`` on. A status."""
+    steps, nodes, events, s, v = c[1, at], c[2, at], c[3, at], 4 + m[C_R], m[C_V]
+    if not room(w, 16):
+        return NEED_UNDO
+    b = make(m, steps + 3, events + 3, nodes + 3, nodes + 3, 1)
+    if b < 0:
+        return int(b)
+    m[b + H_RUNS], m[b + H_CLEANED], m[b + H_PRUNED] = 1, max(m[C_FINAL], c[5, at]), c[4, at]
+    m[b + H_STEPS], m[b + H_LAST] = steps, steps
+    times, cap, x = b + HEAD + LE * m[b + H_CAP], m[b + H_CAP], at + 1
+    for i in range(steps):
+        le, rows, changes = c[0, x], c[1, x], c[2, x]
+        for column in range(COLUMNS):
+            m[b + HEAD + column * cap + i] = 0
+        m[b + HEAD + i], m[times + i], m[b + HEAD + REACH * cap + i] = i, le, le
+        if rows:
+            m[b + HEAD + ND * cap + i] = m[b + H_NODE_TOP] << 24 | rows
+        if changes:
+            m[b + HEAD + EV * cap + i] = m[b + H_EVENT_TOP] << 24 | changes
+        x += 1
+        for _ in range(rows):
+            row = b + m[b + H_NODES] + m[b + H_NODE_TOP] * s
+            m[row + N_START], m[row + N_M], m[row + N_STATE], m[row + N_END] = c[0, x], c[1, x], c[2, x], ALONE
+            for j in range(m[C_R]):
+                m[row + N_REG + j] = c[3 + j, x]
+            m[b + H_NODE_TOP] += 1
+            x += 1
+        for _ in range(changes):
+            row = b + m[b + H_EVENTS] + m[b + H_EVENT_TOP] * (2 + v)
+            m[row + E_RE], m[row + E_COPIES] = c[0, x], c[1, x]
+            for j in range(v):
+                m[row + E_WORDS + j] = c[2 + j, x]
+            m[b + H_EVENT_TOP] += 1
+            x += 1
+    key = c[0, at]
+    replace(m, w, key, b)
+    entry = m[C_DIR] + key * DIRECTORY
+    m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    w[W_MADE], w[W_KEY] = 0, key
+    for i in range(steps):
+        rows = m[b + HEAD + ND * cap + i]
+        status = claim(m, w, p, b, i, m, b + m[b + H_NODES] + (rows >> 24) * s, rows & COUNT)
+        if status < 0:
+            replace(m, w, key, 0)
+            return int(status)
     return DONE

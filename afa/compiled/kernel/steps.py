@@ -12,15 +12,18 @@ from afa.compiled.kernel.memory import put
 from afa.compiled.kernel.names import (
     A_NOW,
     A_TIMEOUT,
+    BEGINNING,
     C_EVENTS,
     C_FINAL,
     C_R,
     COUNT,
     EV,
     H_CAP,
+    H_CLEANED,
     H_FIRST,
     H_LAST,
     H_NODE_TOP,
+    H_PRUNED,
     H_SINCE,
     HEAD,
     LE,
@@ -41,6 +44,7 @@ from afa.compiled.kernel.names import (
     W_READY,
     W_TEMP,
     W_TEMP_CAP,
+    W_WHOLE,
 )
 from afa.compiled.kernel.rows import copy
 
@@ -59,11 +63,29 @@ def marked(w: Any, place: int) -> bool:
 
 
 @kernel
+def is_cover(m: Any, b: int, i: int) -> bool:
+    """Whether a step without events is ``cover``; else it is a stone, of which a promise with a condition took the events."""
+    return bool(m[b + HEAD + LE * m[b + H_CAP] + i] < max(m[b + H_CLEANED], m[C_FINAL]))
+
+
+@kernel
+def complete(m: Any, w: Any, b: int, place: int) -> bool:
+    """Whether the list at a place, which is not new, is what the list before it gives."""
+    pruned, order, times = m[b + H_PRUNED], b + HEAD, b + HEAD + LE * m[b + H_CAP]
+    if pruned == BEGINNING or m[times + m[order + place]] >= w[W_WHOLE]:
+        return True
+    before = place - 1
+    while before >= m[b + H_FIRST] and m[order + before] >= w[W_MADE]:
+        before -= 1
+    return bool(before >= m[b + H_FIRST] and m[times + m[order + before]] > pruned)
+
+
+@kernel
 def since(m: Any, b: int, place: int) -> int:
     """Since when the list at a place waits for time-outs: its LE, or the punctuation that made it ``cover``."""
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
-    if m[b + HEAD + EV * cap + i] & COUNT:
+    if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
         return int(m[b + HEAD + LE * cap + i])
     return int(max(m[b + HEAD + LE * cap + i], m[b + H_SINCE]))
 
@@ -103,7 +125,7 @@ def claim(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int)
     i = m[b + HEAD + place]
     le = m[b + HEAD + LE * cap + i]
     count = 0
-    if m[b + HEAD + EV * cap + i] & COUNT:
+    if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
         seek(p, le)
         count = accepted(m, w, p, a, rows, n, le, 0)
     if p[A_TIMEOUT] and count >= 0:

@@ -5,6 +5,10 @@ marked step's list is derived anew from the list before it. Behind it only parti
 (Ordering makes them the head of each list), so that the walk goes on with those alone, and ends where the list before a step is
 what it was when the step's own list was derived.
 
+Where promises with conditions have thinned lists out (`afa.compiled.kernel.prune`), a step's list is not what the list before it
+gives. What is new there still ends all that began before it and does not lead through it: up to ``cut`` rows are derived anew from
+what is there. An event that joins a step takes nothing away: what it gives is added, and what that leads to, up to ``bound``.
+
 Departs from the paper: a batch's changes are brought into order first, so that each step is derived once, not once for each change.
 """
 
@@ -37,8 +41,8 @@ from afa.compiled.kernel.names import (
     NEED_UNDO,
     W_MADE,
 )
-from afa.compiled.kernel.rows import alike, copy, reaching
-from afa.compiled.kernel.steps import claim, claims, mark, marked, since, store
+from afa.compiled.kernel.rows import alike, copy, mixed, reaching
+from afa.compiled.kernel.steps import claim, claims, complete, is_cover, mark, marked, since, store
 
 
 @kernel
@@ -81,17 +85,25 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     if place > m[b + H_FIRST]:
         source = before = m[lists + m[order + place - 1]]
         rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
-    bound = BEGINNING
+    bound = cut = BEGINNING
     while place < last:
         i = m[order + place]
         le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
         rows, n = nodes + (source >> 24) * s, source & COUNT
         head = tail = 0
-        if events & COUNT == 0:  # ``cover`` keeps its list; marked because of its time-outs
+        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
             count, tail = 0, old & COUNT
+        elif i < w[W_MADE] and not complete(m, w, b, place):
+            here = marked(w, place)
+            if not here:
+                n = reaching(m, rows, n, s, bound)
+            count = derive_nodes(m, w, p, b, rows, n, here, le, events, rest, waits) if events & COUNT else 0
+            bound = le if here else bound
+            head = reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut)
+            tail = (old & COUNT) - head
         elif marked(w, place) or le <= bound:  # with a sequence, a step of the same LE: what begins there is not told apart
             count = derive_nodes(m, w, p, b, rows, n, True, le, events, rest, waits)
-            bound = le
+            bound = cut = le
         else:
             n = reaching(m, rows, n, s, bound)
             was = nodes + (before >> 24) * s
@@ -108,6 +120,8 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         if top + count + tail > m[b + H_NODE_CAP]:
             return NEED_NODES
         copy(m, nodes + ((old >> 24) + head) * s, m, nodes + (top + count) * s, tail * s)
+        if cut < bound and count and tail:
+            count, tail = mixed(m, w, nodes + top * s, count, count + tail, s), 0
         source = top << 24 | (count + tail)
         before = before if i >= w[W_MADE] else old
         store(m, w, b, i, source, le)

@@ -83,6 +83,7 @@ from afa.compiled.kernel.names import (
     W_TAKEN,
     W_UNDO_TOP,
     W_UNTIL,
+    W_WHOLE,
 )
 from afa.compiled.kernel.order import arrange, find
 from afa.compiled.kernel.records import append, merge
@@ -255,6 +256,7 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     w[W_EPOCH] += 1
     w[W_FROM] = FOREVER
     w[W_UNTIL] = BEGINNING
+    w[W_WHOLE] = low if what == SWAP else FOREVER
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
     if p[A_CARRY] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not suits(m, b):
