@@ -62,7 +62,7 @@ class Condition:
         ^
     """
 
-    __slots__ = ("_function", "event_schema", "expr", "text")
+    __slots__ = ("_function", "_hash", "event_schema", "expr", "text")
 
     def __init__(self, source: str | Callable[[Any], Any], event_schema: Schema | None) -> None:
         if event_schema is None:
@@ -72,6 +72,7 @@ class Condition:
         self.expr: Expr = parse(text, CONDITION, event_schema, NO_REGISTER)  # of a function, too: what its text means counts
         self.text: str = text_of_expr(self.expr)
         self._function = callable_of(self.expr, CONDITION, NO_REGISTER)
+        self._hash = hash((self.expr, self.event_schema))  # of trees, which take long
 
     def holds(self, payload: Any) -> bool:
         """Whether it is true of an event, given in the form of the schema (`Schema.take`).
@@ -88,10 +89,12 @@ class Condition:
             raise
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, Condition) and (self.expr, self.event_schema) == (other.expr, other.event_schema)
 
     def __hash__(self) -> int:
-        return hash((self.expr, self.event_schema))
+        return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Condition, (self.text, self.event_schema)

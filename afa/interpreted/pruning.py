@@ -89,9 +89,9 @@ def _drop_runs(algorithm: Algorithm, s: State, promises: Promises, arcs: int) ->
 
 
 def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
-    """Drop stones that nothing meets: no computation begins before them, none goes on past them, none has gone past them.
+    """Drop stones that nothing meets: no computation begins before them, none goes on past them, none has begun at or gone past them.
 
-    What has gone past one goes on past it where another event comes at the very same LE.
+    What has goes on where another event comes at the very same LE.
     """
     begins = min(promises.of_start(), arcs)
     steps = list(s.index.values())
@@ -103,7 +103,7 @@ def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) 
     leads_on = False  # whether something could go on from there
     for y, start in zip(steps, earliest[-2::-1]):
         stone = not y.events and not s.layer(y)
-        if stone and not leads_on and y.le <= begins and (start is None or start >= y.key):
+        if stone and not leads_on and y.le <= begins and (start is None or start > y.key):
             s.journal.drop(s.index, y.key)
             continue
         if before:

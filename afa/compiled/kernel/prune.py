@@ -214,7 +214,7 @@ def note(m: Any, b: int, to: int, place: int, at: int, end: int) -> None:
 @kernel
 def drop_stones(m: Any, w: Any, c: Any, to: int, steps: int) -> int:
     """Take those stones out of the order that nothing meets: no computation begins before them, none goes on past them, none has
-    gone past them. How many steps are left."""
+    begun at or gone past them. How many steps are left."""
     s, cap, earliest = 4 + m[C_R], m[to + H_CAP], FOREVER
     times, events, lists = to + HEAD + LE * cap, to + HEAD + EV * cap, to + HEAD + ND * cap
     for j in range(steps - 1, -1, -1):
@@ -227,7 +227,7 @@ def drop_stones(m: Any, w: Any, c: Any, to: int, steps: int) -> int:
         for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
             until = max(until, m[to + m[to + H_NODES] + k * s + N_END])
         stone = m[events + j] & COUNT == 0 and rows & COUNT == 0 and until <= le
-        passed = le < m[to + H_CLEANED] or (le <= c[G_BEGINS, G_START] and w[w[W_ORDER] + j] >= le)
+        passed = le < m[to + H_CLEANED] or (le <= c[G_BEGINS, G_START] and w[w[W_ORDER] + j] > le)
         if stone and not leads_on and passed:
             continue
         m[to + HEAD + kept] = j
