@@ -10,15 +10,15 @@ and the best sigma for the last so many matches is an order statistic of these d
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from sortedcontainers import SortedDict, SortedList
+from sortedcontainers import SortedList
 
 from punctuation.errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation.spending import Spending
 
 LEAST = 20
 """Before so many changes are known nothing is concluded: sigma is 0."""
@@ -53,7 +53,7 @@ class Control(Protocol):
         """What `state` gave again."""
 
 
-class Chattiness:
+class Chattiness(Spending):
     """Sigma as large as can be with at most ``bound`` records out for each final match.
 
     Parameters
@@ -83,69 +83,49 @@ class Chattiness:
     """
 
     def __init__(self, bound: float, memory: int = 1000) -> None:
-        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
-            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
+        super().__init__(bound)
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
-        self.bound = bound
         self.memory = memory
-        self.finals = self.withdrawn = 0
-        self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
         self._seen_above: deque[tuple[int, int]] = deque()  # (finals then, LE - p) of withdrawn matches, by age
         self._sorted: SortedList = SortedList()
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
-        return [
-            self.bound,
-            self.memory,
-            self.finals,
-            self.withdrawn,
-            [list(item) for item in self._open.items()],
-            [list(pair) for pair in self._seen_above],
-        ]
+        return [self.bound, self.memory, *self.counted(), [list(pair) for pair in self._seen_above]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Chattiness:
         """What `state` gave again."""
-        bound, memory, finals, withdrawn, in_force, seen = state
+        bound, memory, *counted, seen = state
         control = cls(bound, memory)
-        control.finals, control.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
-        control._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        control.put_counted(*counted)
         control._seen_above.extend((as_time(then, "finals"), as_time(ahead, "ahead")) for then, ahead in seen)
         control._sorted.update(ahead for _, ahead in control._seen_above)
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
         """Count it."""
-        self._open[le] = self._open.get(le, 0) + diff
+        self.in_force(le, diff)
         for _ in range(-diff):
             self._seen_above.append((self.finals, ahead(le, promised)))
             self._sorted.add(ahead(le, promised))
 
     def left(self, diff: int) -> None:
         """Count what is seen to be withdrawn."""
-        self.withdrawn += max(-diff, 0)
-
-    @property
-    def spent(self) -> bool:
-        """Whether as much has been withdrawn as may be, given how many matches are final."""
-        return self.withdrawn >= (self.bound - 1) / 2 * self.finals
+        self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
         """The largest sigma that would have held the bound."""
-        while self._open and self._open.peekitem(0)[0] < promised:
-            self.finals += self._open.popitem(0)[1]
+        self.settle(promised)
         while self._seen_above and self._seen_above[0][0] < self.finals - self.memory:
             self._sorted.remove(self._seen_above.popleft()[1])
         known = min(self.finals, self.memory)
         if known < LEAST:
             return 0
-        each = (self.bound - 1) / 2
-        left = each * self.finals - self.withdrawn
-        allowed = max(0, int(each * known + min(left, 0)))
+        allowed = max(0, int(self.each * known + min(self.budget, 0)))
         likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
-        return min(likely, self._covered(promised, left / 2))
+        return min(likely, self._covered(promised, self.budget / 2))
 
     def _covered(self, promised: int, left: float) -> int:
         """The sigma below which no more matches are in force than may be withdrawn."""
@@ -228,7 +208,7 @@ class Delay:
         return max(0, int(last) + 1 - self.bound)
 
 
-class Feedback:
+class Feedback(Spending):
     """Sigma before the operator, where what another sigma would have cost is not known: halved where the bound did not hold.
 
     Parameters
@@ -254,26 +234,20 @@ class Feedback:
     """
 
     def __init__(self, bound: float) -> None:
-        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
-            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
-        self.bound = bound
-        self.finals = self.withdrawn = 0
-        self._open: SortedDict = SortedDict()
+        super().__init__(bound)
         self._then = (0, 0)  # finals and withdrawn when sigma was last set
         self._reach = self._sigma = 0
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
-        in_force = [list(item) for item in self._open.items()]
-        return [self.bound, self.finals, self.withdrawn, in_force, list(self._then), self._reach, self._sigma]
+        return [self.bound, *self.counted(), list(self._then), self._reach, self._sigma]
 
     @classmethod
     def of(cls, state: list[Any]) -> Feedback:
         """What `state` gave again."""
-        bound, finals, withdrawn, in_force, then, reach, sigma = state
+        bound, *counted, then, reach, sigma = state
         control = cls(bound)
-        control.finals, control.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
-        control._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        control.put_counted(*counted)
         control._then = as_time(then[0], "finals"), as_time(then[1], "withdrawn")
         control._reach, control._sigma = as_time(reach, "reach"), as_time(sigma, "sigma")
         return control
@@ -289,28 +263,21 @@ class Feedback:
     def answered(self, changes: Iterable[tuple[int, int]]) -> None:
         """Count what the operator behind Cleanse has said: LE and diff of each change."""
         for le, diff in changes:
-            self._open[le] = self._open.get(le, 0) + diff
-            self.withdrawn += max(-diff, 0)
-
-    @property
-    def spent(self) -> bool:
-        """Whether as much has been withdrawn as may be, given how many matches are final."""
-        return self.withdrawn >= (self.bound - 1) / 2 * self.finals
+            self.in_force(le, diff)
+            self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
         """The next sigma."""
-        while self._open and self._open.peekitem(0)[0] < promised:
-            self.finals += self._open.popitem(0)[1]
+        self.settle(promised)
         finals, withdrawn = self.finals - self._then[0], self.withdrawn - self._then[1]
-        each = (self.bound - 1) / 2
-        if self.withdrawn > each * self.finals:
+        if self.budget < 0:
             self._sigma //= 2
         if finals < LEAST:
             return self._sigma
         self._then = self.finals, self.withdrawn
-        if withdrawn > each * finals:
+        if withdrawn > self.each * finals:
             self._sigma //= 2
-        elif each:
+        elif self.each:
             self._sigma += -(-self._reach // 20)
         self._reach = 0
         return self._sigma
