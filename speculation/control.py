@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any, Protocol
 
 from sortedcontainers import SortedList
@@ -123,11 +124,11 @@ class Chattiness(Spending):
         known = min(self.finals, self.memory)
         if known < LEAST:
             return 0
-        allowed = max(0, int(self.each * known + min(self.budget, 0)))
+        allowed = max(0, int(self.each * known + min(self.budget, Fraction(0))))
         likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
         return min(likely, self._covered(promised, self.budget / 2))
 
-    def _covered(self, promised: int, left: float) -> int:
+    def _covered(self, promised: int, left: Fraction) -> int:
         """The sigma below which no more matches are in force than may be withdrawn."""
         for le, n in self._open.items():
             left -= n
@@ -160,12 +161,13 @@ class Delay:
     def __init__(self, bound: int, share: float = 0.05, memory: int = 1000) -> None:
         if not isinstance(bound, int) or isinstance(bound, bool) or bound < 0:
             raise AfaError(f"expected a delay of 0 ticks or more but got max_delay={bound!r}")
-        if not 0 <= share < 1:
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
             raise AfaError(f"expected a share of 0 or more and below 1 but got share={share!r}")
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} changes but got memory={memory!r}")
         self.bound = bound
         self.share = share
+        self._exact = Fraction(str(share))
         self.memory = memory
         self._ahead: deque[int] = deque()
         self._sorted: SortedList = SortedList()
@@ -204,7 +206,7 @@ class Delay:
         """The smallest sigma that would have held the bound."""
         if len(self._sorted) < LEAST:
             return 0
-        last = self._sorted[len(self._sorted) - 1 - int(self.share * len(self._sorted))]
+        last = self._sorted[len(self._sorted) - 1 - int(self._exact * len(self._sorted))]
         return max(0, int(last) + 1 - self.bound)
 
 

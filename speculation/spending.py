@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 from sortedcontainers import SortedDict
@@ -23,6 +24,8 @@ class Spending:
 
     Attributes
     ----------
+    each : Fraction
+        How many may be withdrawn for each final match.
     finals, withdrawn : int
         Matches that are final, and those that were seen to be withdrawn, since the beginning.
 
@@ -34,30 +37,27 @@ class Spending:
     >>> spending.settle(promised=4), spending.finals, spending.spent
     (None, 4, False)
     >>> spending.withdraw(-1), spending.spent, spending.budget
-    (None, True, 0.0)
+    (None, True, Fraction(0, 1))
     """
 
     def __init__(self, bound: float) -> None:
-        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
             raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
         self.bound = bound
+        self.each = (Fraction(str(bound)) - 1) / 2  # exact: (1.1 - 1) / 2 of 20 is 1; in floats it is 1.0000000000000004
         self.finals = self.withdrawn = 0
         self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
 
     @property
-    def each(self) -> float:
-        """How many may be withdrawn for each final match."""
-        return (self.bound - 1) / 2
-
-    @property
-    def budget(self) -> float:
+    def budget(self) -> Fraction:
         """How many may be withdrawn yet; below 0 where more have been than the bound allows."""
         return self.each * self.finals - self.withdrawn
 
     @property
     def spent(self) -> bool:
         """Whether as much has been withdrawn as may be, given how many matches are final."""
-        return self.budget <= 0
+        each = self.each
+        return each.numerator * self.finals <= self.withdrawn * each.denominator  # `budget` <= 0, in ints: asked at each change
 
     def in_force(self, le: int, diff: int) -> None:
         """Count matches that come into force, or leave it."""

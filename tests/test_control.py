@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Operator, Punctuation, SnapshotError, insert
 from speculation import After, Before, Cleanse, consolidate, tradeoff
-from speculation.control import LEAST, Chattiness
+from speculation.control import LEAST, Chattiness, Delay
+from speculation.spending import Spending
 
 
 class Quote(NamedTuple):
@@ -80,6 +83,26 @@ def test_what_a_sigma_would_have_cost_is_what_it_costs() -> None:
         assert withdrawn == sum(ahead < sigma for ahead in control._sorted)
 
 
+@pytest.mark.parametrize("bound", ["1.1", "1.2", "1.3", "2.2"])
+def test_what_is_spent_is_exact(bound: str) -> None:
+    """In floats (1.1 - 1) / 2 of 20 is more than 1, and one match too many was seen to be withdrawn."""
+    for finals in range(0, 2000, 20):
+        control = Spending(float(bound))
+        control.in_force(0, finals)
+        control.settle(promised=1)
+        may = (Fraction(bound) - 1) / 2 * finals
+        control.withdraw(-math.ceil(may))
+        assert control.spent
+        assert control.budget == may - math.ceil(may)
+
+
+def test_the_share_that_may_wait_is_exact() -> None:
+    control = Delay(1, share=0.29, memory=100)
+    for t in range(100):
+        control.came(t + t, 1, promised=t)
+    assert control.sigma(100) == 70, "29 of 100 may wait longer; in floats 0.29 of 100 is less than 29"
+
+
 def test_delay_stays_within_its_bound() -> None:
     stage = Cleanse.auto(max_delay=30, share=0.1, memory=300)
     op, raw = stage.after(Operator(falls(), window=9)), Operator(falls(), window=9)
@@ -133,11 +156,13 @@ def test_tables_are_steered_as_items_are() -> None:
         ({}, "expected one bound but got max_chattiness=None, max_delay=None"),
         ({"max_chattiness": 1.2, "max_delay": 3}, "expected one bound"),
         ({"max_chattiness": 0.9}, "expected at least 1 record for each final match but got max_chattiness=0.9"),
+        ({"max_chattiness": True}, "expected at least 1 record for each final match but got max_chattiness=True"),
         ({"max_chattiness": "1"}, "expected at least 1 record for each final match but got max_chattiness='1'"),
         ({"max_chattiness": float("inf")}, "expected at least 1 record for each final match but got max_chattiness=inf"),
         ({"max_delay": -1}, "expected a delay of 0 ticks or more but got max_delay=-1"),
         ({"max_delay": 1.5}, "expected a delay of 0 ticks or more but got max_delay=1.5"),
         ({"max_delay": 1, "share": 1.0}, "expected a share of 0 or more and below 1 but got share=1.0"),
+        ({"max_delay": 1, "share": "x"}, "expected a share of 0 or more and below 1 but got share='x'"),
         ({"max_delay": 1, "memory": 3}, f"expected a memory of at least {LEAST} changes but got memory=3"),
         ({"max_chattiness": 2, "memory": 3}, f"expected a memory of at least {LEAST} matches but got memory=3"),
     ],
