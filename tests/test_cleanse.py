@@ -25,6 +25,7 @@ from afa import (
     snapshot,
 )
 from afa.schema import NAN
+from punctuation import sealed
 from speculation import Before, Cleanse, Consolidate, consolidate, saved
 from tests import around, oracle
 from tests.automata import arc, pair, silence, small
@@ -207,7 +208,7 @@ def test_a_snapshot_is_checked() -> None:
         Cleanse.restore(Operator(pair).snapshot())
     with pytest.raises(SnapshotError, match="expected a snapshot of Cleanse before an operator but got one of Cleanse alone"):
         Before.restore(blob, lambda inner: Operator.restore(pair, inner))
-    with pytest.raises(SnapshotError, match="expected bytes but got str"):
+    with pytest.raises(SnapshotError, match="expected the bytes of a snapshot but got str"):
         Cleanse.restore("blob")  # type: ignore[arg-type]
     cleanse.push(insert(object(), 9))
     with pytest.raises(SnapshotError, match="expected plain data"):
@@ -397,11 +398,11 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     ):
         body = snapshot.plain([[name, "before"], numbers, waiting, bad, inner])
         with pytest.raises(SnapshotError, match=text):
-            Before.restore(snapshot.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+            Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
     low = [numbers[0], numbers[1], 2, *numbers[3:]]
     body = snapshot.plain([[name, "before"], low, waiting, stream, inner])
     with pytest.raises(SnapshotError, match="expected rows at or above the bound 2 but got others"):
-        Before.restore(snapshot.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+        Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
 
 
 def restoring(here: Setting, operator: Any, engine: str) -> Any:

@@ -22,6 +22,7 @@ from afa import (
     retract,
     snapshot,
 )
+from punctuation import sealed
 from punctuation.time import FOREVER
 from speculation import Ordered, ordered_saved
 from tests import oracle, strategies
@@ -507,9 +508,9 @@ def test_blobs_that_are_none_are_refused() -> None:
         Ordered.restore(automaton, blob, key="kind", repeated="drop")
     parts = list(ordered_saved.unpacked(blob))
     for i, wrong in [(4, [1]), (4, "x"), (5, [[None]]), (5, [[None, [1, 2], [], [[]]]]), (5, 7)]:
-        broken = snapshot.seal(b"AFAO", 1, snapshot.plain([*parts[:i], wrong, *parts[i + 1 :]]))
+        broken = sealed.seal(b"AFAO", 1, snapshot.plain([*parts[:i], wrong, *parts[i + 1 :]]))
         with pytest.raises(SnapshotError, match="expected the numbers of a snapshot's keys"):
             Ordered.restore(automaton, broken, repeated="drop")
     for wrong_body in ([1, 2], [*parts[:2], "close", *parts[3:]]):
         with pytest.raises(SnapshotError, match="expected"):
-            Ordered.restore(automaton, snapshot.seal(b"AFAO", 1, snapshot.plain(wrong_body)))
+            Ordered.restore(automaton, sealed.seal(b"AFAO", 1, snapshot.plain(wrong_body)))
