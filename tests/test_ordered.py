@@ -413,6 +413,17 @@ def test_numbers_against_their_times_are_refused(engine: str) -> None:
     op._check()
 
 
+def test_its_numbers_begin_with_those_of_the_operator(engine: str) -> None:
+    """A `NamedTuple` can't be derived from another: so the twelve stand in both."""
+    op = Ordered(falls(), number="seq", engine=engine)
+    for change in (event(1, 10), event(2, 20, 1), event(2, 20, 1)._replace(diff=-1)):
+        op.push(change)
+    beneath, found = op._core.statistics, op.statistics
+    assert found._fields[:12] == beneath._fields
+    assert found[:12] == beneath._replace(changes=3)
+    assert found.retraction_ratio == beneath.retraction_ratio == 1
+
+
 def test_state_is_bounded_by_punctuations(engine: str) -> None:
     op = Ordered(falls(), number="seq", key=lambda e: e.kind, window=10, engine=engine)
     for i in range(60):
