@@ -33,7 +33,8 @@ class Union:
     where : mapping of name to condition, optional
         What is true of the events of a member and of no other's, ``{"a": "feed == 'a'"}``: its promises are then handed out with
         this condition where they are ahead of the union's, so that a member that is hours late holds back what it can touch alone.
-        Not kept in a snapshot.
+        When a member has ended, its condition is promised up to FOREVER: an arc that changes after that is late, except one with a
+        lifetime where the arc input makes promises of its own (``arc_punctuation=True``). Not kept in a snapshot.
 
     Attributes
     ----------
@@ -141,7 +142,11 @@ class Union:
     def end(self, name: Hashable | None = None) -> list[Any]:
         """The end of a member's stream, or of all of them: the punctuation that comes of it."""
         now = self._clock()
-        for source in self.sources.values() if name is None else [self._member(name)]:
+        if name is not None:
+            source = self._member(name)
+            before, out = source.promised, source.end()
+            return self._passed(name, out, now, before)
+        for source in self.sources.values():
             source.end()
         return self._moved(now)
 

@@ -399,6 +399,43 @@ def test_a_member_s_promises_go_out_with_its_condition_where_they_are_ahead() ->
         Union({"a": BoundedDisorder(0)}, where={"c": "x"})
 
 
+def test_the_end_of_a_member_promises_its_condition_for_ever() -> None:
+    def made() -> Union:
+        return Union({"a": BoundedDisorder(0), "b": BoundedDisorder(5)}, where={"a": "venue == 'a'"})
+
+    ever = Punctuation(FOREVER, "venue == 'a'")
+    members = made()
+    assert members.end("a") == [ever], "as Punctuation(FOREVER) of the member does"
+    assert members.end("a") == []
+    assert members.push("b", tick(8)) == [tick(8), Punctuation(3)]
+    assert members.end("b") == [Punctuation(FOREVER)]
+    assert made().push("a", Punctuation(FOREVER)) == [ever]
+    members = made()
+    members.push("a", tick(9))
+    members.push("b", tick(8))
+    assert members.push("b", tick(20)) == [tick(20), Punctuation(9)]
+    assert members.end("a") == [Punctuation(15), ever], "what all promise comes first"
+    assert members.end("a") == []
+    assert members.end("b") == [Punctuation(FOREVER)]
+    assert made().end() == [Punctuation(FOREVER)], "all promise that: no condition is needed"
+
+
+@pytest.mark.parametrize("arc_punctuation", [False, True])
+def test_an_operator_takes_the_end_of_a_member(engine: str, arc_punctuation: bool) -> None:
+    op = Operator(TICKS, window=5, engine=engine, retractions=False, arc_punctuation=arc_punctuation)
+    members = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(5)}, where={"a": "n == 1", "b": "n == 2"})
+    out = op.push_many([*members.push("a", insert(Tick(1), 9)), *members.end("a"), *members.push("b", insert(Tick(2), 10))])
+    assert [change.le for change in out if isinstance(change, Change)] == [9, 10]
+    with pytest.raises(LateEventError, match=r"where e.n == 1\) but got le=99"):
+        op.push(insert(Tick(1), 99))
+    late = insert(Arc("0", "1", "n == 2", name="late"), le=50)
+    if arc_punctuation:
+        assert op.push_arc(late) == []
+    else:
+        with pytest.raises(LateEventError, match=f"expected le >= {FOREVER}"):
+            op.push_arc(late)
+
+
 def test_a_promise_with_a_condition_is_passed_on_and_moves_nothing() -> None:
     source, some = BoundedDisorder(3), Punctuation(50, "venue == 'a'")
     assert source.push(some) == [some]
