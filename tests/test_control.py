@@ -179,6 +179,27 @@ def test_a_foreign_controller_is_refused() -> None:
             Cleanse.of([*cleanse.numbers()[:-1], control], [], lambda payload: payload)
 
 
+def test_records_are_those_of_matches_that_are_final() -> None:
+    """What lies at or behind the last promise may still change: neither its records nor its matches count."""
+    timed = list(enumerate([Punctuation(0), *ups(1, 3), *ups(5, 6), Punctuation(6), *ups(7, 8), insert(Quote(False), 9)]))
+    for at in ("input", "output"):
+        (one,) = tradeoff(timed, lambda: Operator(falls(), window=9), [None], at=at)  # type: ignore[arg-type]
+        assert (one.records, one.finals, one.chattiness) == (1, 1, 1.0)
+        (two,) = tradeoff([*timed, (99, Punctuation(7))], lambda: Operator(falls(), window=9), [None], at=at)  # type: ignore[arg-type]
+        assert (two.records, two.finals, two.chattiness) == (2, 2, 1.0)
+        late = [*timed[:3], (3, insert(Quote(True), 2)), *timed[3:]]
+        (three,) = tradeoff(late, lambda: Operator(falls(), window=9), [None], at=at)  # type: ignore[arg-type]
+        assert (three.records, three.finals, three.chattiness) == (3, 1, 3.0), "announced at 3, withdrawn, announced at 2"
+    (none,) = tradeoff(timed[1:3], lambda: Operator(falls(), window=9), [None])
+    assert (none.records, none.finals) == (0, 0)
+    assert math.isnan(none.chattiness)
+
+
+def ups(down: int, up: int) -> list[Change]:
+    """A quote down and one up: a match at the second."""
+    return [insert(Quote(False), down), insert(Quote(True), up)]
+
+
 def test_the_curve_over_sigma() -> None:
     timed = [(i, item) for i, item in enumerate(stream(2000))]
     for at in ("input", "output"):
