@@ -10,7 +10,7 @@ import numpy as np
 
 from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
-from punctuation.reading import Part, is_table, le_of, read
+from punctuation.reading import Part, Told, is_table, le_of, read
 from punctuation.saved import pack, unpack
 from punctuation.source import Source
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -125,11 +125,18 @@ class Union:
         return self._passed(name, out, now, before)
 
     def push_many(self, name: Hashable, batch: Any) -> list[Any]:
-        """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on."""
-        source, now, parts = self._member(name), self._clock(), read(batch)
+        """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on.
+
+        So one in a row of a table is refused: it would be, with the table.
+        """
+        source, now = self._member(name), self._clock()
+        parts = read(batch, source.kinds)
+        told = next((part for part in parts if isinstance(part, Told)), None)
+        if told is not None:
+            raise AfaError(f"expected a table without punctuations in a union (put a Punctuation beside it) but got {told!r}")
         before, out = source.promised, source.take(parts)
         for part in parts:
-            if isinstance(part, Punctuation) or len(part.le):
+            if not isinstance(part, Part) or len(part.le):
                 self._heard[name] = now
             if isinstance(part, Part):
                 self.late += int(np.count_nonzero(part.le < self.promised))

@@ -191,6 +191,85 @@ def test_an_operator_takes_what_push_many_gives(table: str) -> None:
     assert source.push_many(TABLES[table]([]))[1:] == []
 
 
+MIXED: dict[str, Callable[[dict[str, list[int]]], Any]] = {
+    "arrow": pa.table,
+    "pandas": pd.DataFrame,
+    "columns": dict,
+    "arrays": lambda columns: {name: np.array(column) for name, column in columns.items()},
+}
+
+
+@pytest.mark.parametrize("table", MIXED)
+@given(rows=st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2]), st.integers(0, 45)), max_size=25), ahead=st.booleans())
+def test_a_table_says_of_each_row_what_it_is(table: str, rows: list[tuple[int, int]], ahead: bool) -> None:
+    """It promises what the same rows in a list do, and stands whole where they stood."""
+    arc = TICKS.arcs[0]
+    one, many = (BoundedDisorder(4, kinds=True) for _ in range(2))
+    first = [tick(30)] if ahead else []
+    items = [[tick(le), insert(arc, le), Punctuation(le)][kind] for kind, le in rows]
+    batch = MIXED[table]({"kind": [kind for kind, _ in rows], "le": [le for _, le in rows], "n": [0] * len(rows)})
+    found, _ = many.push_many([*first, batch]), one.push_many([*first, *items])
+    assert found[len(first)] is batch
+    own = one.promised > max([BEGINNING, *promises(items)])
+    assert found[: len(first)] + found[len(first) + 1 :] == [*first, *([Punctuation(one.promised)] if own else [])]
+    assert (many.promised, many.late, many.stale, many.snapshot()) == (one.promised, one.late, one.stale, one.snapshot())
+
+
+def test_an_operator_takes_a_table_of_kinds_and_the_promise_after_it(engine: str) -> None:
+    source, op = BoundedDisorder(2, kinds=True), Operator(TICKS, window=5, engine=engine)
+    batch = {"kind": [0, 2, 0, 1, 0], "le": [5, 4, 9, 90, 8], "n": [0] * 5, "arc": [0] * 5}
+    out = source.push_many(batch)
+    assert out == [batch, Punctuation(7)]
+    assert op.push_many(out, arcs=[Arc("1", "0", "n == 9", name="back")])[-1] == Punctuation(7)
+    assert (op.statistics.late, op._core.progress.events) == (0, 7)
+
+
+def test_a_column_kind_may_be_a_field_of_the_event() -> None:
+    either = {"kind": [0, 1, 2], "le": [9, 90, 50]}
+    for table in MIXED.values():
+        with pytest.raises(AfaError, match=r"expected kinds=True \(.*\) or kinds=False \(.*\) for a source .* but got kinds=None"):
+            BoundedDisorder(0).push_many([tick(3), table(either)])
+        assert BoundedDisorder(0, kinds=False).push_many([table(either)])[1:] == [Punctuation(90)]
+        assert BoundedDisorder(0, kinds=True).push_many([table(either)])[1:] == []
+    fields: list[Any] = [["a", "b", "c"], [0.0, 1.0, 2.0], [True, False, True], [0, 1, 3], [0, 0, 0], [0, 1, None], [-1, 1, 2]]
+    for kind in fields:
+        for table in ({"kind": kind, "le": [9, 90, 50]}, pa.table({"kind": kind, "le": [9, 90, 50]})):
+            assert BoundedDisorder(0).push_many(table)[1:] == [Punctuation(90)]
+    assert BoundedDisorder(0, kinds=True).push_many({"le": [9]})[1:] == [Punctuation(9)]
+    members = Union({"a": BoundedDisorder(0, kinds=True)})
+    assert members.push_many("a", {"kind": [1, 0], "le": [90, 9]})[1:] == [Punctuation(9)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ([0, 3], r"expected kind 0 \(event\), 1 \(arc\) or 2 \(punctuation\) but got kind=3 in row 1"),
+        ([-1, 0], r"but got kind=-1 in row 0"),
+        (["0", "1"], r"expected an int \(ticks\) but got kind='0' in row 0 of column 'kind'"),
+        ([0], r"expected columns of one length but got 1 in 'kind', 2 in 'le'"),
+    ],
+)
+def test_kinds_that_are_none_are_refused(kind: list[Any], text: str) -> None:
+    source = BoundedDisorder(1, kinds=True)
+    with pytest.raises(AfaError, match=text):
+        source.push_many([tick(50), {"kind": kind, "le": [1, 2]}])
+    assert source.snapshot() == BoundedDisorder(1).snapshot()
+
+
+def test_a_punctuation_in_a_row_is_refused_by_a_union_which_would_pass_it_on() -> None:
+    members = Union({"a": BoundedDisorder(0, kinds=True), "b": BoundedDisorder(0)})
+    with pytest.raises(AfaError, match=r"expected a table without punctuations in a union .* but got Told\(t=9\)"):
+        members.push_many("a", {"kind": [0, 2], "le": [5, 9]})
+    assert members.sources["a"].promised == BEGINNING
+
+
+def test_a_row_that_goes_backwards_is_refused_too() -> None:
+    strict = BoundedDisorder(0, backwards="raise", kinds=True)
+    with pytest.raises(AfaError, match=r"expected a punctuation of at least 8 \(told before\) but got t=7"):
+        strict.push_many({"kind": [0, 2, 2], "le": [20, 8, 7]})
+    assert (strict.promised, strict.stale) == (BEGINNING, 0)
+
+
 def test_a_list_may_hold_tables_punctuations_and_arcs() -> None:
     arc = insert(Arc("1", "0", lambda e, r: True, name="back"), le=99)
     source = BoundedDisorder(2)
@@ -463,6 +542,7 @@ def test_an_empty_batch_is_nothing_sent() -> None:
         (lambda: BoundedDisorder(-1), r"expected lateness of at least 0 but got lateness=-1"),
         (lambda: BoundedDisorder(1.5), r"expected an int \(ticks\) but got lateness=1.5"),  # type: ignore[arg-type]
         (lambda: BoundedDisorder(1, backwards="drop"), r"expected backwards=\"count\" or \"raise\" but got backwards='drop'"),
+        (lambda: BoundedDisorder(1, kinds=1), r"expected kinds=True, False or None but got kinds=1"),  # type: ignore[arg-type]
         (lambda: ObservedLateness(0), r"expected a percentile in \(0, 1\] but got percentile=0"),
         (lambda: ObservedLateness(1.01), r"expected a percentile in \(0, 1\] but got percentile=1.01"),
         (lambda: ObservedLateness(math.nan), r"expected a percentile in \(0, 1\] but got percentile=nan"),
