@@ -275,6 +275,20 @@ class Cleanse(Stage):
         reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
         return item._replace(t=min(t, reach) if self._held else t)
 
+    def begin(self, promised: int) -> None:
+        """Begin where an operator has been promised so much: what comes below that is late now, not when it would leave.
+
+        Raises
+        ------
+        AfaError
+            Something waits that is late.
+        """
+        first = self._waiting.first
+        if first is not None and first < promised:
+            raise AfaError(f"expected a Cleanse in which nothing below {promised} (promised) waits but got le={first}")
+        if promised > self._last:
+            self._promise(promised)
+
     def _promise(self, t: int) -> bool:
         """Let the bound follow a punctuation; False, and counted, if it is stale."""
         if t <= self._last:

@@ -106,6 +106,38 @@ def test_the_lifetime_of_the_operator_is_known(engine: str) -> None:
         before.push(insert("no event", 3))
 
 
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("as_table", [False, True])
+def test_an_operator_that_has_been_promised_something_finds_late_at_once(engine: str, sigma: int | None, as_table: bool) -> None:
+    """It waited, and then each punctuation was refused, as what it released was late."""
+
+    def made(late: str) -> Before:
+        op = Operator(wide_pair, window=9, engine=engine, late=late)
+        op.push(Punctuation(50))
+        return Cleanse(sigma).before(op)
+
+    def pushed(before: Before, le: int) -> Any:
+        return before.push_many(pa.table({"sort": [0], "seq": [1], "le": [le]})) if as_table else before.push(insert(T(0, 1), le))
+
+    before = made("raise")
+    with pytest.raises(LateEventError, match=r"expected le >= 50 \(promised\) but got le=49"):
+        pushed(before, 49)
+    pushed(before, 50)
+    assert before.push(Punctuation(60)) == [Punctuation(60)]
+    dropping = made("drop")
+    pushed(dropping, 49)
+    assert dropping.push(Punctuation(60)) == [Punctuation(60)]
+    assert (dropping.statistics.late, dropping.statistics.changes, before.statistics.changes) == (1, 0, 1)
+
+
+def test_a_stage_in_which_something_waits_that_is_late_is_refused() -> None:
+    stage, op = Cleanse(0), Operator(pair)
+    stage.push(insert(E(0), 7))
+    op.push(Punctuation(8))
+    with pytest.raises(AfaError, match=r"expected a Cleanse in which nothing below 8 \(promised\) waits but got le=7"):
+        stage.before(op)
+
+
 def test_a_key_that_is_given_by_hand_is_kept(engine: str) -> None:
     before = Cleanse(0).before(Keyed(pair, key="who", window=9, engine=engine))
     for key in ("ann", "bob"):
