@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from sortedcontainers import SortedList
 
+from afa.journal import Journal
 from punctuation.errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.spending import Spending
@@ -32,6 +33,9 @@ def ahead(le: int, promised: int) -> int:
 
 class Control(Protocol):
     """What moves the sigma of a Cleanse."""
+
+    journal: Journal
+    """Takes back what was counted in a call that fails; of the stage."""
 
     def came(self, le: int, diff: int, promised: int) -> None:
         """A change has come to Cleanse; ``diff`` copies."""
@@ -109,7 +113,9 @@ class Chattiness(Spending):
         """Count it."""
         self.in_force(le, diff)
         for _ in range(-diff):
+            self.journal.note(self._seen_above.pop)
             self._seen_above.append((self.finals, ahead(le, promised)))
+            self.journal.note(self._sorted.remove, ahead(le, promised))
             self._sorted.add(ahead(le, promised))
 
     def left(self, diff: int) -> None:
@@ -120,7 +126,10 @@ class Chattiness(Spending):
         """The largest sigma that would have held the bound."""
         self.settle(promised)
         while self._seen_above and self._seen_above[0][0] < self.finals - self.memory:
-            self._sorted.remove(self._seen_above.popleft()[1])
+            seen = self._seen_above.popleft()
+            self.journal.note(self._seen_above.appendleft, seen)
+            self.journal.note(self._sorted.add, seen[1])
+            self._sorted.remove(seen[1])
         known = min(self.finals, self.memory)
         if known < LEAST:
             return 0
@@ -166,7 +175,8 @@ class Delay:
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} changes but got memory={memory!r}")
         self.bound = bound
-        self.share = share
+        self.share = float(share) if isinstance(share, float) else share  # a snapshot holds no float of numpy's
+        self.journal = Journal()
         self._exact = Fraction(str(share))
         self.memory = memory
         self._ahead: deque[int] = deque()
@@ -189,10 +199,15 @@ class Delay:
         """Note how far ahead of the promise it comes."""
         if diff < 0:
             return
+        self.journal.note(self._ahead.pop)
         self._ahead.append(ahead(le, promised))
+        self.journal.note(self._sorted.remove, self._ahead[-1])
         self._sorted.add(self._ahead[-1])
         if len(self._ahead) > self.memory:
-            self._sorted.remove(self._ahead.popleft())
+            oldest = self._ahead.popleft()
+            self.journal.note(self._ahead.appendleft, oldest)
+            self.journal.note(self._sorted.add, oldest)
+            self._sorted.remove(oldest)
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -257,7 +272,7 @@ class Feedback(Spending):
     def came(self, le: int, diff: int, promised: int) -> None:
         """Note how far ahead of the promise it is."""
         if promised > BEGINNING:
-            self._reach = max(self._reach, le - promised)
+            self.journal.set(self, "_reach", max(self._reach, le - promised))
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -271,18 +286,18 @@ class Feedback(Spending):
     def sigma(self, promised: int) -> int:
         """The next sigma."""
         self.settle(promised)
-        finals, withdrawn = self.finals - self._then[0], self.withdrawn - self._then[1]
+        sigma, finals, withdrawn = self._sigma, self.finals - self._then[0], self.withdrawn - self._then[1]
         if self.budget < 0:
-            self._sigma //= 2
-        if finals < LEAST:
-            return self._sigma
-        self._then = self.finals, self.withdrawn
-        if withdrawn > self.each * finals:
-            self._sigma //= 2
-        elif self.each:
-            self._sigma += -(-self._reach // 20)
-        self._reach = 0
-        return self._sigma
+            sigma //= 2
+        if finals >= LEAST:
+            if withdrawn > self.each * finals:
+                sigma //= 2
+            elif self.each:
+                sigma += -(-self._reach // 20)
+            self.journal.set(self, "_then", (self.finals, self.withdrawn))
+            self.journal.set(self, "_reach", 0)
+        self.journal.set(self, "_sigma", sigma)
+        return sigma
 
 
 CONTROLS: dict[str, type[Chattiness] | type[Delay] | type[Feedback]] = {

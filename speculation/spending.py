@@ -8,6 +8,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
+from afa.journal import Journal
 from punctuation.errors import AfaError
 from punctuation.time import as_time
 
@@ -26,6 +27,8 @@ class Spending:
     ----------
     each : Fraction
         How many may be withdrawn for each final match.
+    journal : Journal
+        Takes back what is counted in a call that fails.
     finals, withdrawn : int
         Matches that are final, and those that were seen to be withdrawn, since the beginning.
 
@@ -43,7 +46,8 @@ class Spending:
     def __init__(self, bound: float) -> None:
         if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
             raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
-        self.bound = bound
+        self.bound = float(bound) if isinstance(bound, float) else bound  # a snapshot holds no float of numpy's
+        self.journal = Journal()
         self.each = (Fraction(str(bound)) - 1) / 2  # exact: (1.1 - 1) / 2 of 20 is 1; in floats it is 1.0000000000000004
         self.finals = self.withdrawn = 0
         self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
@@ -61,16 +65,21 @@ class Spending:
 
     def in_force(self, le: int, diff: int) -> None:
         """Count matches that come into force, or leave it."""
-        self._open[le] = self._open.get(le, 0) + diff
+        self.journal.put(self._open, le, self._open.get(le, 0) + diff)
 
     def withdraw(self, diff: int) -> None:
         """Count what is seen to be withdrawn."""
-        self.withdrawn += max(-diff, 0)
+        if diff < 0:
+            self.journal.set(self, "withdrawn", self.withdrawn - diff)
 
     def settle(self, promised: int) -> None:
         """Count as final what lies below a promise."""
+        finals = self.finals
         while self._open and self._open.peekitem(0)[0] < promised:
-            self.finals += self._open.popitem(0)[1]
+            le, n = self._open.peekitem(0)
+            self.journal.drop(self._open, le)
+            finals += n
+        self.journal.set(self, "finals", finals)
 
     def counted(self) -> list[Any]:
         """What it has counted as plain data."""

@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Operator, Punctuation, SnapshotError, insert
@@ -131,6 +132,33 @@ def test_a_snapshot_in_the_middle_changes_nothing(place: str, options: dict[str,
         if i % 97 == 0:
             parts = kind.restore(parts.snapshot(), lambda blob: Operator.restore(falls(), blob))
     assert parts.stage.sigma == whole.stage.sigma
+
+
+@pytest.mark.parametrize("place", ["alone", "before", "after"])
+@pytest.mark.parametrize("options", [{"max_chattiness": 1.2, "memory": 50}, {"max_delay": 10, "memory": 50}])
+def test_a_call_that_is_refused_is_not_counted(place: str, options: dict[str, Any]) -> None:
+    """Each batch comes with something late or wrong first; then it comes again, whole."""
+    items, wrong = stream(900), Change(Quote(True), None)
+    sides = [Cleanse.auto(**options) for _ in range(2)]
+    if place != "alone":
+        sides = [getattr(side, place)(Operator(falls(), window=9)) for side in sides]
+    elif options.get("max_chattiness"):
+        items = run(Operator(falls(), window=9), items)
+    for i in range(0, len(items), 37):
+        batch, before = items[i : i + 37], sides[0].snapshot()
+        with pytest.raises(AfaError, match="expected an event with a time"):
+            sides[0].push_many([*batch, wrong])
+        assert sides[0].snapshot() == before
+        assert sides[0].push_many(batch) == sides[1].push_many(batch)
+    assert sides[0].snapshot() == sides[1].snapshot()
+    stage = sides[0] if place == "alone" else sides[0].stage
+    assert (stage.sigma or 0) > 0
+
+
+def test_bounds_may_be_floats_of_numpy() -> None:
+    for options in ({"max_chattiness": np.float64(1.2)}, {"max_delay": 3, "share": np.float64(0.1)}):
+        stage = Cleanse.auto(**options)  # type: ignore[arg-type]
+        assert Cleanse.restore(stage.snapshot()).snapshot() == stage.snapshot()
 
 
 def test_tables_are_steered_as_items_are() -> None:
