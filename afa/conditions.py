@@ -1,6 +1,7 @@
 """Conditions over events: what a predicate punctuation ([AFA10] App. F.2) promises something about.
 
-Such a punctuation says that no event that makes the condition true arrives any more with a timestamp before ``t``.
+Such a punctuation says that no event that makes the condition true arrives any more with a timestamp before ``t``. An event on
+which the condition raises does not make it true: nothing is said of it, it is not late, and nothing that it could touch is dropped.
 
 conditions   a condition: out of text or a lambda, as text again, true or not of an event
 implied      what promises for conditions say about all events that make a fence true
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.automaton import NoRegister
-from afa.errors import AutomatonError, blame
+from afa.errors import AutomatonError
 from afa.expression import CONDITION, Unreadable, callable_of, parse, read, text_of_expr
 from afa.expression.nodes import Expr
 from afa.schema import Schema
@@ -77,16 +78,12 @@ class Condition:
     def holds(self, payload: Any) -> bool:
         """Whether it is true of an event, given in the form of the schema (`Schema.take`).
 
-        Raises
-        ------
-        Exception
-            Whatever Python's operators raise, with the condition and the event told.
+        An event on which it raises does not satisfy it: a promise says nothing of such events, neither here nor in `afa.implied`.
         """
         try:
             return bool(self._function(payload, None))
-        except Exception as error:
-            blame(error, f"in the condition {self.text!r} on event {payload!r}")
-            raise
+        except Exception:  # whatever Python's operators raise
+            return False
 
     def __eq__(self, other: object) -> bool:
         if self is other:

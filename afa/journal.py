@@ -46,6 +46,11 @@ class Journal:
         self._undo.append((table.__setitem__, (key, table[key])))
         del table[key]
 
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """Write ``owner.name = value``."""
+        self._undo.append((setattr, (owner, name, getattr(owner, name))))
+        setattr(owner, name, value)
+
     def commit(self) -> None:
         """Forget the inverses; entries that were copied in this call are copied again in the next."""
         self._undo.clear()

@@ -2,10 +2,7 @@
 
 Format, version 4
 -----------------
-    bytes 0..3    b"AFAS"
-    byte  4       version
-    bytes 5..8    CRC-32 of the rest, big endian
-    bytes 9..     msgpack: a list
+    a blob of `punctuation.sealed` with the magic b"AFAS": a list
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
@@ -22,7 +19,6 @@ A tuple in a payload, key or place is extension type 1, a msgpack list inside; n
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -39,12 +35,13 @@ from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.packed import pack, unpack
 from afa.states import States
+from punctuation import sealed
 from punctuation.late import Policy
 from punctuation.progress import Marks
+from punctuation.sealed import seal
 from punctuation.time import as_count, as_time
 
 MAGIC, VERSION, TUPLE = b"AFAS", 4, 1
-_HEAD = len(MAGIC) + 5
 
 
 def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
@@ -105,33 +102,9 @@ def unplain(packed: bytes) -> Any:
     return msgpack.unpackb(packed, ext_hook=_tuple, strict_map_key=True)
 
 
-def seal(magic: bytes, version: int, packed: bytes) -> bytes:
-    """What `plain` packed as a blob that says what it is: four bytes, a version, a checksum."""
-    return magic + bytes([version]) + zlib.crc32(packed).to_bytes(4, "big") + packed
-
-
 def unseal(magic: bytes, version: int, blob: bytes) -> Any:
-    """The plain data in a blob.
-
-    Raises
-    ------
-    SnapshotError
-        It is none of that magic and version, or damaged.
-    """
-    if not isinstance(blob, (bytes, bytearray, memoryview)):
-        raise SnapshotError(f"expected bytes but got {type(blob).__name__}")
-    blob = bytes(blob)
-    if len(blob) < _HEAD or not blob.startswith(magic):
-        raise SnapshotError(f"expected a snapshot (it begins with {magic!r}) but got {blob[:8]!r}")
-    if blob[len(magic)] != version:
-        raise SnapshotError(f"expected a snapshot of version {version} but got version {blob[len(magic)]}")
-    packed = blob[_HEAD:]
-    if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):
-        raise SnapshotError(f"expected a whole snapshot but got a damaged one: the checksum of its {len(packed)} bytes differs")
-    try:
-        return unplain(packed)
-    except Exception as error:  # msgpack raises many kinds, none of them with state behind it
-        raise SnapshotError(f"expected msgpack but got something else: {error}") from error
+    """The plain data in a blob; raises `SnapshotError` where it is none of that magic and version, or damaged."""
+    return sealed.unseal(magic, version, blob, unplain, error=SnapshotError)
 
 
 def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:

@@ -15,9 +15,8 @@ from afa.keys import Keys, take_key
 from afa.schema import NAN, Field
 from afa.tableout import TIMES, assemble, check_output, kind_of, names_of, write
 from punctuation.promise import Punctuation
+from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
-
-EVENT, ARC, PUNCTUATION = 0, 1, 2
 
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:

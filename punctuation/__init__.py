@@ -9,6 +9,7 @@ sources    promises from the events: a known bound on disorder, an observed one
 union      one promise for several streams; idle ones hold no other back
 reading    what a source reads of items and batches
 saved      a source's state as bytes
+sealed     blobs with a magic, a version and a checksum
 deadlines  which keys a punctuation concerns
 errors     AfaError, LateEventError
 """

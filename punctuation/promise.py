@@ -14,8 +14,8 @@ class Punctuation(NamedTuple):
     t : int
         Ticks of application time. ``FOREVER`` ends the stream.
     where : str or callable, optional
-        A condition over the event, ``"floor <= 3"`` or ``lambda e: e.floor <= 3``: only events that satisfy it are promised. The
-        operator must have been told that nothing is retracted (``retractions=False``).
+        A condition over the event, ``"floor <= 3"`` or ``lambda e: e.floor <= 3``: only events that satisfy it are promised, none
+        on which it raises. The operator must have been told that nothing is retracted (``retractions=False``).
 
     Examples
     --------

@@ -14,6 +14,15 @@ from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, as_time
 
+EVENT, ARC, PUNCTUATION = 0, 1, 2
+"""What a row of a table is, by its column ``kind``."""
+
+
+class Told(NamedTuple):
+    """A punctuation in a row of a table, which is passed on with the table."""
+
+    t: int
+
 
 class Part(NamedTuple):
     """Items that follow on each other without a punctuation between them.
@@ -61,19 +70,21 @@ def is_table(batch: Any) -> bool:
     return (module == "pyarrow" and hasattr(batch, "to_pydict")) or (module == "pandas" and hasattr(batch, "columns"))
 
 
-def read(batch: Any) -> list[Part | Punctuation]:
+def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Told]:
     """A batch in parts, cut at its punctuations. Everything is checked here, so that what follows can't fail halfway.
+
+    ``kinds``: as of `punctuation.source.Source`.
 
     Raises
     ------
     AfaError
-        It is no batch, a table has no column ``le`` of ticks, or an item no time.
+        It is no batch, a table has no column ``le`` of ticks, or an item no time; or what the rows of a table are is not said.
     """
     if is_table(batch):
-        return [Part([batch], ticks_of(batch))]
+        batch = [batch]
     if not isinstance(batch, (list, tuple)) or hasattr(batch, "_fields"):
         raise AfaError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    parts: list[Part | Punctuation] = []
+    parts: list[Part | Punctuation | Told] = []
     items: list[Any] = []
     found: list[Any] = []
     for item in batch:
@@ -82,7 +93,11 @@ def read(batch: Any) -> list[Part | Punctuation]:
             items, found = [], []
         elif is_table(item):
             items.append(item)
-            found.append(ticks_of(item))
+            first, *rest = _cut(item, kinds)
+            found.append(first)
+            for told, le in rest:
+                parts += [_part(items, found), told]
+                items, found = [], [le]
         else:
             le = le_of(item)
             items.append(item)
@@ -91,41 +106,97 @@ def read(batch: Any) -> list[Part | Punctuation]:
     return [*parts, _part(items, found)]
 
 
-def ticks_of(table: Any) -> Any:
-    """The column ``le`` of a table as int64.
+def _cut(table: Any, kinds: bool | None) -> list[Any]:
+    """The LEs of a table's events up to its first punctuation; then each punctuation with the LEs up to the next."""
+    le, kind = ticks_of(table), _kinds_of(table, kinds)
+    if kind is None:
+        return [le]
+    if len(kind) != len(le):
+        raise AfaError(f"expected columns of one length but got {len(kind)} in 'kind', {len(le)} in 'le'")
+    at = np.flatnonzero(kind == PUNCTUATION)
+    events = [le[a:b][kind[a:b] == EVENT] for a, b in zip([0, *(at + 1)], [*at, len(le)])]
+    return [events[0], *zip(map(Told, le[at].tolist()), events[1:])]
+
+
+def _kinds_of(table: Any, kinds: bool | None) -> Any:
+    """What each row of a table is; None: all are events.
+
+    Raises
+    ------
+    AfaError
+        A row is none of the three, or it is not said whether the column is a field of the event.
+    """
+    if kinds is False or "kind" not in _names_of(table):
+        return None
+    if kinds is None and not _may_be_ints(_column_of(table, "kind")):
+        return None
+    try:
+        found = ticks_of(table, "kind")
+    except AfaError:
+        if kinds:
+            raise
+        return None
+    strange = np.flatnonzero((found < EVENT) | (found > PUNCTUATION))
+    if kinds and len(strange):
+        i = int(strange[0])
+        raise AfaError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={found[i]} in row {i}")
+    if not kinds and not len(strange) and found.any():
+        raise AfaError(
+            "expected kinds=True (a column 'kind' says of each row: 0 an event, 1 an arc, 2 a punctuation) or kinds=False (it is a "
+            f"field of the event) for a source of tables with such a column but got kinds={kinds!r}"
+        )
+    return found if kinds else None
+
+
+def _may_be_ints(column: Any) -> bool:
+    """By its type alone, which costs nothing: strings are many."""
+    kind = str(getattr(column, "type", None) or getattr(column, "dtype", "object")).lower()
+    return "int" in kind or kind == "object"
+
+
+def _names_of(table: Any) -> list[str]:
+    return [str(name) for name in (table.schema.names if hasattr(table, "schema") else table)]
+
+
+def _column_of(table: Any, name: str) -> Any:
+    return table.column(name) if hasattr(table, "schema") else table[name]
+
+
+def ticks_of(table: Any, name: str = "le") -> Any:
+    """A column of a table, ``le`` mostly, as int64.
 
     Raises
     ------
     AfaError
         There is none, or something in it is no int64.
     """
-    names = [str(name) for name in (table.schema.names if hasattr(table, "schema") else table)]
-    if names.count("le") != 1:
-        raise AfaError(f"expected one column 'le' but got the columns {', '.join(names) or 'none'}")
-    column = table.column("le") if hasattr(table, "schema") else table["le"]
+    names = _names_of(table)
+    if names.count(name) != 1:
+        raise AfaError(f"expected one column {name!r} but got the columns {', '.join(names) or 'none'}")
+    column = _column_of(table, name)
     plain = column if isinstance(column, np.ndarray) else np.asarray(column) if hasattr(column, "__array__") else None
     if plain is not None and (plain.ndim != 1 or plain.dtype.kind in "Mm"):
-        raise AfaError(f"expected int ticks in column 'le' but got a column of {plain.dtype}, shape {plain.shape}")
+        raise AfaError(f"expected int ticks in column {name!r} but got a column of {plain.dtype}, shape {plain.shape}")
     if plain is not None and plain.dtype.kind in "iu" and not (plain.dtype == np.uint64 and np.any(plain > np.uint64(FOREVER))):
         return plain.astype(np.int64)
     if getattr(column, "null_count", 0):  # Arrow: in an array its nulls are NaN, and all ints floats
-        return _checked(column.to_pylist())
+        return _checked(column.to_pylist(), name)
     if hasattr(column, "isna") and column.isna().any():  # pandas: so are they here
-        return _checked(column.astype(object).tolist())
+        return _checked(column.astype(object).tolist(), name)
     if plain is not None:
-        return _checked(plain.tolist())
+        return _checked(plain.tolist(), name)
     if isinstance(column, str) or not isinstance(column, Iterable):
-        raise AfaError(f"expected a column of values but got le={column!r}")
-    return _checked(column)
+        raise AfaError(f"expected a column of values but got {name}={column!r}")
+    return _checked(column, name)
 
 
-def _checked(values: Iterable[Any]) -> Any:
+def _checked(values: Iterable[Any], name: str) -> Any:
     ticks = []
     for i, value in enumerate(values):
         try:
-            ticks.append(as_time(value, "le"))
+            ticks.append(as_time(value, name))
         except AfaError as error:
-            raise AfaError(f"{error} in row {i} of column 'le'") from None
+            raise AfaError(f"{error} in row {i} of column {name!r}") from None
     return np.array(ticks, np.int64)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
-from punctuation.reading import Part, is_table, le_of, read
+from punctuation.reading import Part, Told, is_table, le_of, read
 from punctuation.saved import pack, unpack
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -29,6 +29,9 @@ class Source(ABC):
     backwards : "count" or "raise"
         What becomes of a punctuation in the input that is smaller than one before it: passed over and counted in ``stale``, or
         refused. One that is smaller than the source's own promise only is passed over and counted in any case.
+    kinds : bool, optional
+        Whether a column ``kind`` of a table says of each row what it is, as `Operator.push_many` has it (0 an event, 1 an arc, 2 a
+        punctuation), or is a field of the event. None: a table is refused in which it could be either. Not kept in a snapshot.
 
     Attributes
     ----------
@@ -40,10 +43,13 @@ class Source(ABC):
         Punctuations in the input that promised nothing new. One with a condition is passed on, and moves nothing.
     """
 
-    def __init__(self, backwards: str = "count") -> None:
+    def __init__(self, backwards: str = "count", kinds: bool | None = None) -> None:
         if backwards not in ("count", "raise"):
             raise AfaError(f'expected backwards="count" or "raise" but got backwards={backwards!r}')
+        if kinds is not None and not isinstance(kinds, bool):
+            raise AfaError(f"expected kinds=True, False or None but got kinds={kinds!r}")
         self.backwards = backwards
+        self.kinds = kinds
         self.promised = BEGINNING
         self.late = self.stale = 0
         self._told = BEGINNING  # the largest punctuation of the input
@@ -106,7 +112,8 @@ class Source(ABC):
         Parameters
         ----------
         batch : pyarrow.Table, pandas.DataFrame, dict of columns, or list
-            As `Operator.push_many` takes it. All rows of a table are events. In a list punctuations stay where they are.
+            As `Operator.push_many` takes it. In a list punctuations stay where they are, in a table with ``kinds=True`` too; its
+            arcs move nothing.
 
         Returns
         -------
@@ -119,9 +126,9 @@ class Source(ABC):
         AfaError
             As `push`; no part of the batch was taken.
         """
-        return self.take(read(batch))
+        return self.take(read(batch, self.kinds))
 
-    def take(self, parts: Sequence[Part | Punctuation]) -> list[Any]:
+    def take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
         """`push_many` of a batch that was read already."""
         told = self._told_after(parts)
         out: list[Any] = []
@@ -132,11 +139,11 @@ class Source(ABC):
                 if len(part.le):
                     self.late += int(np.count_nonzero(part.le < self.promised))
                     promised = self._within(part.le, promised)
-            elif part.where is not None:
+            elif isinstance(part, Punctuation) and part.where is not None:
                 out.append(part)  # it says nothing of the others
             elif part.t > self.promised:  # what the batch has earned itself is not handed out yet
                 self.promised, promised = part.t, max(promised, part.t)
-                out.append(part)
+                out += [part] if isinstance(part, Punctuation) else []
             else:
                 self.stale += 1
         self._told = told
@@ -181,10 +188,10 @@ class Source(ABC):
         self.promised, self.late, self.stale, self._told, self._largest = promised, late, stale, told, largest
         return self
 
-    def _told_after(self, parts: Sequence[Part | Punctuation]) -> int:
+    def _told_after(self, parts: Sequence[Part | Punctuation | Told]) -> int:
         told = self._told
         for part in parts:
-            if isinstance(part, Punctuation) and part.where is None:
+            if isinstance(part, Told) or (isinstance(part, Punctuation) and part.where is None):
                 if part.t < told and self.backwards == "raise":
                     raise AfaError(f"expected a punctuation of at least {told} (told before) but got t={part.t}")
                 told = max(told, part.t)

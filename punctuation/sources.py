@@ -22,7 +22,7 @@ class BoundedDisorder(Source):
     ----------
     lateness : int
         Ticks, at least 0.
-    backwards : "count" or "raise"
+    backwards, kinds
         As of `Source`.
 
     Examples
@@ -39,8 +39,8 @@ class BoundedDisorder(Source):
     [Punctuation(t=9223372036854775807)]
     """
 
-    def __init__(self, lateness: int, *, backwards: str = "count") -> None:
-        super().__init__(backwards)
+    def __init__(self, lateness: int, *, backwards: str = "count", kinds: bool | None = None) -> None:
+        super().__init__(backwards, kinds)
         self.lateness = _at_least(0, lateness, "lateness")
 
     def _after(self, le: int) -> int:
@@ -70,7 +70,7 @@ class ObservedLateness(Source):
         Over how many items lateness is remembered, late ones among them.
     minimum : int, optional
         Nothing is promised before so many items; by default 100, or ``memory`` if that is less.
-    backwards : "count" or "raise"
+    backwards, kinds
         As of `Source`.
 
     Notes
@@ -97,8 +97,9 @@ class ObservedLateness(Source):
         *,
         minimum: int | None = None,
         backwards: str = "count",
+        kinds: bool | None = None,
     ) -> None:
-        super().__init__(backwards)
+        super().__init__(backwards, kinds)
         if isinstance(percentile, bool) or not isinstance(percentile, (int, float)) or not 0 < percentile <= 1:
             raise AfaError(f"expected a percentile in (0, 1] but got percentile={percentile!r}")
         self.percentile = float(percentile)

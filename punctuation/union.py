@@ -10,7 +10,7 @@ import numpy as np
 
 from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
-from punctuation.reading import Part, is_table, le_of, read
+from punctuation.reading import Part, Told, is_table, le_of, read
 from punctuation.saved import pack, unpack
 from punctuation.source import Source
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -33,7 +33,8 @@ class Union:
     where : mapping of name to condition, optional
         What is true of the events of a member and of no other's, ``{"a": "feed == 'a'"}``: its promises are then handed out with
         this condition where they are ahead of the union's, so that a member that is hours late holds back what it can touch alone.
-        Not kept in a snapshot.
+        When a member has ended, its condition is promised up to FOREVER: an arc that changes after that is late, except one with a
+        lifetime where the arc input makes promises of its own (``arc_punctuation=True``). Not kept in a snapshot.
 
     Attributes
     ----------
@@ -124,11 +125,18 @@ class Union:
         return self._passed(name, out, now, before)
 
     def push_many(self, name: Hashable, batch: Any) -> list[Any]:
-        """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on."""
-        source, now, parts = self._member(name), self._clock(), read(batch)
+        """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on.
+
+        So one in a row of a table is refused: it would be, with the table.
+        """
+        source, now = self._member(name), self._clock()
+        parts = read(batch, source.kinds)
+        told = next((part for part in parts if isinstance(part, Told)), None)
+        if told is not None:
+            raise AfaError(f"expected a table without punctuations in a union (put a Punctuation beside it) but got {told!r}")
         before, out = source.promised, source.take(parts)
         for part in parts:
-            if isinstance(part, Punctuation) or len(part.le):
+            if not isinstance(part, Part) or len(part.le):
                 self._heard[name] = now
             if isinstance(part, Part):
                 self.late += int(np.count_nonzero(part.le < self.promised))
@@ -141,7 +149,11 @@ class Union:
     def end(self, name: Hashable | None = None) -> list[Any]:
         """The end of a member's stream, or of all of them: the punctuation that comes of it."""
         now = self._clock()
-        for source in self.sources.values() if name is None else [self._member(name)]:
+        if name is not None:
+            source = self._member(name)
+            before, out = source.promised, source.end()
+            return self._passed(name, out, now, before)
+        for source in self.sources.values():
             source.end()
         return self._moved(now)
 

@@ -119,7 +119,7 @@ class Before(Around):
     Raises
     ------
     AfaError
-        ``operator`` is neither.
+        ``operator`` is neither; or what waits in the stage is late for it.
 
     Examples
     --------
@@ -135,6 +135,7 @@ class Before(Around):
         if not isinstance(operator, (Operator, Keyed)):
             raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
         self.stage, self.operator = stage, operator
+        stage.begin(self._core.progress.events)
         self._columns = Columns(self._core, self._key)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:

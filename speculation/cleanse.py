@@ -131,7 +131,7 @@ class Cleanse(Stage):
         At the output it is known of each withdrawn match under which sigma it would have been seen, so that no search is needed
         (`speculation.control`); O(log memory) a change. At the input a bound on chattiness is held by feedback from the operator.
         Where a bound on chattiness leaves nothing to spend, what is not final waits for the next punctuation, below the bound as
-        well. Rows of tables go one by one. A call that is refused may have been counted. The paper leaves sigma to the user.
+        well. Rows of tables go one by one. The paper leaves sigma to the user.
 
         Examples
         --------
@@ -142,11 +142,14 @@ class Cleanse(Stage):
             raise AfaError(f"expected one bound but got max_chattiness={max_chattiness!r}, max_delay={max_delay!r}")
         stage = cls(0)
         if max_delay is not None:
-            stage._control = Delay(max_delay, share, memory)
-        else:
-            assert max_chattiness is not None
-            stage._control = Chattiness(max_chattiness, memory)
-        return stage
+            return stage._steered(Delay(max_delay, share, memory))
+        assert max_chattiness is not None
+        return stage._steered(Chattiness(max_chattiness, memory))
+
+    def _steered(self, control: Control) -> Cleanse:
+        """Let a controller move the sigma; what it counts is taken back with the stage's own."""
+        self._control, control.journal = control, self._journal
+        return self
 
     @property
     def sigma(self) -> int | None:
@@ -200,13 +203,14 @@ class Cleanse(Stage):
     def before(self, operator: Any) -> Before:
         """This stage at the input of an `Operator` or a `Keyed`: what waits is not computed, and not withdrawn."""
         if isinstance(self._control, Chattiness):
-            self._control = Feedback(self._control.bound)
+            self._steered(Feedback(self._control.bound))
         return Before(self, operator)
 
     def answered(self, out: Iterable[Any]) -> None:
         """Tell the controller what the operator behind this stage has said."""
         if isinstance(self._control, Feedback):
             self._control.answered((as_time(x.le, "le"), x.diff) for x in out if isinstance(x, Change))
+            self._journal.commit()
 
     def after(self, operator: Any) -> After:
         """This stage at the output of an operator: all is computed, but what waits can't be seen, or seen to be withdrawn."""
@@ -274,6 +278,21 @@ class Cleanse(Stage):
         t = as_time(item.t, "t")
         reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
         return item._replace(t=min(t, reach) if self._held else t)
+
+    def begin(self, promised: int) -> None:
+        """Begin where an operator has been promised so much: what comes below that is late now, not when it would leave.
+
+        Raises
+        ------
+        AfaError
+            Something waits that is late.
+        """
+        first = self._waiting.first
+        if first is not None and first < promised:
+            raise AfaError(f"expected a Cleanse in which nothing below {promised} (promised) waits but got le={first}")
+        if promised > self._last:
+            self._promise(promised)
+            self._journal.commit()
 
     def _promise(self, t: int) -> bool:
         """Let the bound follow a punctuation; False, and counted, if it is stale."""
@@ -397,7 +416,8 @@ class Cleanse(Stage):
         try:
             sigma, last, bound, is_open, *counts, control = numbers
             stage = cls(sigma)
-            stage._control = None if control is None else CONTROLS[control[0]].of(control[1])
+            if control is not None:
+                stage._steered(CONTROLS[control[0]].of(control[1]))
             stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), bool(is_open)
             counts = [as_count(count + 1) - 1 for count in counts]
             stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = counts

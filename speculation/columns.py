@@ -17,10 +17,9 @@ from afa.schema import Field
 from afa.table import is_mixed
 from afa.tableout import TIMES, kind_of, names_of
 from punctuation.promise import Punctuation
+from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import FOREVER
 from speculation.rows import joined
-
-EVENT, PUNCTUATION = 0, 2
 
 
 class Columns:

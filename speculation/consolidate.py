@@ -9,6 +9,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
+from afa.schema import any_payload
 from afa.tableout import kind_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
@@ -31,9 +32,14 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     list of Change
         One for each key, payload and lifetime whose diffs do not sum to zero, with the sum as ``diff``; by LE, then RE.
 
+    Raises
+    ------
+    ChangeError
+        A payload or key is not hashable.
+
     Notes
     -----
-    O(n log n). Source: [AFA10] Sec. 2.4, the net of a speculative stream.
+    O(n log n). NaN is equal to itself. Source: [AFA10] Sec. 2.4, the net of a speculative stream.
 
     Examples
     --------
@@ -48,7 +54,7 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     sums: dict[tuple[Hashable, Any, Any, Any], int] = {}
     for change in changes:
         if isinstance(change, Change):
-            match = (change.key, change.payload, change.le, change.re)
+            match = (any_payload(change.key), any_payload(change.payload), change.le, change.re)
             sums[match] = sums.get(match, 0) + change.diff
     left = [Change(payload, le, re, diff, key) for (key, payload, le, re), diff in sums.items() if diff]
     return sorted(left, key=_lifetime)
@@ -143,7 +149,7 @@ class Consolidate(Stage):
         AfaError
             A table, with ``per="punctuation"``.
         ChangeError
-            Columns are missing, or not of one type and length; and what `push` raises.
+            Columns are missing, or not of one type and length, or rows can't be merged by them; and what `push` raises.
         """
         if kind_of(items) is None:
             return super().push_many(items)
@@ -152,9 +158,9 @@ class Consolidate(Stage):
         come = arrow_of(items)
         found, _ = net(come)
         found = found.take(np.lexsort([found.column("le").to_numpy(), found.column("diff").to_numpy() > 0]))
-        self._came += copies_of(come)
-        self._left += copies_of(found)
-        return like(found, items)
+        made, came, left = like(found, items), copies_of(come), copies_of(found)
+        self._came, self._left = self._came + came, self._left + left
+        return made
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take an item that fits, within a transaction; `end` lets go what leaves with the call."""

@@ -10,15 +10,17 @@ and the best sigma for the last so many matches is an order statistic of these d
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any, Protocol
 
-from sortedcontainers import SortedDict, SortedList
+from sortedcontainers import SortedList
 
+from afa.journal import Journal
 from punctuation.errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation.spending import Spending
 
 LEAST = 20
 """Before so many changes are known nothing is concluded: sigma is 0."""
@@ -31,6 +33,9 @@ def ahead(le: int, promised: int) -> int:
 
 class Control(Protocol):
     """What moves the sigma of a Cleanse."""
+
+    journal: Journal
+    """Takes back what was counted in a call that fails; of the stage."""
 
     def came(self, le: int, diff: int, promised: int) -> None:
         """A change has come to Cleanse; ``diff`` copies."""
@@ -53,7 +58,7 @@ class Control(Protocol):
         """What `state` gave again."""
 
 
-class Chattiness:
+class Chattiness(Spending):
     """Sigma as large as can be with at most ``bound`` records out for each final match.
 
     Parameters
@@ -83,71 +88,56 @@ class Chattiness:
     """
 
     def __init__(self, bound: float, memory: int = 1000) -> None:
-        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
-            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
+        super().__init__(bound)
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
-        self.bound = bound
         self.memory = memory
-        self.finals = self.withdrawn = 0
-        self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
         self._seen_above: deque[tuple[int, int]] = deque()  # (finals then, LE - p) of withdrawn matches, by age
         self._sorted: SortedList = SortedList()
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
-        return [
-            self.bound,
-            self.memory,
-            self.finals,
-            self.withdrawn,
-            [list(item) for item in self._open.items()],
-            [list(pair) for pair in self._seen_above],
-        ]
+        return [self.bound, self.memory, *self.counted(), [list(pair) for pair in self._seen_above]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Chattiness:
         """What `state` gave again."""
-        bound, memory, finals, withdrawn, in_force, seen = state
+        bound, memory, *counted, seen = state
         control = cls(bound, memory)
-        control.finals, control.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
-        control._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        control.put_counted(*counted)
         control._seen_above.extend((as_time(then, "finals"), as_time(ahead, "ahead")) for then, ahead in seen)
         control._sorted.update(ahead for _, ahead in control._seen_above)
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
         """Count it."""
-        self._open[le] = self._open.get(le, 0) + diff
+        self.in_force(le, diff)
         for _ in range(-diff):
+            self.journal.note(self._seen_above.pop)
             self._seen_above.append((self.finals, ahead(le, promised)))
+            self.journal.note(self._sorted.remove, ahead(le, promised))
             self._sorted.add(ahead(le, promised))
 
     def left(self, diff: int) -> None:
         """Count what is seen to be withdrawn."""
-        self.withdrawn += max(-diff, 0)
-
-    @property
-    def spent(self) -> bool:
-        """Whether as much has been withdrawn as may be, given how many matches are final."""
-        return self.withdrawn >= (self.bound - 1) / 2 * self.finals
+        self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
         """The largest sigma that would have held the bound."""
-        while self._open and self._open.peekitem(0)[0] < promised:
-            self.finals += self._open.popitem(0)[1]
+        self.settle(promised)
         while self._seen_above and self._seen_above[0][0] < self.finals - self.memory:
-            self._sorted.remove(self._seen_above.popleft()[1])
+            seen = self._seen_above.popleft()
+            self.journal.note(self._seen_above.appendleft, seen)
+            self.journal.note(self._sorted.add, seen[1])
+            self._sorted.remove(seen[1])
         known = min(self.finals, self.memory)
         if known < LEAST:
             return 0
-        each = (self.bound - 1) / 2
-        left = each * self.finals - self.withdrawn
-        allowed = max(0, int(each * known + min(left, 0)))
+        allowed = max(0, int(self.each * known + min(self.budget, Fraction(0))))
         likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
-        return min(likely, self._covered(promised, left / 2))
+        return min(likely, self._covered(promised, self.budget / 2))
 
-    def _covered(self, promised: int, left: float) -> int:
+    def _covered(self, promised: int, left: Fraction) -> int:
         """The sigma below which no more matches are in force than may be withdrawn."""
         for le, n in self._open.items():
             left -= n
@@ -180,12 +170,14 @@ class Delay:
     def __init__(self, bound: int, share: float = 0.05, memory: int = 1000) -> None:
         if not isinstance(bound, int) or isinstance(bound, bool) or bound < 0:
             raise AfaError(f"expected a delay of 0 ticks or more but got max_delay={bound!r}")
-        if not 0 <= share < 1:
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
             raise AfaError(f"expected a share of 0 or more and below 1 but got share={share!r}")
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} changes but got memory={memory!r}")
         self.bound = bound
-        self.share = share
+        self.share = float(share) if isinstance(share, float) else share  # a snapshot holds no float of numpy's
+        self.journal = Journal()
+        self._exact = Fraction(str(share))
         self.memory = memory
         self._ahead: deque[int] = deque()
         self._sorted: SortedList = SortedList()
@@ -207,10 +199,15 @@ class Delay:
         """Note how far ahead of the promise it comes."""
         if diff < 0:
             return
+        self.journal.note(self._ahead.pop)
         self._ahead.append(ahead(le, promised))
+        self.journal.note(self._sorted.remove, self._ahead[-1])
         self._sorted.add(self._ahead[-1])
         if len(self._ahead) > self.memory:
-            self._sorted.remove(self._ahead.popleft())
+            oldest = self._ahead.popleft()
+            self.journal.note(self._ahead.appendleft, oldest)
+            self.journal.note(self._sorted.add, oldest)
+            self._sorted.remove(oldest)
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -224,11 +221,11 @@ class Delay:
         """The smallest sigma that would have held the bound."""
         if len(self._sorted) < LEAST:
             return 0
-        last = self._sorted[len(self._sorted) - 1 - int(self.share * len(self._sorted))]
+        last = self._sorted[len(self._sorted) - 1 - int(self._exact * len(self._sorted))]
         return max(0, int(last) + 1 - self.bound)
 
 
-class Feedback:
+class Feedback(Spending):
     """Sigma before the operator, where what another sigma would have cost is not known: halved where the bound did not hold.
 
     Parameters
@@ -254,26 +251,20 @@ class Feedback:
     """
 
     def __init__(self, bound: float) -> None:
-        if not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
-            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
-        self.bound = bound
-        self.finals = self.withdrawn = 0
-        self._open: SortedDict = SortedDict()
+        super().__init__(bound)
         self._then = (0, 0)  # finals and withdrawn when sigma was last set
         self._reach = self._sigma = 0
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
-        in_force = [list(item) for item in self._open.items()]
-        return [self.bound, self.finals, self.withdrawn, in_force, list(self._then), self._reach, self._sigma]
+        return [self.bound, *self.counted(), list(self._then), self._reach, self._sigma]
 
     @classmethod
     def of(cls, state: list[Any]) -> Feedback:
         """What `state` gave again."""
-        bound, finals, withdrawn, in_force, then, reach, sigma = state
+        bound, *counted, then, reach, sigma = state
         control = cls(bound)
-        control.finals, control.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
-        control._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        control.put_counted(*counted)
         control._then = as_time(then[0], "finals"), as_time(then[1], "withdrawn")
         control._reach, control._sigma = as_time(reach, "reach"), as_time(sigma, "sigma")
         return control
@@ -281,7 +272,7 @@ class Feedback:
     def came(self, le: int, diff: int, promised: int) -> None:
         """Note how far ahead of the promise it is."""
         if promised > BEGINNING:
-            self._reach = max(self._reach, le - promised)
+            self.journal.set(self, "_reach", max(self._reach, le - promised))
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -289,31 +280,24 @@ class Feedback:
     def answered(self, changes: Iterable[tuple[int, int]]) -> None:
         """Count what the operator behind Cleanse has said: LE and diff of each change."""
         for le, diff in changes:
-            self._open[le] = self._open.get(le, 0) + diff
-            self.withdrawn += max(-diff, 0)
-
-    @property
-    def spent(self) -> bool:
-        """Whether as much has been withdrawn as may be, given how many matches are final."""
-        return self.withdrawn >= (self.bound - 1) / 2 * self.finals
+            self.in_force(le, diff)
+            self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
         """The next sigma."""
-        while self._open and self._open.peekitem(0)[0] < promised:
-            self.finals += self._open.popitem(0)[1]
-        finals, withdrawn = self.finals - self._then[0], self.withdrawn - self._then[1]
-        each = (self.bound - 1) / 2
-        if self.withdrawn > each * self.finals:
-            self._sigma //= 2
-        if finals < LEAST:
-            return self._sigma
-        self._then = self.finals, self.withdrawn
-        if withdrawn > each * finals:
-            self._sigma //= 2
-        elif each:
-            self._sigma += -(-self._reach // 20)
-        self._reach = 0
-        return self._sigma
+        self.settle(promised)
+        sigma, finals, withdrawn = self._sigma, self.finals - self._then[0], self.withdrawn - self._then[1]
+        if self.budget < 0:
+            sigma //= 2
+        if finals >= LEAST:
+            if withdrawn > self.each * finals:
+                sigma //= 2
+            elif self.each:
+                sigma += -(-self._reach // 20)
+            self.journal.set(self, "_then", (self.finals, self.withdrawn))
+            self.journal.set(self, "_reach", 0)
+        self.journal.set(self, "_sigma", sigma)
+        return sigma
 
 
 CONTROLS: dict[str, type[Chattiness] | type[Delay] | type[Feedback]] = {

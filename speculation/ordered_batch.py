@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.keys import Keys
-from afa.table import EVENT, PUNCTUATION
 from afa.tableout import TIMES, kind_of, names_of
+from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import FOREVER
 from speculation.ordered_columns import Unusual, integers, numbered_keys
 from speculation.sequences import Sequences

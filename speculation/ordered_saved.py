@@ -2,10 +2,7 @@
 
 Format, version 1
 -----------------
-    bytes 0..3    b"AFAO"
-    byte  4       version
-    bytes 5..8    CRC-32 of the rest, big endian
-    bytes 9..     msgpack: a list
+    a blob of `punctuation.sealed` with the magic b"AFAO": a list
         [ operator, number, gaps, repeated, counters, keys ]
     operator      the snapshot of the operator beneath, see `afa.snapshot`
     number        the field
@@ -28,6 +25,7 @@ from afa.arc import Arc
 from afa.core import Core
 from afa.errors import AfaError, SnapshotError
 from afa.keys import take_key
+from punctuation.sealed import seal
 from punctuation.time import as_count, as_time
 from speculation.barrier import Derived
 from speculation.numbers import Cover, Entry
@@ -67,7 +65,7 @@ def save(sequences: Sequences, keyed: bool) -> bytes:
     keys.sort(key=lambda item: repr(item[0]))
     beneath = snapshot.save(sequences.core, keyed=keyed)
     body = Body(beneath, sequences.derived.number, sequences.gaps, repeated, list(sequences.counters()), keys)
-    return snapshot.seal(MAGIC, VERSION, snapshot.plain(list(body)))
+    return seal(MAGIC, VERSION, snapshot.plain(list(body)))
 
 
 def unpacked(blob: bytes) -> Body:

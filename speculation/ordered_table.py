@@ -18,9 +18,9 @@ from afa import table
 from afa.change import Change
 from afa.keys import Keys
 from afa.schema import Field
-from afa.table import PUNCTUATION
 from afa.tableout import assemble, check_output, kind_of, names_of
 from punctuation.promise import Punctuation
+from punctuation.reading import PUNCTUATION
 from punctuation.time import BEGINNING, FOREVER
 from speculation.numbers import Block, Cover, Tail, gaps_of, merged
 from speculation.ordered_batch import Arrivals, arrivals_of, column_of

@@ -77,7 +77,24 @@ class Rows(NamedTuple):
 
 
 def net(table: pa.Table) -> tuple[Any, int]:
-    """Rows of one kind as one, in the order of the first, of one LE retractions before insertions; how many pairs annihilated."""
+    """Rows of one kind as one, in the order of the first, of one LE retractions before insertions; how many pairs annihilated.
+
+    Raises
+    ------
+    ChangeError
+        They have a column of a type by which Arrow does not group, or a sum that its column does not hold.
+    """
+    import pyarrow as pa
+
+    try:
+        found = _netted(table)
+    except pa.ArrowException as error:
+        raise ChangeError(f"expected columns by which rows can be merged but got others: {error}") from error
+    order = np.lexsort([_ints(found, "diff") > 0, _ints(found, "le")])
+    return found.take(order), (copies_of(table) - copies_of(found)) // 2
+
+
+def _netted(table: pa.Table) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -92,9 +109,7 @@ def net(table: pa.Table) -> tuple[Any, int]:
     groups = plain.group_by([numbers[name] for name in names], use_threads=False).aggregate([(numbers["diff"], "sum")])
     found = groups.select([*(numbers[name] for name in names), f"{numbers['diff']}_sum"]).rename_columns([*names, "diff"])
     found = found.select(table.column_names).cast(table.schema)
-    found = found.filter(pc.not_equal(found["diff"], 0))
-    order = np.lexsort([_ints(found, "diff") > 0, _ints(found, "le")])
-    return found.take(order), (copies_of(table) - copies_of(found)) // 2
+    return found.filter(pc.not_equal(found["diff"], 0))
 
 
 def by_le(table: pa.Table) -> Any:
@@ -130,6 +145,8 @@ def arrow_of(batch: Any) -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise ChangeError(f"expected columns of one type and length but got others: {error}") from error
     for name in ("le", "diff"):
+        if table.column_names.count(name) == 1 and not len(table):  # an empty list says no type
+            table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.int64()))
         if table.column_names.count(name) != 1 or not pa.types.is_integer(table[name].type) or table[name].null_count:
             there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
             raise ChangeError(f"expected one column {name!r} of ints but got {there or 'no columns'}")
@@ -141,8 +158,17 @@ def like(table: Any, batch: Any) -> Any:
     if kind_of(batch) == "arrow":
         return table
     if kind_of(batch) == "pandas":
-        return table.to_pandas().astype(batch.dtypes.to_dict())
-    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+        return table.to_pandas(integer_object_nulls=True).astype(batch.dtypes.to_dict())
+    return {name: _array(table[name]) for name in table.column_names}
+
+
+def _array(column: Any) -> Any:
+    """A column as a numpy array; of ints of which some are missing one of objects, as floats do not hold them all."""
+    import pyarrow as pa
+
+    if column.null_count and pa.types.is_integer(column.type):
+        return np.array(column.to_pylist(), object)
+    return column.to_numpy(zero_copy_only=False)
 
 
 def _ints(table: pa.Table, name: str) -> Any:

@@ -2,10 +2,7 @@
 
 Format, version 1
 -----------------
-    bytes 0..3    b"AFAC"
-    byte  4       version
-    bytes 5..8    CRC-32 of the rest, big endian
-    bytes 9..     msgpack: [ what, numbers, waiting, rows, operator ]
+    a blob of `punctuation.sealed` with the magic b"AFAC": [ what, numbers, waiting, rows, operator ]
     what          ["Cleanse" | "Consolidate", null: alone, or "before" or "after": with an operator]
     numbers       the stage's own
     waiting       [fields or null, keys, LEs, REs, diffs, [column of a field..] or payloads], in order of arrival
@@ -22,6 +19,7 @@ from afa import snapshot
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
 from afa.schema import Schema, any_payload, taker
+from punctuation import sealed
 
 MAGIC, VERSION = b"AFAC", 1
 Take = Callable[[Any], Any]
@@ -42,7 +40,7 @@ def seal(
     SnapshotError
         A payload or key is no plain data.
     """
-    return snapshot.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), rows, operator]))
+    return sealed.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), rows, operator]))
 
 
 def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from afa import Change, Punctuation
 from punctuation.errors import AfaError
+from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
 
 
@@ -19,7 +20,8 @@ class Point(NamedTuple):
     sigma : int or None
         Ticks; of a stage that moves it, the last one.
     records, finals : int
-        Changes that left; matches that are in force at the end and final by then.
+        Changes that left with an LE below the last punctuation; matches in force there. What is not final at the end of the stream
+        counts in neither.
     first, final : float
         Ticks, medians over the final matches: from LE to the arrival of the item with which the match was first announced; and to
         that of the punctuation that made it final.
@@ -104,24 +106,26 @@ def _point(answers: Answers, stage: Cleanse) -> Point:
     first: dict[Any, int] = {}
     final: dict[Any, int] = {}
     counts: dict[Any, int] = {}
-    records = 0
+    records: dict[Any, int] = {}
+    last = BEGINNING
     waiting: set[Any] = set()
     for moment, answer in answers:
         for item in answer:
             if isinstance(item, Punctuation):
+                last = max(last, item.t)
                 done = [match for match in waiting if match[2] < item.t]
                 final |= dict.fromkeys(done, moment)
                 waiting.difference_update(done)
                 continue
             match = (item.key, item.payload, item.le, item.re)
-            records += abs(item.diff)
+            records[match] = records.get(match, 0) + abs(item.diff)
             first.setdefault(match, moment)
             counts[match] = counts.get(match, 0) + item.diff
             (waiting.add if counts[match] else waiting.discard)(match)
     finals = [match for match, count in counts.items() if count and match in final]
     return Point(
         stage.sigma,
-        records,
+        sum(count for match, count in records.items() if match[2] < last),
         len(finals),
         median([first[match] - match[2] for match in finals] or [float("nan")]),
         median([final[match] - match[2] for match in finals] or [float("nan")]),

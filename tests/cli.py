@@ -77,6 +77,7 @@ drop = Automaton(
 quiet = Automaton(
     start="a", final={"out"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: True), Arc.timeout("b", "out", at=lambda r: 9)]
 )
+inverse = Automaton(start="a", final={"b"}, event=Reading, arcs=[Arc("a", "b", lambda e, r: 1 / e.value > 0)])
 patient = Automaton(
     start="a",
     final={"out"},

@@ -267,3 +267,8 @@ def test_sequence_orders_equal_timestamps() -> None:
     assert fails("run", "p.py:two_vees", file, "--sequence", "sign") == (
         "expected a field of Tick(price: float, change: float) but got sequence='sign'"
     )
+
+
+def test_a_key_called_kind_says_nothing_of_a_row() -> None:
+    rows = [{"le": i, "price": 1.0, "change": -1.0, "kind": i % 3} for i in range(6)]
+    assert len(run("every", json_lines("k.jsonl", rows), "--key", "kind", "--lateness", "2", "--batch", "3", "--window", "5")) == 6

@@ -11,7 +11,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import BEGINNING, FOREVER, Arc, Automaton, AutomatonError, ExpressionError, Operator, insert
+from afa import (
+    BEGINNING,
+    FOREVER,
+    Arc,
+    Automaton,
+    AutomatonError,
+    ExpressionError,
+    LateEventError,
+    Operator,
+    Punctuation,
+    insert,
+)
 from afa.conditions import NO_REGISTER, Condition
 from afa.errors import AfaError
 from afa.expression import FENCE, evaluate, parse, text_of_expr
@@ -116,11 +127,31 @@ def test_an_automaton_without_an_event_schema_has_no_conditions() -> None:
         Condition("floor <= 3", None)
 
 
-def test_what_a_condition_raises_is_told() -> None:
-    with pytest.raises(TypeError) as caught:
-        condition("feed < 3").holds(Reading(1))
-    told = " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
-    assert "in the condition 'e.feed < 3' on event Reading(floor=1, " in told
+def test_an_event_on_which_a_condition_raises_does_not_satisfy_it() -> None:
+    assert [condition("feed < 3").holds(Reading(1, feed=feed)) for feed in (2, 3, None)] == [True, False, False]
+    assert [condition("not feed < 3").holds(Reading(1, feed=feed)) for feed in (2, 3, None)] == [False, True, False]
+    assert [condition("10 // floor > 1").holds(Reading(floor)) for floor in (5, 6, 0)] == [True, False, False]
+    assert condition("floor == 0 or 10 // floor > 1").holds(Reading(0))
+
+
+def test_a_promise_says_nothing_of_events_on_which_its_condition_raises(engine: str) -> None:
+    """So such an event is not late, and what it leads to was not dropped."""
+    up = [Arc("a", "b", "feed is None or feed == 2"), Arc("b", "c", "floor == 7")]
+    program = Automaton(start="a", final={"c"}, arcs=up, event=Reading)
+    op = Operator(program, window=9, engine=engine, retractions=False)
+    op.push(insert(Reading(7), 20))
+    op.push(Punctuation(15, where="feed < 3"))
+    op.push(Punctuation(15, where="10 // floor > 1"))
+    with pytest.raises(LateEventError, match=r"expected le >= 15 \(promised, where e.feed < 3\) but got le=14"):
+        op.push(insert(Reading(0, feed=2), 14))
+    assert [change.le for change in op.push(insert(Reading(0), 14))] == [20]  # type: ignore[union-attr]
+    fields = {"temperature": [0.0] * 2, "indoor": [True] * 2, "sensor": [""] * 2, "feed": [None] * 2}
+    table = {"floor": [0, 0], **fields, "le": [11, 12]}
+    op.push_many(table)
+    assert op.statistics.events == 4
+    with pytest.raises(LateEventError, match=r"where 10 // e.floor > 1\)"):
+        op.push_many({**table, "floor": [0, 5]})
+    op._check()
 
 
 # -- what promises say about a fence -------------------------------------------------------------------------------------------

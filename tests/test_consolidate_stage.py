@@ -148,3 +148,55 @@ def test_what_is_wrong_is_refused() -> None:
         Consolidate.restore(Cleanse(0).snapshot())
     with pytest.raises(AfaError, match="expected an Operator or a Keyed, perhaps with a stage, but got None"):
         stage.after(None)
+
+
+BIG = 2**53 + 1
+"""An int that no float holds."""
+
+
+@pytest.mark.parametrize(
+    ("batch", "re"),
+    [
+        ({"x": [1, 2], "le": [1, 2], "re": [None, BIG], "diff": [1, 1]}, [None, BIG]),
+        (pd.DataFrame({"x": [1, 2], "le": [1, 2], "re": pd.array([None, BIG], dtype="Int64"), "diff": [1, 1]}), [pd.NA, BIG]),
+        (pd.DataFrame({"x": [1, 2], "le": [1, 2], "re": pd.Series([None, BIG], dtype=object), "diff": [1, 1]}), [None, BIG]),
+        (pa.table({"x": [1, 2], "le": [1, 2], "re": [None, BIG], "diff": [1, 1]}), [None, BIG]),
+    ],
+)
+def test_ints_stay_ints_where_some_are_missing(batch: Any, re: list[Any]) -> None:
+    found = Consolidate(per="call").push_many(batch)["re"]
+    assert (found.to_pylist() if isinstance(batch, pa.Table) else list(found)) == re
+
+
+def test_an_empty_table_is_one() -> None:
+    stage = Consolidate(per="call")
+    assert {name: list(column) for name, column in stage.push_many({"x": [], "le": [], "diff": []}).items()} == {
+        "x": [],
+        "le": [],
+        "diff": [],
+    }
+    assert stage.push_many(pd.DataFrame({"x": [], "le": [], "diff": []})).columns.tolist() == ["x", "le", "diff"]
+    assert stage.statistics == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {"x": [[1], [2]], "le": [1, 2], "diff": [1, 1]},
+        {"x": np.array([1, 2], np.float16), "le": [1, 2], "diff": [1, 1]},
+        {"le": np.zeros(200, np.int64), "diff": np.ones(200, np.int8)},
+    ],
+)
+def test_rows_that_cannot_be_merged_are_refused(batch: Any) -> None:
+    stage = Consolidate(per="call")
+    with pytest.raises(ChangeError, match="expected columns by which rows can be merged but got others: "):
+        stage.push_many(batch)
+    assert stage.statistics == (0, 0, 0)
+
+
+def test_nan_is_equal_to_itself() -> None:
+    nans = [float("nan") for _ in range(3)]
+    assert consolidate([insert((nans[0],), 1), retract((nans[1],), 1)]) == []
+    assert consolidate([insert("a", 1)._replace(key=nans[0]), retract("a", 1)._replace(key=nans[2])]) == []
+    with pytest.raises(ChangeError, match=r"expected a hashable payload but got \[1\]"):
+        consolidate([insert([1], 1)])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import random
+from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Operator, Punctuation, SnapshotError, insert
 from speculation import After, Before, Cleanse, consolidate, tradeoff
-from speculation.control import LEAST, Chattiness
+from speculation.control import LEAST, Chattiness, Delay
+from speculation.spending import Spending
 
 
 class Quote(NamedTuple):
@@ -80,6 +84,26 @@ def test_what_a_sigma_would_have_cost_is_what_it_costs() -> None:
         assert withdrawn == sum(ahead < sigma for ahead in control._sorted)
 
 
+@pytest.mark.parametrize("bound", ["1.1", "1.2", "1.3", "2.2"])
+def test_what_is_spent_is_exact(bound: str) -> None:
+    """In floats (1.1 - 1) / 2 of 20 is more than 1, and one match too many was seen to be withdrawn."""
+    for finals in range(0, 2000, 20):
+        control = Spending(float(bound))
+        control.in_force(0, finals)
+        control.settle(promised=1)
+        may = (Fraction(bound) - 1) / 2 * finals
+        control.withdraw(-math.ceil(may))
+        assert control.spent
+        assert control.budget == may - math.ceil(may)
+
+
+def test_the_share_that_may_wait_is_exact() -> None:
+    control = Delay(1, share=0.29, memory=100)
+    for t in range(100):
+        control.came(t + t, 1, promised=t)
+    assert control.sigma(100) == 70, "29 of 100 may wait longer; in floats 0.29 of 100 is less than 29"
+
+
 def test_delay_stays_within_its_bound() -> None:
     stage = Cleanse.auto(max_delay=30, share=0.1, memory=300)
     op, raw = stage.after(Operator(falls(), window=9)), Operator(falls(), window=9)
@@ -110,6 +134,33 @@ def test_a_snapshot_in_the_middle_changes_nothing(place: str, options: dict[str,
     assert parts.stage.sigma == whole.stage.sigma
 
 
+@pytest.mark.parametrize("place", ["alone", "before", "after"])
+@pytest.mark.parametrize("options", [{"max_chattiness": 1.2, "memory": 50}, {"max_delay": 10, "memory": 50}])
+def test_a_call_that_is_refused_is_not_counted(place: str, options: dict[str, Any]) -> None:
+    """Each batch comes with something late or wrong first; then it comes again, whole."""
+    items, wrong = stream(900), Change(Quote(True), None)
+    sides = [Cleanse.auto(**options) for _ in range(2)]
+    if place != "alone":
+        sides = [getattr(side, place)(Operator(falls(), window=9)) for side in sides]
+    elif options.get("max_chattiness"):
+        items = run(Operator(falls(), window=9), items)
+    for i in range(0, len(items), 37):
+        batch, before = items[i : i + 37], sides[0].snapshot()
+        with pytest.raises(AfaError, match="expected an event with a time"):
+            sides[0].push_many([*batch, wrong])
+        assert sides[0].snapshot() == before
+        assert sides[0].push_many(batch) == sides[1].push_many(batch)
+    assert sides[0].snapshot() == sides[1].snapshot()
+    stage = sides[0] if place == "alone" else sides[0].stage
+    assert (stage.sigma or 0) > 0
+
+
+def test_bounds_may_be_floats_of_numpy() -> None:
+    for options in ({"max_chattiness": np.float64(1.2)}, {"max_delay": 3, "share": np.float64(0.1)}):
+        stage = Cleanse.auto(**options)  # type: ignore[arg-type]
+        assert Cleanse.restore(stage.snapshot()).snapshot() == stage.snapshot()
+
+
 def test_tables_are_steered_as_items_are() -> None:
     items = stream(600, every=50)
     one, many = (Cleanse.auto(max_delay=10).before(Operator(falls(), window=9)) for _ in range(2))
@@ -133,11 +184,13 @@ def test_tables_are_steered_as_items_are() -> None:
         ({}, "expected one bound but got max_chattiness=None, max_delay=None"),
         ({"max_chattiness": 1.2, "max_delay": 3}, "expected one bound"),
         ({"max_chattiness": 0.9}, "expected at least 1 record for each final match but got max_chattiness=0.9"),
+        ({"max_chattiness": True}, "expected at least 1 record for each final match but got max_chattiness=True"),
         ({"max_chattiness": "1"}, "expected at least 1 record for each final match but got max_chattiness='1'"),
         ({"max_chattiness": float("inf")}, "expected at least 1 record for each final match but got max_chattiness=inf"),
         ({"max_delay": -1}, "expected a delay of 0 ticks or more but got max_delay=-1"),
         ({"max_delay": 1.5}, "expected a delay of 0 ticks or more but got max_delay=1.5"),
         ({"max_delay": 1, "share": 1.0}, "expected a share of 0 or more and below 1 but got share=1.0"),
+        ({"max_delay": 1, "share": "x"}, "expected a share of 0 or more and below 1 but got share='x'"),
         ({"max_delay": 1, "memory": 3}, f"expected a memory of at least {LEAST} changes but got memory=3"),
         ({"max_chattiness": 2, "memory": 3}, f"expected a memory of at least {LEAST} matches but got memory=3"),
     ],
@@ -152,6 +205,27 @@ def test_a_foreign_controller_is_refused() -> None:
     for control in (["Oracle", []], ["Delay", [3]], ["Chattiness", [1.5, 100, 0, 0, [["le", 1]], []]]):
         with pytest.raises(SnapshotError, match="expected the numbers of a Cleanse"):
             Cleanse.of([*cleanse.numbers()[:-1], control], [], lambda payload: payload)
+
+
+def test_records_are_those_of_matches_that_are_final() -> None:
+    """What lies at or behind the last promise may still change: neither its records nor its matches count."""
+    timed = list(enumerate([Punctuation(0), *ups(1, 3), *ups(5, 6), Punctuation(6), *ups(7, 8), insert(Quote(False), 9)]))
+    for at in ("input", "output"):
+        (one,) = tradeoff(timed, lambda: Operator(falls(), window=9), [None], at=at)  # type: ignore[arg-type]
+        assert (one.records, one.finals, one.chattiness) == (1, 1, 1.0)
+        (two,) = tradeoff([*timed, (99, Punctuation(7))], lambda: Operator(falls(), window=9), [None], at=at)  # type: ignore[arg-type]
+        assert (two.records, two.finals, two.chattiness) == (2, 2, 1.0)
+        late = [*timed[:3], (3, insert(Quote(True), 2)), *timed[3:]]
+        (three,) = tradeoff(late, lambda: Operator(falls(), window=9), [None], at=at)  # type: ignore[arg-type]
+        assert (three.records, three.finals, three.chattiness) == (3, 1, 3.0), "announced at 3, withdrawn, announced at 2"
+    (none,) = tradeoff(timed[1:3], lambda: Operator(falls(), window=9), [None])
+    assert (none.records, none.finals) == (0, 0)
+    assert math.isnan(none.chattiness)
+
+
+def ups(down: int, up: int) -> list[Change]:
+    """A quote down and one up: a match at the second."""
+    return [insert(Quote(False), down), insert(Quote(True), up)]
 
 
 def test_the_curve_over_sigma() -> None:

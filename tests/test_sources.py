@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,70 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afa import BEGINNING, FOREVER, AfaError, Arc, Automaton, Change, LateEventError, Operator, Punctuation, insert, retract
-from punctuation import BoundedDisorder, ObservedLateness, Source, Union
+from afa import BEGINNING, FOREVER, AfaError, Arc, LateEventError, Operator, Punctuation, insert, retract
+from punctuation import BoundedDisorder, ObservedLateness, Union
 from punctuation.saved import MAGIC, VERSION, pack
-
-MEMORY, MINIMUM, FLOOR = 7, 3, 2
-
-
-class Tick(NamedTuple):
-    n: int = 0
-
-
-TICKS = Automaton(start="0", final={"1"}, event=Tick, arcs=[Arc("0", "1", lambda e, r: e.n >= 0)])
-KINDS: dict[str, Callable[[], Source]] = {
-    "bounded": lambda: BoundedDisorder(4),
-    "observed": lambda: ObservedLateness(0.7, FLOOR, MEMORY, minimum=MINIMUM),
-}
-TABLES: dict[str, Callable[[list[int]], Any]] = {
-    "arrow": lambda le: pa.table({"n": pa.array([0] * len(le), pa.int64()), "le": pa.array(le, pa.int64())}),
-    "record batch": lambda le: pa.record_batch({"n": pa.array([0] * len(le), pa.int64()), "le": pa.array(le, pa.int64())}),
-    "pandas": lambda le: pd.DataFrame({"n": [0] * len(le), "le": pd.Series(le, dtype="int64")}),
-    "columns": lambda le: {"n": [0] * len(le), "le": le},
-    "arrays": lambda le: {"n": np.zeros(len(le), np.int64), "le": np.array(le, np.int32)},
-    "list": lambda le: [tick(t) for t in le],
-}
-les = st.lists(st.integers(0, 40), max_size=30)
-items = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 45).map(Punctuation)), max_size=40)
-
-
-def tick(le: int) -> Change:
-    return insert(Tick(), le=le)
-
-
-def as_item(item: int | Punctuation) -> Change | Punctuation:
-    return item if isinstance(item, Punctuation) else tick(item)
-
-
-def operator(late: Any = "raise", window: int = 5) -> Operator:
-    return Operator(TICKS, window=window, late=late, engine="interpreted")
-
-
-def promises(out: list[Any]) -> list[int]:
-    return [item.t for item in out if isinstance(item, Punctuation)]
-
-
-def slow(source: Source, seen: list[int]) -> int:
-    """What a source promises of its own after some LE, from the definition."""
-    if isinstance(source, BoundedDisorder):
-        return max(seen) - source.lateness if seen else BEGINNING
-    assert isinstance(source, ObservedLateness)
-    memory = sorted([max([0, *(t - le for t in seen[:i])]) for i, le in enumerate(seen)][-source.memory :])
-    if len(memory) < source.minimum:
-        return BEGINNING
-    of = next(i for i in range(1, len(memory) + 1) if i >= source.percentile * len(memory) - 1e-9)
-    return max(seen) - max(source.floor, memory[of - 1])
-
-
-def cut(stream: list[Any], sizes: list[int]) -> list[list[Any]]:
-    """A stream in batches."""
-    batches, at = [], 0
-    for size in sizes:
-        batches.append(stream[at : at + size])
-        at += size
-    return [*batches, stream[at:]]
-
+from tests.sources import (
+    KINDS,
+    TABLES,
+    TICKS,
+    Tick,
+    as_item,
+    cut,
+    items,
+    les,
+    operator,
+    promises,
+    slow,
+    tick,
+)
 
 # -- one source ------------------------------------------------------------------------------------------------------------
 
@@ -191,6 +144,78 @@ def test_an_operator_takes_what_push_many_gives(table: str) -> None:
     assert source.push_many(TABLES[table]([]))[1:] == []
 
 
+MIXED: dict[str, Callable[[dict[str, list[int]]], Any]] = {
+    "arrow": pa.table,
+    "pandas": pd.DataFrame,
+    "columns": dict,
+    "arrays": lambda columns: {name: np.array(column) for name, column in columns.items()},
+}
+
+
+@pytest.mark.parametrize("table", MIXED)
+@given(rows=st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2]), st.integers(0, 45)), max_size=25), ahead=st.booleans())
+def test_a_table_says_of_each_row_what_it_is(table: str, rows: list[tuple[int, int]], ahead: bool) -> None:
+    """It promises what the same rows in a list do, and stands whole where they stood."""
+    arc = TICKS.arcs[0]
+    one, many = (BoundedDisorder(4, kinds=True) for _ in range(2))
+    first = [tick(30)] if ahead else []
+    items = [[tick(le), insert(arc, le), Punctuation(le)][kind] for kind, le in rows]
+    batch = MIXED[table]({"kind": [kind for kind, _ in rows], "le": [le for _, le in rows], "n": [0] * len(rows)})
+    found, _ = many.push_many([*first, batch]), one.push_many([*first, *items])
+    assert found[len(first)] is batch
+    own = one.promised > max([BEGINNING, *promises(items)])
+    assert found[: len(first)] + found[len(first) + 1 :] == [*first, *([Punctuation(one.promised)] if own else [])]
+    assert (many.promised, many.late, many.stale, many.snapshot()) == (one.promised, one.late, one.stale, one.snapshot())
+
+
+def test_an_operator_takes_a_table_of_kinds_and_the_promise_after_it(engine: str) -> None:
+    source, op = BoundedDisorder(2, kinds=True), Operator(TICKS, window=5, engine=engine)
+    batch = {"kind": [0, 2, 0, 1, 0], "le": [5, 4, 9, 90, 8], "n": [0] * 5, "arc": [0] * 5}
+    out = source.push_many(batch)
+    assert out == [batch, Punctuation(7)]
+    assert op.push_many(out, arcs=[Arc("1", "0", "n == 9", name="back")])[-1] == Punctuation(7)
+    assert (op.statistics.late, op._core.progress.events) == (0, 7)
+
+
+def test_a_column_kind_may_be_a_field_of_the_event() -> None:
+    either = {"kind": [0, 1, 2], "le": [9, 90, 50]}
+    for table in MIXED.values():
+        with pytest.raises(AfaError, match=r"expected kinds=True \(.*\) or kinds=False \(.*\) for a source .* but got kinds=None"):
+            BoundedDisorder(0).push_many([tick(3), table(either)])
+        assert BoundedDisorder(0, kinds=False).push_many([table(either)])[1:] == [Punctuation(90)]
+        assert BoundedDisorder(0, kinds=True).push_many([table(either)])[1:] == []
+    fields: list[Any] = [["a", "b", "c"], [0.0, 1.0, 2.0], [True, False, True], [0, 1, 3], [0, 0, 0], [0, 1, None], [-1, 1, 2]]
+    for kind in fields:
+        for table in ({"kind": kind, "le": [9, 90, 50]}, pa.table({"kind": kind, "le": [9, 90, 50]})):
+            assert BoundedDisorder(0).push_many(table)[1:] == [Punctuation(90)]
+    assert BoundedDisorder(0, kinds=True).push_many({"le": [9]})[1:] == [Punctuation(9)]
+    members = Union({"a": BoundedDisorder(0, kinds=True)})
+    assert members.push_many("a", {"kind": [1, 0], "le": [90, 9]})[1:] == [Punctuation(9)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ([0, 3], r"expected kind 0 \(event\), 1 \(arc\) or 2 \(punctuation\) but got kind=3 in row 1"),
+        ([-1, 0], r"but got kind=-1 in row 0"),
+        (["0", "1"], r"expected an int \(ticks\) but got kind='0' in row 0 of column 'kind'"),
+        ([0], r"expected columns of one length but got 1 in 'kind', 2 in 'le'"),
+    ],
+)
+def test_kinds_that_are_none_are_refused(kind: list[Any], text: str) -> None:
+    source = BoundedDisorder(1, kinds=True)
+    with pytest.raises(AfaError, match=text):
+        source.push_many([tick(50), {"kind": kind, "le": [1, 2]}])
+    assert source.snapshot() == BoundedDisorder(1).snapshot()
+
+
+def test_a_row_that_goes_backwards_is_refused_too() -> None:
+    strict = BoundedDisorder(0, backwards="raise", kinds=True)
+    with pytest.raises(AfaError, match=r"expected a punctuation of at least 8 \(told before\) but got t=7"):
+        strict.push_many({"kind": [0, 2, 2], "le": [20, 8, 7]})
+    assert (strict.promised, strict.stale) == (BEGINNING, 0)
+
+
 def test_a_list_may_hold_tables_punctuations_and_arcs() -> None:
     arc = insert(Arc("1", "0", lambda e, r: True, name="back"), le=99)
     source = BoundedDisorder(2)
@@ -263,160 +288,6 @@ def test_a_snapshot_in_the_middle_changes_nothing(kind: str, stream: list[Any], 
     assert (second.late, second.stale) == (whole.late, whole.stale)
 
 
-# -- a union ---------------------------------------------------------------------------------------------------------------
-
-
-class Clock:
-    """One that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-moves = st.lists(
-    st.one_of(
-        st.tuples(st.sampled_from("abc"), st.one_of(st.integers(0, 40), st.integers(0, 45).map(Punctuation), les)),
-        st.tuples(st.just("wait"), st.integers(0, 4)),
-        st.tuples(st.just("end"), st.sampled_from("abc")),
-        st.tuples(st.just("restore"), st.none()),
-    ),
-    max_size=30,
-)
-
-
-def union(clock: Clock, idle_after: float | None) -> Union:
-    return Union({"a": BoundedDisorder(0), "b": BoundedDisorder(3), "c": KINDS["observed"]()}, idle_after, clock)
-
-
-def carry_out(members: Union, clock: Clock, name: str, what: Any) -> tuple[Union, list[Any]]:
-    if name == "wait":
-        clock.now += what
-        return members, members.advance()
-    if name == "end":
-        return members, members.end(what)
-    if name == "restore":
-        blob = members.snapshot()
-        clock.now += 1000  # what passes while nothing runs is no silence
-        members = union(clock, members.idle_after).restore(blob)
-        assert members.advance() == []
-        return members, []
-    if isinstance(what, list):
-        return members, members.push_many(name, TABLES["columns"](what))
-    return members, members.push(name, as_item(what))
-
-
-@given(steps=moves, idle_after=st.sampled_from([None, 2.0, 5]))
-def test_a_union_promises_what_its_slowest_live_member_does(steps: list[tuple[str, Any]], idle_after: float | None) -> None:
-    clock = Clock()
-    members, promised, late, silent = union(clock, idle_after), BEGINNING, 0, dict.fromkeys("abc", 0.0)
-    for name, what in steps:
-        if name == "wait":
-            silent = {member: since + what for member, since in silent.items()}
-        elif name in silent and what != []:
-            silent[name] = 0
-        le = what if isinstance(what, list) else [what] if name in silent and isinstance(what, int) else []
-        late += sum(t < promised for t in le)
-        members, out = carry_out(members, clock, name, what)
-        going = {member: source.promised for member, source in members.sources.items() if source.promised < FOREVER}
-        live = [t for member, t in going.items() if idle_after is None or silent[member] < idle_after]
-        moved = promises(out)
-        assert all(t <= least for t in moved for least in live), "above a live member's"
-        expected = max(promised, min(live) if live else max(going.values(), default=FOREVER))
-        assert moved == ([expected] if expected > promised else [])
-        promised = expected
-        assert (members.promised, members.late) == (promised, late)
-        assert members.idle == [member for member in going if idle_after is not None and silent[member] >= idle_after]
-
-
-@given(streams=st.tuples(les, les), d=st.integers(0, 9))
-def test_nothing_of_members_within_their_bounds_is_late_in_their_union(streams: tuple[list[int], list[int]], d: int) -> None:
-    a, b = (sorted(stream) for stream in streams)
-    shifted = [le + (d if i % 2 else 0) for i, le in enumerate(b)]
-    op = operator()
-    pairs = [(name, tick(le)) for name, stream in (("a", a), ("b", shifted)) for le in stream]
-    for item in Union({"a": BoundedDisorder(0), "b": BoundedDisorder(d)})(pairs):
-        op.push(item)
-    assert op.statistics.changes == len(pairs)
-
-
-def test_an_idle_member_holds_nothing_back_and_what_it_brings_later_is_late() -> None:
-    clock, late = Clock(), list[Change]()
-    members, op = union(clock, 10), operator(late.append)
-    members.end("c")
-    assert promises(members.push("a", tick(50))) == []
-    clock.now += 9
-    assert promises(members.push("a", tick(51))) == []
-    assert members.idle == []
-    clock.now += 1
-    assert members.idle == ["b"]
-    op.push_many(members.advance())
-    assert (members.promised, members.advance()) == (51, [])
-    for item in members.push("b", tick(20)):
-        op.push(item)
-    assert members.idle == []
-    assert members.late == op.statistics.late == len(late) == 1
-    assert promises(members.push("a", tick(60))) == [], "b is back, at 17"
-
-
-def test_members_that_are_idle_at_once_promise_what_they_would_one_after_the_other() -> None:
-    clock = Clock()
-    members = union(clock, 10)
-    members.push("a", tick(50))
-    members.push("b", tick(30))
-    clock.now += 10
-    assert members.advance() == [Punctuation(50)]
-
-
-def test_a_union_ends_with_its_last_member() -> None:
-    clock = Clock()
-    members = union(clock, None)
-    members.push("a", tick(50))
-    assert [members.end("b"), members.push("c", Punctuation(FOREVER))] == [[], [Punctuation(50)]]
-    assert [members.end("a"), members.end(), members.end("a")] == [[Punctuation(FOREVER)], [], []]
-    assert members.push("a", tick(70)) == [tick(70)]
-    assert members.late == 1
-
-
-def test_a_union_of_pairs() -> None:
-    members = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(0)})
-    table = {"le": [4, 9]}
-    out = list(members([("a", table), ("b", tick(7)), ("b", Punctuation(6)), ("b", Punctuation(FOREVER))]))
-    assert out == [table, tick(7), Punctuation(7), Punctuation(9), Punctuation(FOREVER)]
-    assert members.stale == 1
-
-
-def test_a_member_s_promises_go_out_with_its_condition_where_they_are_ahead() -> None:
-    members = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(5)}, where={"a": "venue == 'a'", "b": "venue == 'b'"})
-    assert members.push("a", tick(9)) == [tick(9), Punctuation(9, "venue == 'a'")]
-    assert members.push("a", tick(9)) == [tick(9)]
-    assert members.push("b", tick(8)) == [tick(8), Punctuation(3)]
-    assert members.push_many("b", {"le": [20]}) == [{"le": [20]}, Punctuation(9), Punctuation(15, "venue == 'b'")]
-    assert members.push("a", Punctuation(99, "venue == 'a'")) == [], "nor is what the member's own promise did not move"
-    with pytest.raises(AfaError, match=r"expected conditions of members but got where=.* with 'c'"):
-        Union({"a": BoundedDisorder(0)}, where={"c": "x"})
-
-
-def test_a_promise_with_a_condition_is_passed_on_and_moves_nothing() -> None:
-    source, some = BoundedDisorder(3), Punctuation(50, "venue == 'a'")
-    assert source.push(some) == [some]
-    assert source.push_many([{"le": [9]}, some, Punctuation(4)]) == [{"le": [9]}, some, Punctuation(4), Punctuation(6)]
-    assert source.stale == 0
-    assert Union({"a": BoundedDisorder(0), "b": BoundedDisorder(0)}).push("a", some) == []
-
-
-def test_an_empty_batch_is_nothing_sent() -> None:
-    clock = Clock()
-    members = union(clock, 5)
-    clock.now += 5
-    members.push_many("a", TABLES["arrow"]([]))
-    assert members.idle == ["a", "b", "c"]
-    members.push_many("a", [Punctuation(3)])
-    assert members.idle == ["b", "c"]
-
-
 # -- what is refused -------------------------------------------------------------------------------------------------------
 
 
@@ -426,6 +297,7 @@ def test_an_empty_batch_is_nothing_sent() -> None:
         (lambda: BoundedDisorder(-1), r"expected lateness of at least 0 but got lateness=-1"),
         (lambda: BoundedDisorder(1.5), r"expected an int \(ticks\) but got lateness=1.5"),  # type: ignore[arg-type]
         (lambda: BoundedDisorder(1, backwards="drop"), r"expected backwards=\"count\" or \"raise\" but got backwards='drop'"),
+        (lambda: BoundedDisorder(1, kinds=1), r"expected kinds=True, False or None but got kinds=1"),  # type: ignore[arg-type]
         (lambda: ObservedLateness(0), r"expected a percentile in \(0, 1\] but got percentile=0"),
         (lambda: ObservedLateness(1.01), r"expected a percentile in \(0, 1\] but got percentile=1.01"),
         (lambda: ObservedLateness(math.nan), r"expected a percentile in \(0, 1\] but got percentile=nan"),
@@ -500,15 +372,6 @@ def test_an_item_without_a_time_is_refused(item: Any) -> None:
             give(item)
 
 
-def test_an_unknown_member_and_a_bad_pair_are_refused() -> None:
-    members = Union({"a": BoundedDisorder(1), "b": BoundedDisorder(1)})
-    for give in (lambda: members.push("c", tick(1)), lambda: members.push_many([], [tick(1)]), lambda: members.end("c")):  # type: ignore[arg-type]
-        with pytest.raises(AfaError, match=r"expected one of the members 'a', 'b' but got name="):
-            give()
-    with pytest.raises(AfaError, match=r"expected a pair \(name, item\) but got 5"):
-        list(members([5]))  # type: ignore[list-item]
-
-
 def test_a_wrong_snapshot_is_refused_and_the_source_is_as_it_was() -> None:
     source = ObservedLateness(0.5, memory=3)
     source.push_many([tick(4), tick(9), tick(7)])
@@ -557,21 +420,3 @@ def test_what_is_no_msgpack_is_refused() -> None:
     blob = MAGIC + bytes([VERSION]) + zlib.crc32(packed).to_bytes(4, "big") + packed
     with pytest.raises(AfaError, match="expected msgpack but got something else"):
         BoundedDisorder(1).restore(blob)
-
-
-def test_a_union_s_wrong_snapshot_is_refused_and_its_members_are_as_they_were() -> None:
-    kept = Union({"a": BoundedDisorder(1), "b": BoundedDisorder(2)})
-    kept.push("a", tick(5))
-    before = {name: source.snapshot() for name, source in kept.sources.items()}
-    other = Union({"a": BoundedDisorder(1), "b": BoundedDisorder(3)})
-    with pytest.raises(
-        AfaError, match=r"expected a union's state .* expected a snapshot of BoundedDisorder with the options \[2, "
-    ):
-        kept.restore(other.snapshot())
-    with pytest.raises(
-        AfaError, match=r"expected a snapshot of Union with the options \[\['a', 'b'\], None\] but got one of Union"
-    ):
-        kept.restore(Union({"a": BoundedDisorder(1)}).snapshot())
-    assert {name: source.snapshot() for name, source in kept.sources.items()} == before
-    with pytest.raises(AfaError, match=r"expected plain data .* in the state of a source"):
-        Union({("a", 1): BoundedDisorder(1)}).snapshot()

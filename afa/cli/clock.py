@@ -23,8 +23,8 @@ MIDDLE = 95_617_584_000_000_000
 """The year 5000."""
 NEVER = "4000000 days"
 """More than lies between any two of these timestamps: with it no watermark is promised before the input's end."""
-BEYOND = "30000-01-01"
-"""Further than that from all of them: the time of the row that closes the input."""
+BEYOND = 884_541_340_800_000_000
+"""Further than that from all of them, the year 30000: the time of the row that closes the input."""
 KIND = pa.timestamp("us", tz="UTC")
 
 
@@ -86,4 +86,4 @@ class Clock:
     @property
     def beyond(self) -> Any:
         """One timestamp that is further away than all others."""
-        return pa.chunked_array([pa.array([884_541_340_800_000_000]).cast(KIND)])
+        return pa.chunked_array([pa.array([BEYOND]).cast(KIND)])

@@ -88,7 +88,7 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
                 screen.show(changes, summary)
                 write(changes)
 
-        promises = None if job.lateness is None else BoundedDisorder(job.lateness)
+        promises = None if job.lateness is None else BoundedDisorder(job.lateness, kinds=False)
         while table is not None:
             push(table)
             summary.progress(len(table), operator.statistics)

@@ -21,7 +21,7 @@ import pyarrow.parquet
 
 from afa.arc import TIMEOUT
 from afa.automaton import Automaton
-from afa.cli.clock import BEYOND, NEVER, Clock
+from afa.cli.clock import NEVER, Clock
 from afa.cli.fault import CommandError, one_line
 from afa.cli.numbered import Numbered
 from afa.errors import AfaError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 TIME, UNTIL, KEY = "afa_time", "afa_until", "afa_key"
 """Columns of ours among the user's."""
+CLOSING = -1
+"""The key of the row that closes the input; those of events are numbered from 0."""
 Take = Callable[[pa.Table], None]
 
 
@@ -110,7 +112,7 @@ class Feed:
     def _batch(self, changes: pa.Table) -> None:
         kinds = changes["kind"]
         for fault in changes.filter(pc.equal(kinds, "fault")).to_pylist():
-            if BEYOND not in fault["reason"]:
+            if fault[KEY] != CLOSING:
                 raise CommandError(fault["reason"])
         late = changes.filter(pc.equal(kinds, "late"))
         if len(late) and self._job.late == "raise":
@@ -137,9 +139,10 @@ class Feed:
         return pa.table(columns)
 
     def _closed(self, staged: pa.Table) -> pa.Table:
-        """The row that closes the input: it moves the watermark, and is no event, for its ``diff`` is 0."""
+        """The row that closes the input: it moves the watermark, and is no event, for its ``diff`` is 0. By its key it is known."""
         row = staged.slice(0, 1)
         row = row.set_column(row.column_names.index(TIME), TIME, self._clock.beyond)
+        row = row.set_column(row.column_names.index(KEY), KEY, pa.array([CLOSING], pa.int64()))
         return row.set_column(row.column_names.index("diff"), "diff", pa.array([0], pa.int64()))
 
     def _changes(self, changes: pa.Table) -> pa.Table:

@@ -124,6 +124,12 @@ def test_a_fault_in_a_function_is_told(spark: Any) -> None:
     assert "division" in told
 
 
+def test_a_fault_is_told_whatever_the_row_says(spark: Any) -> None:
+    """The row that closes the input is known by its key, not by its year, which a row of the user's may name."""
+    rows = [{"le": i, "value": 0.0, "room": "30000-01-01", "note": None, "count": None, "on": True} for i in range(2)]
+    assert "division" in fails("run", "p.py:inverse", json_lines("y.jsonl", rows), "--engine", "spark")
+
+
 def test_without_spark_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 

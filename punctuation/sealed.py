@@ -1,0 +1,74 @@
+"""A blob that says what it is: four bytes, a version, a checksum, then what it holds. Sources, operators and stages share it.
+
+bytes 0..3    magic
+byte  4       version
+bytes 5..8    CRC-32 of the rest, big endian
+bytes 9..     msgpack: plain data
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from punctuation.errors import AfaError
+
+MAGIC = 4
+_HEAD = MAGIC + 5
+
+
+def seal(magic: bytes, version: int, packed: bytes) -> bytes:
+    """What is packed as a blob.
+
+    Examples
+    --------
+    >>> blob = seal(b"AFAX", 1, b"packed")
+    >>> blob[:5], len(blob), unseal(b"AFAX", 1, blob, bytes.decode)
+    (b'AFAX\\x01', 15, 'packed')
+    """
+    assert len(magic) == MAGIC
+    return magic + bytes([version]) + zlib.crc32(packed).to_bytes(4, "big") + packed
+
+
+def unseal(
+    magic: bytes,
+    version: int,
+    blob: Any,
+    read: Callable[[bytes], Any],
+    what: str = "a snapshot",
+    error: type[AfaError] = AfaError,
+) -> Any:
+    """What a blob holds.
+
+    Parameters
+    ----------
+    magic, version
+        As of `seal`.
+    blob : bytes
+    read : callable
+        What was packed again; it may raise anything.
+    what : str
+        What messages call it.
+    error : exception class
+        What is raised.
+
+    Raises
+    ------
+    AfaError
+        It is none of that magic and version, or damaged; ``error`` is its class.
+    """
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise error(f"expected the bytes of {what} but got {type(blob).__name__}")
+    blob = bytes(blob)
+    if len(blob) < _HEAD or not blob.startswith(magic):
+        raise error(f"expected {what} (it begins with {magic!r}) but got {blob[:8]!r}")
+    if blob[MAGIC] != version:
+        raise error(f"expected {what} of version {version} but got version {blob[MAGIC]}")
+    packed = blob[_HEAD:]
+    if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):
+        raise error(f"expected a whole snapshot but got a damaged one: the checksum of its {len(packed)} bytes differs")
+    try:
+        return read(packed)
+    except Exception as wrong:  # msgpack raises many kinds, none of them with state behind it
+        raise error(f"expected msgpack but got something else: {wrong}") from wrong

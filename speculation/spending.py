@@ -1,0 +1,91 @@
+"""What a bound on chattiness leaves to spend: finals and withdrawn matches, counted as promises come."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from afa.journal import Journal
+from punctuation.errors import AfaError
+from punctuation.time import as_time
+
+
+class Spending:
+    """What may be withdrawn under a bound on chattiness, and what has been: what `Chattiness` and `Feedback` share.
+
+    A final match costs one record, one that is seen and withdrawn two: of each final match ``(bound - 1) / 2`` may be withdrawn.
+
+    Parameters
+    ----------
+    bound : float
+        Records out for each final match, at least 1.
+
+    Attributes
+    ----------
+    each : Fraction
+        How many may be withdrawn for each final match.
+    journal : Journal
+        Takes back what is counted in a call that fails.
+    finals, withdrawn : int
+        Matches that are final, and those that were seen to be withdrawn, since the beginning.
+
+    Examples
+    --------
+    >>> spending = Spending(1.5)
+    >>> for le in range(8):
+    ...     spending.in_force(le, 1)
+    >>> spending.settle(promised=4), spending.finals, spending.spent
+    (None, 4, False)
+    >>> spending.withdraw(-1), spending.spent, spending.budget
+    (None, True, Fraction(0, 1))
+    """
+
+    def __init__(self, bound: float) -> None:
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
+            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
+        self.bound = float(bound) if isinstance(bound, float) else bound  # a snapshot holds no float of numpy's
+        self.journal = Journal()
+        self.each = (Fraction(str(bound)) - 1) / 2  # exact: (1.1 - 1) / 2 of 20 is 1; in floats it is 1.0000000000000004
+        self.finals = self.withdrawn = 0
+        self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
+
+    @property
+    def budget(self) -> Fraction:
+        """How many may be withdrawn yet; below 0 where more have been than the bound allows."""
+        return self.each * self.finals - self.withdrawn
+
+    @property
+    def spent(self) -> bool:
+        """Whether as much has been withdrawn as may be, given how many matches are final."""
+        each = self.each
+        return each.numerator * self.finals <= self.withdrawn * each.denominator  # `budget` <= 0, in ints: asked at each change
+
+    def in_force(self, le: int, diff: int) -> None:
+        """Count matches that come into force, or leave it."""
+        self.journal.put(self._open, le, self._open.get(le, 0) + diff)
+
+    def withdraw(self, diff: int) -> None:
+        """Count what is seen to be withdrawn."""
+        if diff < 0:
+            self.journal.set(self, "withdrawn", self.withdrawn - diff)
+
+    def settle(self, promised: int) -> None:
+        """Count as final what lies below a promise."""
+        finals = self.finals
+        while self._open and self._open.peekitem(0)[0] < promised:
+            le, n = self._open.peekitem(0)
+            self.journal.drop(self._open, le)
+            finals += n
+        self.journal.set(self, "finals", finals)
+
+    def counted(self) -> list[Any]:
+        """What it has counted as plain data."""
+        return [self.finals, self.withdrawn, [list(item) for item in self._open.items()]]
+
+    def put_counted(self, finals: Any, withdrawn: Any, in_force: Any) -> None:
+        """Put back what `counted` gave."""
+        self.finals, self.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
+        self._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
