@@ -17,7 +17,7 @@ from typing import Any
 from afa.automaton import NoRegister
 from afa.errors import AutomatonError
 from afa.expression import CONDITION, Unreadable, callable_of, parse, read, text_of_expr
-from afa.expression.nodes import Expr
+from afa.expression.nodes import Expr, Field, walk
 from afa.schema import Schema
 
 NO_REGISTER = Schema.of(NoRegister, "register")
@@ -38,6 +38,8 @@ class Condition:
     Attributes
     ----------
     expr : Expr
+    fields : frozenset of str
+        That it names.
     text : str
         Under the same schema it makes an equal condition; ``holds`` is the same for both.
 
@@ -63,7 +65,7 @@ class Condition:
         ^
     """
 
-    __slots__ = ("_function", "_hash", "event_schema", "expr", "text")
+    __slots__ = ("_function", "_hash", "event_schema", "expr", "fields", "text")
 
     def __init__(self, source: str | Callable[[Any], Any], event_schema: Schema | None) -> None:
         if event_schema is None:
@@ -73,6 +75,7 @@ class Condition:
         self.expr: Expr = parse(text, CONDITION, event_schema, NO_REGISTER)  # of a function, too: what its text means counts
         self.text: str = text_of_expr(self.expr)
         self._function = callable_of(self.expr, CONDITION, NO_REGISTER)
+        self.fields = frozenset(node.name for node in walk(self.expr) if isinstance(node, Field))
         self._hash = hash((self.expr, self.event_schema))  # of trees, which take long
 
     def holds(self, payload: Any) -> bool:
@@ -88,7 +91,9 @@ class Condition:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Condition) and (self.expr, self.event_schema) == (other.expr, other.event_schema)
+        if not isinstance(other, Condition) or self._hash != other._hash:
+            return False
+        return (self.expr, self.event_schema) == (other.expr, other.event_schema)
 
     def __hash__(self) -> int:
         return self._hash

@@ -22,7 +22,6 @@ from afa.change import Change
 from afa.conditions import Condition, condition_of
 from afa.engine import make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
-from afa.expression.nodes import Field, walk
 from afa.implied import Promised, fact
 from afa.journal import Journal
 from afa.promises import Paths, Promises
@@ -313,7 +312,7 @@ class Core:
 
         def promises(key: Any) -> Promises:
             if not known:
-                named = {node.name for condition, _ in self.conditions for node in walk(condition.expr) if isinstance(node, Field)}
+                named = set().union(*(condition.fields for condition, _ in self.conditions))
                 places[:] = [(i, name) for i, name in enumerate(self.key_fields) if name in named]
             values = key if len(self.key_fields) > 1 else (key,)
             facts = tuple(fact(name, values[i]) for i, name in places)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from afa.conditions import NO_REGISTER, Condition
 from afa.expression import Range, evaluate, may_raise, ranges, types_of
 from afa.expression.intervals import EVERYTHING, Ranges
-from afa.expression.nodes import Compare, Const, Expr, Field, IsNone, Not, children, conjunction, walk
+from afa.expression.nodes import Compare, Const, Expr, Field, IsNone, Not, children, conjunction
 from afa.expression.splitting import clauses
 from afa.schema import NAN, Schema
 from afa.schema import Field as SchemaField
@@ -84,15 +84,46 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
     >>> implied(None, promised, schema, facts=[fact("floor", 1)])
     20
     """
-    if not schema.scalar:
-        return BEGINNING
-    base = conjunction([item for item in (fence, *facts) if item is not None] or [Const(True)])
-    ordered = sorted(conditions, key=lambda pair: -pair[1])
-    used = {node.name for condition, _ in ordered for node in walk(condition.expr) if isinstance(node, Field)}
-    return min((_of_case(case, base, ordered, schema) for case in _cases(base, used, schema)), default=FOREVER)
+    return Implication(fence, schema, facts).of(conditions)
 
 
-def _cases(base: Expr, used: set[str], schema: Schema) -> list[dict[Expr, Const]]:
+class Implication:
+    """`implied` for one fence, again and again: what a condition leaves of each case is worked out once.
+
+    Parameters
+    ----------
+    fence : Expr or None
+    schema : Schema
+    facts : sequence of Expr
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Reading(NamedTuple):
+    ...     floor: int
+    >>> schema = Schema.of(Reading, "event")
+    >>> any_event, low = Implication(None, schema), Condition("floor <= 3", schema)
+    >>> [any_event.of([(low, t), (Condition("floor > 3", schema), 9)]) for t in (5, 20)]
+    [5, 9]
+    """
+
+    def __init__(self, fence: Expr | None, schema: Schema, facts: Sequence[Expr] = ()) -> None:
+        self._schema = schema
+        self._base = conjunction([item for item in (fence, *facts) if item is not None] or [Const(True)])
+        self._cases: dict[frozenset[str], list[_Case]] = {}
+
+    def of(self, conditions: Promised) -> int:
+        """See `implied`."""
+        if not self._schema.scalar:
+            return BEGINNING
+        ordered = sorted(conditions, key=lambda pair: -pair[1])
+        used: frozenset[str] = frozenset().union(*(condition.fields for condition, _ in ordered))
+        if used not in self._cases:
+            self._cases[used] = [_Case(case, self._base, self._schema) for case in _cases(self._base, used, self._schema)]
+        return min((case.of(ordered) for case in self._cases[used]), default=FOREVER)
+
+
+def _cases(base: Expr, used: Collection[str], schema: Schema) -> list[dict[Expr, Const]]:
     """The fields that can have few values only, with each combination of them; fields of the fewest values first."""
     found = ranges(base, schema)
     values = {field.name: few(found[field.name], field) for field in schema.fields if field.name in used}
@@ -105,31 +136,59 @@ def _cases(base: Expr, used: set[str], schema: Schema) -> list[dict[Expr, Const]
     return cases
 
 
-def _of_case(case: Known, base: Expr, ordered: Promised, schema: Schema) -> int:
-    """The answer for the events whose fields have these values."""
-    boxes = [{field.name: EVERYTHING for field in schema.fields}]
-    for clause in clauses(replaced(base, case)):
-        boxes = _where(boxes, clause, schema)
-    if not boxes:
-        return FOREVER
-    nones = {name for box in boxes for name, found in box.items() if found.none}
-    narrow = schema._replace(fields=tuple(f._replace(optional=f.optional and f.name in nones) for f in schema.fields))
-    known = {**_said(base, schema), **case}
-    for condition, t in ordered:
-        expr = replaced(condition.expr, known)
-        if Const(False) in clauses(expr) or may_raise(expr, narrow, NO_REGISTER):  # the first is quick: most, where a key is known
-            continue
-        boxes = _where(boxes, Not(expr), schema)
+class _Case:
+    """The events whose fields have certain values."""
+
+    def __init__(self, case: Known, base: Expr, schema: Schema) -> None:
+        self._schema = schema
+        boxes = [{field.name: EVERYTHING for field in schema.fields}]
+        for clause in clauses(replaced(base, case)):
+            boxes = _where(boxes, _true(clause, schema), schema)
+        self._boxes = boxes
+        self._known = {**_said(base, schema), **case}
+        nones = {name for box in boxes for name, found in box.items() if found.none}
+        fields = tuple(field._replace(optional=field.optional and field.name in nones) for field in schema.fields)
+        self._narrow = schema._replace(fields=fields)
+        self._without: dict[Condition, _True | None] = {}
+
+    def of(self, ordered: Promised) -> int:
+        """The answer for these events; the latest promise first."""
+        boxes = self._boxes
         if not boxes:
-            return t
-    return BEGINNING
+            return FOREVER
+        for condition, t in ordered:
+            if condition not in self._without:
+                self._without[condition] = self._false(condition)
+            without = self._without[condition]
+            if without is not None:
+                boxes = _where(boxes, without, self._schema)
+                if not boxes:
+                    return t
+        return BEGINNING
+
+    def _false(self, condition: Condition) -> _True | None:
+        """Where a condition is false; None: it is never true, or could raise."""
+        expr = replaced(condition.expr, self._known)
+        never = Const(False) in clauses(expr)  # of most, where a key is known
+        return None if never or may_raise(expr, self._narrow, NO_REGISTER) else _true(Not(expr), self._schema)
 
 
-def _where(boxes: list[Ranges], expr: Expr, schema: Schema) -> list[Ranges]:
-    """What of the boxes is left where ``expr`` is true: a box for each alternative, unless they become too many."""
+class _True(NamedTuple):
+    """Where an expression is true: a range for each field in each alternative, and over all of them."""
+
+    alternatives: list[Ranges]
+    whole: Ranges
+
+
+def _true(expr: Expr, schema: Schema) -> _True:
     alternatives = [ranges(Not(clause), schema) for clause in clauses(Not(expr))]  # true: one clause of its negation is false
-    left = _met(boxes, alternatives, schema)
-    return left if len(left) <= FEW else _met(boxes, [ranges(expr, schema)], schema)
+    return _True(alternatives, ranges(expr, schema))
+
+
+def _where(boxes: list[Ranges], true: _True, schema: Schema) -> list[Ranges]:
+    """What is left of the boxes: a box for each alternative, unless they become too many."""
+    left = _met(boxes, true.alternatives, schema)
+    return left if len(left) <= FEW else _met(boxes, [true.whole], schema)
 
 
 def _met(boxes: list[Ranges], others: list[Ranges], schema: Schema) -> list[Ranges]:

@@ -10,9 +10,11 @@ from afa.automaton import Automaton
 from afa.expression import FENCE, Unreadable, callable_of, split
 from afa.expression.arcs import expression_of
 from afa.expression.nodes import Expr
-from afa.implied import Promised, implied
+from afa.implied import Implication, Promised
 from punctuation.time import BEGINNING, FOREVER
 
+KEPT = 4096
+"""Implications."""
 ROOM = 32
 """By so many steps, and by half, a key grows before it is pruned again."""
 
@@ -62,6 +64,7 @@ class Paths:
         useful = [arc for arc in self.arcs if not self._reached[arc.dst].isdisjoint(final)]
         self.consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
+        self._implications: dict[Any, Implication] = {}
         self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self.consuming}
 
     @property
@@ -86,6 +89,21 @@ class Paths:
     def triggered(self, payload: Any) -> list[Arc]:
         """The consuming arcs on a path to a final state that the event could take, for all that its fields say."""
         return [arc for arc in self.consuming if self._tests[id(arc)](payload)]
+
+    def implication(self, arc: Arc | None, facts: tuple[Expr, ...]) -> Implication | None:
+        """What promises say of the events that could take an arc (None: of all) and of which the facts are true; None: nothing.
+
+        A few thousand are kept.
+        """
+        schema = self.automaton.event_schema
+        if schema is None:
+            return None
+        key = None if arc is None else id(arc), facts
+        if key not in self._implications:
+            if len(self._implications) >= KEPT:
+                self._implications.clear()
+            self._implications[key] = Implication(None if arc is None else self.fences[id(arc)], schema, facts)
+        return self._implications[key]
 
     def _from(self, state: str) -> set[str]:
         """The states to which a path leads, this one among them."""
@@ -159,7 +177,7 @@ class Promises:
     def __init__(self, paths: Paths, conditions: Promised, facts: Sequence[Expr] = (), floor: int = BEGINNING) -> None:
         self._paths = paths
         self._conditions = conditions
-        self._facts = facts
+        self._facts = tuple(facts)
         self._floor = floor
         self._arcs: dict[int, int] = {}
         self._before: dict[int, int] = {}
@@ -167,7 +185,7 @@ class Promises:
 
     def of_arc(self, arc: Arc) -> int:
         """pi: no event that could take this consuming arc arrives any more before it. One that can't be read: any event could."""
-        return self._once(self._arcs, arc, lambda: self._of_fence(self._paths.fences[id(arc)]))
+        return self._once(self._arcs, arc, lambda: self._of_fence(arc))
 
     def of_state(self, state: str) -> int:
         """t1: no arrival before it takes a partial match out of this state on a path to a final state; FOREVER: nothing does.
@@ -203,9 +221,9 @@ class Promises:
         """t2 of an event that could take this arc and no other: no arrival before it leads on to the ``src`` of the arc."""
         return self._once(self._before, arc, lambda: min((self.of_arc(a) for a in self._paths.before(arc)), default=FOREVER))
 
-    def _of_fence(self, fence: Expr | None) -> int:
-        schema = self._paths.automaton.event_schema
-        return self._floor if schema is None else max(self._floor, implied(fence, self._conditions, schema, self._facts))
+    def _of_fence(self, arc: Arc | None) -> int:
+        implication = self._paths.implication(arc, self._facts)
+        return self._floor if implication is None else max(self._floor, implication.of(self._conditions))
 
     @staticmethod
     def _once(known: dict[int, int], arc: Arc, find: Callable[[], int]) -> int:

@@ -89,9 +89,9 @@ def _drop_runs(algorithm: Algorithm, s: State, promises: Promises, arcs: int) ->
 
 
 def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
-    """Drop stones that nothing meets: no computation begins before them, none goes on past them, none has begun at or gone past them.
+    """Drop stones that nothing meets: no computation begins before them, none goes on past them, none began at or went past them.
 
-    What has goes on where another event comes at the very same LE.
+    What did goes on where another event comes at the very same LE.
     """
     begins = min(promises.of_start(), arcs)
     steps = list(s.index.values())
