@@ -93,25 +93,20 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         head = tail = 0
         if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
             count, tail = 0, old & COUNT
-        elif i < w[W_MADE] and not complete(m, w, b, place):
-            here = marked(w, place)
-            if not here:
-                n = reaching(m, rows, n, s, bound)
-            count = derive_nodes(m, w, p, b, rows, n, here, le, events, rest, waits) if events & COUNT else 0
-            bound = le if here else bound
-            head = reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut)
-            tail = (old & COUNT) - head
-        elif marked(w, place) or le <= bound:  # with a sequence, a step of the same LE: what begins there is not told apart
-            count = derive_nodes(m, w, p, b, rows, n, True, le, events, rest, waits)
-            bound = cut = le
         else:
-            n = reaching(m, rows, n, s, bound)
-            was = nodes + (before >> 24) * s
-            if alike(m, rows, n, m, was, reaching(m, was, before & COUNT, s, bound), s):
-                return int(place)
-            count = derive_nodes(m, w, p, b, rows, n, False, le, events, rest, waits)
-            head = reaching(m, nodes + (old >> 24) * s, old & COUNT, s, bound)
-            tail = (old & COUNT) - head
+            behind = i < w[W_MADE] and not complete(m, w, b, place)
+            begins = marked(w, place) or le <= bound  # with a sequence, a step of the same LE: what begins there is not told apart
+            if not begins:
+                n = reaching(m, rows, n, s, bound)
+                was = nodes + (before >> 24) * s
+                if not behind and alike(m, rows, n, m, was, reaching(m, was, before & COUNT, s, bound), s):
+                    return int(place)
+            count = derive_nodes(m, w, p, b, rows, n, begins, le, events, rest, waits)
+            if begins:
+                bound, cut = le, cut if behind else le
+            if behind or not begins:
+                head = reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut if behind else bound)
+                tail = (old & COUNT) - head
         if count < 0:
             return int(count)
         if not room(w, 24):
