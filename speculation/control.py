@@ -27,8 +27,8 @@ LEAST = 20
 
 
 def ahead(le: int, promised: int) -> int:
-    """How far an LE is ahead of a promise; FOREVER where nothing is promised."""
-    return min(le - promised, FOREVER)
+    """How far an LE is ahead of a promise, as an int64; FOREVER where nothing is promised."""
+    return max(min(le - promised, FOREVER), BEGINNING)
 
 
 class Control(Protocol):
@@ -272,7 +272,7 @@ class Feedback(Spending):
     def came(self, le: int, diff: int, promised: int) -> None:
         """Note how far ahead of the promise it is."""
         if promised > BEGINNING:
-            self.journal.set(self, "_reach", max(self._reach, le - promised))
+            self.journal.set(self, "_reach", max(self._reach, ahead(le, promised)))
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -293,7 +293,7 @@ class Feedback(Spending):
             if withdrawn > self.each * finals:
                 sigma //= 2
             elif self.each:
-                sigma += -(-self._reach // 20)
+                sigma = min(sigma + -(-self._reach // 20), FOREVER)
             self.journal.set(self, "_then", (self.finals, self.withdrawn))
             self.journal.set(self, "_reach", 0)
         self.journal.set(self, "_sigma", sigma)
