@@ -10,6 +10,7 @@ and the best sigma for the last so many matches is an order statistic of these d
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from fractions import Fraction
@@ -135,9 +136,9 @@ class Chattiness(Spending):
             return 0
         allowed = max(0, int(self.each * known + min(self.budget, Fraction(0))))
         likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
-        return min(likely, self._covered(promised, self.budget / 2))
+        return min(likely, self._covered(promised, math.floor(self.budget / 2)))
 
-    def _covered(self, promised: int, left: Fraction) -> int:
+    def _covered(self, promised: int, left: int) -> int:
         """The sigma below which no more matches are in force than may be withdrawn."""
         for le, n in self._open.items():
             left -= n
