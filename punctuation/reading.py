@@ -128,12 +128,12 @@ def _kinds_of(table: Any, kinds: bool | None) -> Any:
     """
     if kinds is False or "kind" not in _names_of(table):
         return None
-    if kinds is None and not _may_be_ints(_column_of(table, "kind")):
+    if kinds is None and _names_of(table).count("kind") == 1 and not _may_be_ints(_column_of(table, "kind")):
         return None
     try:
         found = ticks_of(table, "kind")
     except AfaError:
-        if kinds:
+        if kinds or _names_of(table).count("kind") > 1:
             raise
         return None
     strange = np.flatnonzero((found < EVENT) | (found > PUNCTUATION))

@@ -83,9 +83,13 @@ class Union:
             raise AfaError(f"expected idle_after > 0 in units of the clock (None: never) but got idle_after={idle_after!r}")
         if not callable(clock):
             raise AfaError(f"expected a clock() -> number but got clock={clock!r}")
-        for name in where or ():
+        if where is not None and not isinstance(where, Mapping):
+            raise AfaError(f"expected a mapping of names to conditions but got where={where!r}")
+        for name, condition in (where or {}).items():
             if name not in sources:
                 raise AfaError(f"expected conditions of members but got where={where!r} with {name!r}")
+            if not isinstance(condition, str) and not callable(condition):
+                raise AfaError(f"expected a str or a callable condition(e) but got {condition!r} for the member {name!r}")
         self.sources = dict(sources)
         self.idle_after = idle_after
         self.where = dict(where or {})

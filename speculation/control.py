@@ -10,6 +10,7 @@ and the best sigma for the last so many matches is an order statistic of these d
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from fractions import Fraction
@@ -27,8 +28,8 @@ LEAST = 20
 
 
 def ahead(le: int, promised: int) -> int:
-    """How far an LE is ahead of a promise; FOREVER where nothing is promised."""
-    return min(le - promised, FOREVER)
+    """How far an LE is ahead of a promise, as an int64; FOREVER where nothing is promised."""
+    return max(min(le - promised, FOREVER), BEGINNING)
 
 
 class Control(Protocol):
@@ -135,9 +136,9 @@ class Chattiness(Spending):
             return 0
         allowed = max(0, int(self.each * known + min(self.budget, Fraction(0))))
         likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
-        return min(likely, self._covered(promised, self.budget / 2))
+        return min(likely, self._covered(promised, math.floor(self.budget / 2)))
 
-    def _covered(self, promised: int, left: Fraction) -> int:
+    def _covered(self, promised: int, left: int) -> int:
         """The sigma below which no more matches are in force than may be withdrawn."""
         for le, n in self._open.items():
             left -= n
@@ -272,7 +273,7 @@ class Feedback(Spending):
     def came(self, le: int, diff: int, promised: int) -> None:
         """Note how far ahead of the promise it is."""
         if promised > BEGINNING:
-            self.journal.set(self, "_reach", max(self._reach, le - promised))
+            self.journal.set(self, "_reach", max(self._reach, ahead(le, promised)))
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -293,7 +294,7 @@ class Feedback(Spending):
             if withdrawn > self.each * finals:
                 sigma //= 2
             elif self.each:
-                sigma += -(-self._reach // 20)
+                sigma = min(sigma + -(-self._reach // 20), FOREVER)
             self.journal.set(self, "_then", (self.finals, self.withdrawn))
             self.journal.set(self, "_reach", 0)
         self.journal.set(self, "_sigma", sigma)

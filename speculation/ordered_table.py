@@ -36,7 +36,7 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     """`Ordered.push_many`, of a table, or of a list of one and punctuations; None: it goes row by row."""
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     first, *then = batch if listed and len(batch) else [batch]
-    if kind_of(first) is None or not all(isinstance(item, Punctuation) and type(item.t) is int for item in then):
+    if kind_of(first) is None or not all(isinstance(item, Punctuation) and _is_plain(item) for item in then):
         return None
     if getattr(sequences.core.engine, "encode", None) is None or (keys is not None and keys.function is not None):
         return None
@@ -55,6 +55,11 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     if not listed:
         return made
     return [made] if promised is None else [made, Punctuation(promised)]
+
+
+def _is_plain(item: Punctuation) -> bool:
+    """Whether it promises all events: one with a condition is refused where items go one by one."""
+    return type(item.t) is int and item.where is None
 
 
 class Coming(NamedTuple):

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from afa import FOREVER, AfaError, Arc, Automaton, Change, Operator, Punctuation, SnapshotError, insert
+from afa import BEGINNING, FOREVER, AfaError, Arc, Automaton, Change, Operator, Punctuation, SnapshotError, insert
 from speculation import After, Before, Cleanse, consolidate, tradeoff
-from speculation.control import LEAST, Chattiness, Delay
+from speculation.control import LEAST, Chattiness, Delay, Feedback
 from speculation.spending import Spending
 
 
@@ -153,6 +153,34 @@ def test_a_call_that_is_refused_is_not_counted(place: str, options: dict[str, An
     assert sides[0].snapshot() == sides[1].snapshot()
     stage = sides[0] if place == "alone" else sides[0].stage
     assert (stage.sigma or 0) > 0
+
+
+@pytest.mark.parametrize("options", [{"max_chattiness": 3.0, "memory": 50}, {"max_delay": 10, "memory": 50}])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_snapshot_holds_the_ends_of_time(place: str, options: dict[str, Any]) -> None:
+    """What is ahead of a promise by more than an int64 could be saved, and not restored."""
+    side = getattr(Cleanse.auto(**options), place)(Operator(falls(), window=9, late="drop"))
+    side.push(Punctuation(BEGINNING + 1))
+    for t in range(60):
+        side.push_many(
+            [insert(Quote(False), FOREVER - 90 + t), insert(Quote(True), FOREVER - 70 + t), Punctuation(BEGINNING + 2 + t)]
+        )
+    kind = Before if place == "before" else After
+    assert kind.restore(side.snapshot(), lambda blob: Operator.restore(falls(), blob)).snapshot() == side.snapshot()
+
+
+def test_what_is_ahead_is_an_int64() -> None:
+    for control in (Feedback(3.0), Delay(5), Chattiness(3.0)):
+        for le, promised in ((FOREVER - 1, BEGINNING + 1), (BEGINNING, 9)):
+            control.came(le, -1, promised)
+            control.came(le, 1, promised)
+        assert type(control).of(control.state()).state() == control.state()
+    control = Feedback(3.0)
+    for t in range(2000):
+        control.came(FOREVER - 1, 1, promised=t - 2000)
+        control.answered([(t - 2001, 1)])
+        control.sigma(t - 2000)
+    assert Feedback.of(control.state()).state() == control.state()
 
 
 def test_bounds_may_be_floats_of_numpy() -> None:

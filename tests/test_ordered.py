@@ -23,7 +23,7 @@ from afa import (
     snapshot,
 )
 from punctuation import sealed
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 from speculation import Ordered, ordered_saved
 from tests.text import E, F
 
@@ -310,6 +310,17 @@ def test_a_snapshot_holds_the_numbers(engine: str) -> None:
     assert again.statistics == op.statistics
     again.push_many([event(4, 31, 1), Punctuation(40)])
     assert (told, again.statistics.repeated, again.statistics.gaps) == ([(0, 2, 2)], 2, 1)
+
+
+@pytest.mark.parametrize("keys", [1, 2])
+def test_a_snapshot_holds_more_missing_numbers_than_an_int64(engine: str, keys: int) -> None:
+    op = Ordered(falls(), number="seq", key="kind", engine=engine)
+    for key in range(keys):
+        op.push_many([event(BEGINNING, 1, key), event(FOREVER, 5, key)])
+    op.push(Punctuation(10))
+    assert op.statistics.missing == keys * (2**64 - 2)
+    found = Ordered.restore(falls(), op.snapshot(), key="kind", engine=engine)
+    assert found.statistics == op.statistics
 
 
 def test_blobs_that_are_none_are_refused() -> None:

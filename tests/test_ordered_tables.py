@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Punctuation, insert
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 from speculation import Ordered, ordered, ordered_table
 from tests import oracle
 from tests.strategies import Choices, Seeded
@@ -28,6 +28,11 @@ class Quote(NamedTuple):
     flag: bool
     seq: int
     who: int
+
+
+class Few(NamedTuple):
+    sort: int
+    seq: int
 
 
 class Tally(NamedTuple):
@@ -267,3 +272,14 @@ def test_a_table_that_fails_leaves_it_as_it_was(monkeypatch: pytest.MonkeyPatch)
     out = op.push_many(ticks([3], side=np.array(["l"], object)))
     assert (out["side"].tolist(), out["le"].tolist()) == (["l", "l"], [30, 40])
     assert counted.by_rows == 0
+
+
+def test_a_promise_with_a_condition_is_refused_behind_a_table_too(engine: str) -> None:
+    """It was taken for a promise of all events."""
+    quiet = Automaton(start="a", final={"c"}, event=Few, arcs=[Arc("a", "c", "sort == 0")])
+    op = Ordered(quiet, number="seq", engine=engine)
+    batch = {"sort": np.array([0, 1]), "seq": np.array([1, 2]), "le": np.array([10, 20])}
+    for items in ([batch, Punctuation(50, "sort == 1")], [batch, Punctuation(15), Punctuation(50, "sort == 1")]):
+        with pytest.raises(AfaError, match=r"expected an operator with retractions=False for a Punctuation with a condition"):
+            op.push_many(items)
+        assert (op.statistics.events, op._core.progress.events) == (0, BEGINNING)

@@ -209,6 +209,14 @@ def test_kinds_that_are_none_are_refused(kind: list[Any], text: str) -> None:
     assert source.snapshot() == BoundedDisorder(1).snapshot()
 
 
+@pytest.mark.parametrize("kinds", [True, None])
+def test_two_columns_of_kinds_are_refused(kinds: bool | None) -> None:
+    batch = pa.table([pa.array([1]), pa.array(["a"]), pa.array([0])], names=["le", "kind", "kind"])
+    with pytest.raises(AfaError, match=r"expected one column 'kind' but got the columns le, kind, kind"):
+        BoundedDisorder(0, kinds=kinds).push_many(batch)
+    assert BoundedDisorder(0, kinds=False).push_many(batch)[1:] == [Punctuation(1)]
+
+
 def test_a_row_that_goes_backwards_is_refused_too() -> None:
     strict = BoundedDisorder(0, backwards="raise", kinds=True)
     with pytest.raises(AfaError, match=r"expected a punctuation of at least 8 \(told before\) but got t=7"):

@@ -154,6 +154,10 @@ def test_a_member_s_promises_go_out_with_its_condition_where_they_are_ahead() ->
     assert members.push("a", Punctuation(99, "venue == 'a'")) == [], "nor is what the member's own promise did not move"
     with pytest.raises(AfaError, match=r"expected conditions of members but got where=.* with 'c'"):
         Union({"a": BoundedDisorder(0)}, where={"c": "x"})
+    with pytest.raises(AfaError, match=r"expected a str or a callable condition\(e\) but got 3 for the member 'a'"):
+        Union({"a": BoundedDisorder(0)}, where={"a": 3})
+    with pytest.raises(AfaError, match=r"expected a mapping of names to conditions but got where=\['a'\]"):
+        Union({"a": BoundedDisorder(0)}, where=["a"])  # type: ignore[arg-type]
 
 
 def test_the_end_of_a_member_promises_its_condition_for_ever() -> None:
