@@ -33,8 +33,8 @@ class Union:
     where : mapping of name to condition, optional
         What is true of the events of a member and of no other's, ``{"a": "feed == 'a'"}``: its promises are then handed out with
         this condition where they are ahead of the union's, so that a member that is hours late holds back what it can touch alone.
-        When a member has ended, its condition is promised up to FOREVER: an arc that changes after that is late, except one with a
-        lifetime where the arc input makes promises of its own (``arc_punctuation=True``). Not kept in a snapshot.
+        What a member that has ended promises is as far as the furthest of the others, not FOREVER: arcs may change behind what is
+        promised only. Not kept in a snapshot.
 
     Attributes
     ----------
@@ -222,10 +222,17 @@ class Union:
         items = [item for item in out if not isinstance(item, Punctuation)]
         if name not in self._live or name == self._slowest or now >= self._due:
             items += self._moved(now)  # else the smallest promise is another's, and all others are as they were
+        return [*items, *self._of_conditions(name)] if self.where and before < self.sources[name].promised else items
+
+    def _of_conditions(self, name: Any) -> list[Punctuation]:
+        """The promises with conditions that come of a member's promise; those who have ended promise what the furthest does."""
         promised = self.sources[name].promised
-        if before < promised and name in self.where and self.promised < promised:
-            items.append(Punctuation(promised, self.where[name]))
-        return items
+        furthest = max((source.promised for source in self.sources.values() if source.promised < FOREVER), default=FOREVER)
+        told = [name] if promised < FOREVER else []
+        if promised in (FOREVER, furthest):
+            told += [other for other, source in self.sources.items() if source.promised == FOREVER]
+        t = min(promised, furthest)
+        return [Punctuation(t, self.where[other]) for other in told if other in self.where] if self.promised < t else []
 
     def _moved(self, now: float) -> list[Any]:
         """See who is live, and what they promise together."""

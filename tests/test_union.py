@@ -160,41 +160,37 @@ def test_a_member_s_promises_go_out_with_its_condition_where_they_are_ahead() ->
         Union({"a": BoundedDisorder(0)}, where=["a"])  # type: ignore[arg-type]
 
 
-def test_the_end_of_a_member_promises_its_condition_for_ever() -> None:
+def test_a_member_that_has_ended_promises_its_condition_as_far_as_the_furthest_of_the_others() -> None:
     def made() -> Union:
-        return Union({"a": BoundedDisorder(0), "b": BoundedDisorder(5)}, where={"a": "venue == 'a'"})
+        return Union({name: BoundedDisorder(0) for name in "abc"}, where={name: f"venue == '{name}'" for name in "ab"})
 
-    ever = Punctuation(FOREVER, "venue == 'a'")
+    of_a, of_b = "venue == 'a'", "venue == 'b'"
     members = made()
-    assert members.end("a") == [ever], "as Punctuation(FOREVER) of the member does"
+    assert members.push("a", tick(4)) == [tick(4), Punctuation(4, of_a)]
     assert members.end("a") == []
-    assert members.push("b", tick(8)) == [tick(8), Punctuation(3)]
-    assert members.end("b") == [Punctuation(FOREVER)]
-    assert made().push("a", Punctuation(FOREVER)) == [ever]
+    assert members.push("b", tick(9)) == [tick(9), Punctuation(9, of_b), Punctuation(9, of_a)]
+    assert members.end("a") == []
+    assert members.push("c", tick(7)) == [tick(7), Punctuation(7)]
+    assert members.push("c", tick(12)) == [tick(12), Punctuation(9), Punctuation(12, of_a)]
+    assert members.end("b") == [Punctuation(12)]
+    assert members.end("c") == [Punctuation(FOREVER)]
     members = made()
-    members.push("a", tick(9))
-    members.push("b", tick(8))
-    assert members.push("b", tick(20)) == [tick(20), Punctuation(9)]
-    assert members.end("a") == [Punctuation(15), ever], "what all promise comes first"
-    assert members.end("a") == []
-    assert members.end("b") == [Punctuation(FOREVER)]
+    members.push("b", tick(9))
+    assert members.push("a", Punctuation(FOREVER)) == [Punctuation(9, of_a)], "as its end"
     assert made().end() == [Punctuation(FOREVER)], "all promise that: no condition is needed"
 
 
-@pytest.mark.parametrize("arc_punctuation", [False, True])
-def test_an_operator_takes_the_end_of_a_member(engine: str, arc_punctuation: bool) -> None:
-    op = Operator(TICKS, window=5, engine=engine, retractions=False, arc_punctuation=arc_punctuation)
-    members = Union({"a": BoundedDisorder(0), "b": BoundedDisorder(5)}, where={"a": "n == 1", "b": "n == 2"})
-    out = op.push_many([*members.push("a", insert(Tick(1), 9)), *members.end("a"), *members.push("b", insert(Tick(2), 10))])
-    assert [change.le for change in out if isinstance(change, Change)] == [9, 10]
-    with pytest.raises(LateEventError, match=r"where e.n == 1\) but got le=99"):
-        op.push(insert(Tick(1), 99))
-    late = insert(Arc("0", "1", "n == 2", name="late"), le=50)
-    if arc_punctuation:
-        assert op.push_arc(late) == []
-    else:
-        with pytest.raises(LateEventError, match=f"expected le >= {FOREVER}"):
-            op.push_arc(late)
+def test_arcs_may_change_when_a_member_has_ended(engine: str) -> None:
+    op = Operator(TICKS, window=5, engine=engine, retractions=False)
+    members = Union(
+        {"a": BoundedDisorder(0), "b": BoundedDisorder(0), "c": BoundedDisorder(5)}, where={"a": "n == 1", "b": "n == 2"}
+    )
+    items = [*members.push("a", insert(Tick(1), 9)), *members.end("a"), *members.push("b", insert(Tick(2), 10))]
+    assert [change.le for change in op.push_many(items) if isinstance(change, Change)] == [9, 10]
+    with pytest.raises(LateEventError, match=r"expected le >= 10 \(promised, where e.n == 1\) but got le=9"):
+        op.push(insert(Tick(1), 9))
+    op.push_arc(insert(Arc("1", "1", "n == 3", name="new")))
+    assert [change.le for change in op.push(insert(Tick(3), 11)) if isinstance(change, Change)] == [11, 11]
 
 
 def test_a_promise_with_a_condition_is_passed_on_and_moves_nothing() -> None:
