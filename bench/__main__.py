@@ -29,6 +29,7 @@ NAMES = (
     "ordered",
     "speculation",
     "predicates",
+    "cleanup",
 )
 
 

@@ -165,6 +165,14 @@ TARGETS = (
         "memory flat over 100 M events", "memory", "RSS, relative to a tenth of the way", most=1.05, unit="times a tenth of the way"
     ),
     Target(
+        "a union of ten feeds, one of them 100 x later",
+        "predicates",
+        "held, of plain",
+        most=0.1,
+        where={"promises": "with conditions", "begins": "2%"},
+        unit="of what is held without conditions",
+    ),
+    Target(
         "AFA+O, 20 % shifted",
         "ordered",
         "relative to in order",

@@ -239,10 +239,10 @@ def test_a_condition_that_promises_nothing_new_is_counted(engine: str) -> None:
     assert op.statistics.stale == 3
 
 
-def test_only_what_the_late_feed_can_still_touch_is_kept() -> None:
+def test_only_what_the_late_feed_can_still_touch_is_kept(engine: str) -> None:
     sizes = {}
     for conditions in (False, True):
-        op = Operator(pairs(), window=4, engine="interpreted", retractions=False)
+        op = Operator(pairs(), window=4, engine=engine, retractions=False)
         for t in range(1000):
             feed = 3 + t % 8 if t % 100 else 1
             op.push(insert(Reading(feed, 10.0), t))
