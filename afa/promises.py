@@ -13,6 +13,8 @@ from afa.expression.nodes import Expr
 from afa.implied import Promised, implied
 from punctuation.time import BEGINNING, FOREVER
 
+Test = Callable[[Any], bool]
+
 
 class Paths:
     """The paths to a final state over arcs in force, and what each consuming arc on one asks of an event.
@@ -23,6 +25,8 @@ class Paths:
     arcs : iterable of Arc
         Those in force, the automaton's own among them; each object once. An arc is known by its object, not by its name: two of one
         name may be in force one after the other.
+    asks : callable, optional
+        What says of a consuming arc which of the events held could take it. None: by its fence.
 
     Attributes
     ----------
@@ -43,7 +47,7 @@ class Paths:
     ([arc b -> c], [arc a -> b], [])
     """
 
-    def __init__(self, automaton: Automaton, arcs: Iterable[Arc]) -> None:
+    def __init__(self, automaton: Automaton, arcs: Iterable[Arc], asks: Callable[[Arc], Test] | None = None) -> None:
         self.automaton = automaton
         self.arcs = tuple(arcs)
         states = {*automaton.states, *(state for arc in self.arcs for state in (arc.src, arc.dst))}
@@ -52,7 +56,7 @@ class Paths:
         useful = [arc for arc in self.arcs if not self._reached[arc.dst].isdisjoint(final)]
         self._consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
-        self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self._consuming}
+        self._tests = {id(arc): asks(arc) if asks else self._test(self.fences[id(arc)]) for arc in self._consuming}
 
     @property
     def beginning(self) -> set[str]:
@@ -74,7 +78,7 @@ class Paths:
         return [a for a in self._consuming if arc.src in self._reached[a.dst]]
 
     def triggered(self, payload: Any) -> list[Arc]:
-        """The consuming arcs on a path to a final state that the event could take, for all that its fields say."""
+        """The consuming arcs on a path to a final state that the event held could take, for all that its fields say."""
         return [arc for arc in self._consuming if self._tests[id(arc)](payload)]
 
     def _from(self, state: str) -> set[str]:
@@ -93,7 +97,7 @@ class Paths:
         except Unreadable:
             return None
 
-    def _test(self, fence: Expr | None) -> Callable[[Any], bool]:
+    def _test(self, fence: Expr | None) -> Test:
         """The event part of a fence as a function of the event; one that can't be read, or raises, may be true."""
         part = None if fence is None else split(fence, self.automaton.event_schema, self.automaton.register_schema).event
         if part is None:

@@ -1,0 +1,355 @@
+"""Triggering sets: what is kept of an event where its payload is not ([AFA10] App. F.1).
+
+Where each fence is an event part and a register part, and no transfer reads the event, all that an event is ever asked is which
+event parts are true of it. So the automaton is rewritten into one over a *triggering set*, an int with a bit for each event part:
+
+    Arc("a", "b", "x < 9 and r.n < 3", "(r.n + 1,)")   ->   Arc("a", "b", "triggers & 4 and r.n < 3", "(r.n + 1,)")
+
+Bits are given for lifetimes: at an instant each bit has one event part, equal ones share theirs, and an arc that comes may take a
+bit whose arcs have ended. The set of an event is made by the arcs that hold the bits at its LE, which no change of an arc concerns
+any more once the event has come. Both engines run the rewritten automaton as any other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.arc import CONSUME, Arc
+from afa.arctable import ArcEvent, ArcTable
+from afa.automaton import Automaton
+from afa.errors import AutomatonError, blame
+from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split, text_of_expr
+from afa.expression.arcs import expression_of
+from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
+from afa.expression.vectors import Vector, vector_of
+from afa.expression.written import Readable
+from afa.schema import Schema
+from afa.states import Column, records
+from punctuation.time import BEGINNING
+
+BITS = 62
+"""How many event parts may be in force at one instant."""
+
+
+class Known(Readable):
+    """A fence or a transfer that is given as its expression."""
+
+    __slots__ = ("_expr", "_function")
+
+    def __init__(self, expr: Expr, kind: Kind, register_schema: Schema) -> None:
+        self._expr = expr
+        self._function = callable_of(expr, kind, register_schema)
+
+    def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
+        """The expression."""
+        return self._expr
+
+    def __call__(self, event: Any, register: Any) -> Any:
+        return self._function(event, register)
+
+
+class Parts(NamedTuple):
+    """A consuming arc taken apart; ``event`` None: true of every event.
+
+    ``test`` and ``vector`` ask the event part of one event, and of columns, if it can be asked so.
+    """
+
+    arc: Arc
+    event: Expr | None
+    register: Expr | None
+    transfer: Expr | None
+    test: Callable[[Any, Any], Any]
+    vector: Vector | None
+
+    def ask(self, payload: Any, le: int) -> bool:
+        """Whether the event part is true of an event.
+
+        Raises
+        ------
+        Exception
+            What the fence raises, with the arc and the event named.
+        """
+        try:
+            return bool(self.test(payload, None))
+        except Exception as error:
+            blame(error, f"in the fence of {self.arc!r} on event {payload!r} at le={le}")
+            raise
+
+
+class Reduction:
+    """How an automaton is rewritten.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With an event schema.
+    sequence : str or None
+        The event's field that stays beside the set.
+
+    Attributes
+    ----------
+    field : str
+        The field of the set.
+    event : type
+        The event schema of the rewritten automaton.
+    rewritten : Automaton
+        The rewritten automaton. The bits of its arcs are no more than an example: `Triggers.table` has those that are in force.
+
+    Raises
+    ------
+    AutomatonError
+        An arc does not split.
+    """
+
+    def __init__(self, automaton: Automaton, sequence: str | None) -> None:
+        assert automaton.event_schema is not None
+        self.automaton = automaton
+        self.schema = automaton.event_schema
+        self.sequence = sequence
+        self.field = "triggers" if sequence != "triggers" else "triggering"
+        kept = [(field.name, field.type) for field in self.schema.fields if field.name == sequence]
+        make: Any = NamedTuple  # its fields are known at run time only
+        self.event: Any = make("TriggeringSet", [(self.field, int), *kept])
+        arcs = [self.rewrite(arc) for arc in automaton.arcs]
+        self.rewritten = Automaton(
+            start=automaton.start, final=automaton.final, arcs=arcs, register=automaton.register, event=self.event
+        )
+
+    def parts(self, arc: Arc) -> Parts:
+        """A consuming arc taken apart.
+
+        Raises
+        ------
+        AutomatonError
+            It does not split.
+        """
+        registers, transfer = self.automaton.register_schema, None
+        fence = split(self._read(arc, "fence", FENCE), self.schema, registers)
+        if fence.mixed is not None:
+            raise _refused(arc, f"fence: {text_of_expr(fence.mixed)} needs the event and the register at once")
+        if arc.transfer is not None:
+            transfer = self._read(arc, "transfer", TRANSFER)
+            if "e" in sides(transfer):
+                raise _refused(arc, f"transfer: {text_of_expr(transfer)} reads the event")
+        event = None if isinstance(fence.event, Const) and fence.event.value else fence.event
+        asked = Const(True) if event is None else event
+        return Parts(
+            arc, event, fence.register, transfer, callable_of(asked, FENCE, registers), vector_of(asked, self.schema, registers)
+        )
+
+    def rewrite(self, arc: Arc) -> Arc:
+        """An arc over triggering sets, with the first bit.
+
+        Raises
+        ------
+        AutomatonError
+            It does not split.
+        """
+        return arc if arc.kind != CONSUME else self.arc(self.parts(arc), 0)
+
+    def arc(self, parts: Parts, bit: int | None) -> Arc:
+        """The arc over triggering sets."""
+        arc, registers = parts.arc, self.automaton.register_schema
+        clauses: list[Expr] = [] if bit is None else [Binary("&", Field("e", self.field), Const(1 << bit))]
+        clauses += [] if parts.register is None else [parts.register]
+        fence = Known(conjunction(clauses) if clauses else Const(True), FENCE, registers)
+        transfer = None if parts.transfer is None else Known(parts.transfer, TRANSFER, registers)
+        return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final)
+
+    def set_of(self, triggers: int, payload: Any) -> Any:
+        """What is kept of an event."""
+        return self.event(triggers) if self.sequence is None else self.event(triggers, getattr(payload, self.sequence))
+
+    def _read(self, arc: Arc, role: str, kind: Kind) -> Expr:
+        try:
+            return expression_of(getattr(arc, role), kind, self.schema, self.automaton.register_schema)
+        except Unreadable as error:
+            raise _refused(arc, f"{role}: {error.reason}; {error.hint}") from None
+
+
+class Triggers:
+    """The arcs in force, rewritten; a value: `followed_by` gives the next one.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    events : sequence of ArcEvent
+        The arcs in force.
+    bits : sequence of int or None, optional
+        The bit that each holds, as a snapshot has it.
+    before : Triggers, optional
+        Those in force so far, whose bits stay where ``keep`` says so.
+    keep : callable
+        Whether an arc event of this LE keeps its bit.
+
+    Attributes
+    ----------
+    reduction : Reduction
+    table : ArcTable
+        The rewritten arcs.
+    bits : list of int or None
+        By arc event; None: of an epsilon arc, a time-out, or an arc that every event may take.
+
+    Raises
+    ------
+    AutomatonError
+        An arc does not split, more than 62 event parts are in force at one instant, or bits that were given clash.
+
+    Examples
+    --------
+    >>> class Reading(NamedTuple):
+    ...     floor: int
+    >>> own = [Arc("a", "b", "floor == 1"), Arc("b", "b", "floor > 2"), Arc("b", "c", "floor == 1")]
+    >>> program = Automaton(start="a", final={"c"}, arcs=own, event=Reading)
+    >>> triggers = Triggers(Reduction(program, None), ArcTable.of(own).events)
+    >>> triggers.bits, triggers.of(Reading(1), 0), triggers.of(Reading(2), 0), triggers.of(Reading(3), 0)
+    ([0, 1, 0], 1, 0, 2)
+    """
+
+    def __init__(
+        self,
+        reduction: Reduction,
+        events: Sequence[ArcEvent],
+        bits: Sequence[int | None] | None = None,
+        before: Triggers | None = None,
+        keep: Callable[[int], bool] = lambda le: False,
+    ) -> None:
+        self.reduction = reduction
+        self.events = tuple(events)
+        known = before._parts if before is not None else {}
+        self._parts: dict[int, Parts] = {}
+        for arc in {id(event.arc): event.arc for event in events if event.arc.kind == CONSUME}.values():
+            self._parts[id(arc)] = known.get(id(arc)) or self._shared(reduction.parts(arc), known)
+        wanted: list[int | None] = [None] * len(self.events)
+        if bits is not None:
+            wanted = list(bits)
+        elif before is not None:
+            held = {(id(event.arc), event.le): bit for event, bit in zip(before.events, before.bits)}
+            wanted = [held.get((id(event.arc), event.le)) if keep(event.le) else None for event in self.events]
+        self.bits: list[int | None] = self._given(wanted)
+        arcs = before._arcs if before is not None else {}
+        self._arcs: dict[tuple[int, int | None], Arc] = {}
+        self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
+
+    def followed_by(self, table: ArcTable, now: int, cleaned: bool) -> Triggers:
+        """Those of another table; events of an LE below ``now`` have come, and ``cleaned`` says that arcs have only gone."""
+        return Triggers(self.reduction, table.events, None, self, lambda le: cleaned or le < now)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Triggers:
+        return self  # a value
+
+    # -- bits ------------------------------------------------------------------------------------------------------------------
+
+    def _shared(self, parts: Parts, known: Mapping[int, Parts]) -> Parts:
+        """With the event part of another arc, if it has an equal one: by that object it is known."""
+        others = [*known.values(), *self._parts.values()]
+        return parts._replace(event=next((other.event for other in others if other.event == parts.event), parts.event))
+
+    def _given(self, wanted: Sequence[int | None]) -> list[int | None]:
+        """The bit of each arc event; those without one get the lowest that is free, in the order of LE: so none is wasted."""
+        bits: list[int | None] = [None] * len(self.events)
+        busy: list[tuple[Expr | None, int]] = [(None, BEGINNING)] * BITS  # the part that holds each bit, and until when
+        for i in sorted(range(len(self.events)), key=lambda i: self.events[i].le):
+            arc, le, re = self.events[i]
+            part = self._parts[id(arc)].event if arc.kind == CONSUME else None
+            if part is None:
+                continue
+            bit = wanted[i]
+            if bit is None:
+                bit = next((b for b, (other, end) in enumerate(busy) if other is part and end > le), None)
+            if bit is None:
+                bit = next((b for b, (_, end) in enumerate(busy) if end <= le), None)
+            if bit is None:
+                raise _refused(arc, f"more than {BITS} different event parts are in force at le={le}", "arcs")
+            other, end = busy[bit]
+            if other is not part and end > le:
+                raise AutomatonError(f"expected one event part at a time but got two at le={le} for bit={bit!r}, with {arc!r}")
+            busy[bit] = (part, max(end, re) if other is part else re)
+            bits[i] = bit
+        return bits
+
+    def _arc(self, arc: Arc, bit: int | None, known: Mapping[tuple[int, int | None], Arc]) -> Arc:
+        if arc.kind != CONSUME:
+            return arc
+        key = id(arc), bit
+        if key not in self._arcs:
+            self._arcs[key] = known.get(key) or self.reduction.arc(self._parts[id(arc)], bit)
+        return self._arcs[key]
+
+    # -- events ----------------------------------------------------------------------------------------------------------------
+
+    def of(self, payload: Any, le: int) -> int:
+        """The triggering set of an event. O(event parts in force).
+
+        Raises
+        ------
+        Exception
+            What an event part raises, with the arc and the event named.
+        """
+        found = 0
+        for mask, parts in self._at(bisect_right(self._bounds, le)):
+            if parts.ask(payload, le):
+                found |= mask
+        return found
+
+    def of_columns(self, columns: Mapping[str, Column], le: Any) -> Any:
+        """The triggering sets of events in columns; as `of`."""
+        places = np.searchsorted(np.array(self._bounds, np.int64), le, side="right")
+        used = np.unique(places[[0, -1]] if len(le) and places.min() == places.max() else places).tolist()
+        found = np.zeros(len(le), np.int64)
+        for place in used:
+            rows: Any = slice(None) if len(used) == 1 else np.flatnonzero(places == place)
+            picked = columns if len(used) == 1 else {name: picked_of(column, rows) for name, column in columns.items()}
+            found[rows] = self._asked(self._at(place), picked, le[rows])
+        return found
+
+    def _asked(self, asked: Sequence[tuple[int, Parts]], columns: Mapping[str, Column], le: Any) -> Any:
+        """The sets of rows at which the same arcs are in force."""
+        found, payloads = np.zeros(len(le), np.int64), None
+        for mask, parts in asked:
+            if parts.vector is not None:
+                true = parts.vector(columns)
+            else:
+                payloads = records(list(columns.values()), self.reduction.schema, len(le)) if payloads is None else payloads
+                true = np.fromiter(map(parts.ask, payloads, le.tolist()), np.bool_, len(le))
+            found |= np.where(true, mask, 0)
+        return found
+
+    def asks(self, arc: Arc) -> Callable[[Any], bool]:
+        """Whether a consuming arc's event part may be true of an event, by its set; bits may be other arcs' at other times."""
+        bits = [bit for event, bit in zip(self.events, self.bits) if event.arc is arc]
+        if None in bits:
+            return lambda kept: True
+        mask = sum({1 << bit for bit in bits if bit is not None})
+        return lambda kept: bool(kept[0] & mask)
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        """The instants at which it changes what is asked."""
+        return sorted({t for event, bit in zip(self.events, self.bits) if bit is not None for t in (event.le, event.re)})
+
+    @cached_property
+    def _known(self) -> dict[int, list[tuple[int, Parts]]]:
+        return {}
+
+    def _at(self, place: int) -> list[tuple[int, Parts]]:
+        """What is asked between two of the bounds: each event part in force with its bit."""
+        if place not in self._known:
+            at = self._bounds[place - 1] if place else BEGINNING - 1
+            held = {bit: arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None and le <= at < re}
+            self._known[place] = [(1 << bit, self._parts[id(arc)]) for bit, arc in sorted(held.items())]
+        return self._known[place]
+
+
+def picked_of(column: Column, rows: Any) -> Column:
+    """Some rows of a column."""
+    return Column(column.values[rows], None if column.present is None else column.present[rows], column.texts)
+
+
+def _refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError:
+    return AutomatonError(f"expected {what} for keep_payloads=False but got {arc!r}: {why}")
