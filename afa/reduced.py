@@ -65,7 +65,8 @@ class Reduced:
 
     def __init__(self, triggers: Triggers, inner: Engine, progress: Progress, journal: Journal) -> None:
         self.triggers = triggers
-        self._progress = progress
+        self.planned: dict[tuple[int, int], int | None] = {}  # bits of arcs that are to come in the present batch
+        self.progress = progress
         self._journal = journal
         self.inner: Any = inner
         self.name = inner.name
@@ -87,7 +88,7 @@ class Reduced:
         ChangeError
             It differs before the present: of the events there the payloads are gone.
         """
-        now = self._progress.now
+        now = self.progress.now
         if le < now:
             new, old = Counter(table.events), Counter(self.triggers.events)
             arc = next(event.arc for event in (*(new - old), *(old - new)))
@@ -95,7 +96,7 @@ class Reduced:
                 f"expected a change of an arc from {now} on (keep_payloads=False: the payloads before it are gone) "
                 f"but got le={le} for {arc!r}"
             )
-        self._put(self.triggers.followed_by(table, now, cleaned=le == FOREVER), le, re)
+        self._put(self.triggers.followed_by(table.events, FOREVER if le == FOREVER else now, self.planned), le, re)
 
     def put(self, table: ArcTable, bits: Sequence[int | None]) -> None:
         """Put a table in force with the bits that a snapshot gives, before there is any state.
@@ -112,9 +113,13 @@ class Reduced:
         self._put(triggers, BEGINNING, FOREVER)
 
     def _put(self, triggers: Triggers, le: int, re: int) -> None:
+        self.follow(triggers)
+        self.inner.swap(triggers.table, le, re)
+
+    def follow(self, triggers: Triggers) -> None:
+        """Let these be the arcs that sets are made by."""
         self._journal.note(setattr, self, "triggers", self.triggers)
         self.triggers = triggers
-        self.inner.swap(triggers.table, le, re)
 
     # -- events ----------------------------------------------------------------------------------------------------------------
 

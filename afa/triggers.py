@@ -186,6 +186,8 @@ class Triggers:
         Those in force so far, whose bits stay where ``keep`` says so.
     keep : callable
         Whether an arc event of this LE keeps its bit.
+    planned : mapping
+        The bits of arc events that were planned for, by ``(id(arc), le)``; they are right once all changes planned for are made.
 
     Attributes
     ----------
@@ -218,6 +220,7 @@ class Triggers:
         bits: Sequence[int | None] | None = None,
         before: Triggers | None = None,
         keep: Callable[[int], bool] = lambda le: False,
+        planned: Mapping[tuple[int, int], int | None] | None = None,
     ) -> None:
         self.reduction = reduction
         self.events = tuple(events)
@@ -229,16 +232,36 @@ class Triggers:
         if bits is not None:
             wanted = list(bits)
         elif before is not None:
-            held = {(id(event.arc), event.le): bit for event, bit in zip(before.events, before.bits)}
-            wanted = [held.get((id(event.arc), event.le)) if keep(event.le) else None for event in self.events]
-        self.bits: list[int | None] = self._given(wanted)
+            held = {**{place: bit for place, bit in before.places.items() if keep(place[1])}, **(planned or {})}
+            wanted = [held.get((id(event.arc), event.le)) for event in self.events]
+        self.bits: list[int | None] = self._given(wanted, sure=bool(planned))
         arcs = before._arcs if before is not None else {}
         self._arcs: dict[tuple[int, int | None], Arc] = {}
         self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
 
-    def followed_by(self, table: ArcTable, now: int, cleaned: bool) -> Triggers:
-        """Those of another table; events of an LE below ``now`` have come, and ``cleaned`` says that arcs have only gone."""
-        return Triggers(self.reduction, table.events, None, self, lambda le: cleaned or le < now)
+    def followed_by(
+        self, events: Sequence[ArcEvent], now: int, planned: Mapping[tuple[int, int], int | None] | None = None
+    ) -> Triggers:
+        """Those of other arcs in force, where all events that have come have an LE below ``now``."""
+        return Triggers(self.reduction, events, None, self, lambda le: le < now, planned)
+
+    @cached_property
+    def places(self) -> dict[tuple[int, int], int | None]:
+        """The bit of each arc event, by ``(id(arc), le)``."""
+        return {(id(event.arc), event.le): bit for event, bit in zip(self.events, self.bits)}
+
+    def rewritten(self, place: tuple[Arc, int]) -> Arc:
+        """The arc over triggering sets that was made of an arc in force from an LE on."""
+        arc, le = place
+        return arc if arc.kind != CONSUME else self._arcs[id(arc), self.places[id(arc), le]]
+
+    def original(self, arc: Arc) -> Arc:
+        """The arc of which this one was made."""
+        return arc if arc.kind != CONSUME else self._originals[id(arc)]
+
+    @cached_property
+    def _originals(self) -> dict[int, Arc]:
+        return {id(rewritten): self._parts[arc].arc for (arc, _), rewritten in self._arcs.items()}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Triggers:
         return self  # a value
@@ -250,8 +273,8 @@ class Triggers:
         others = [*known.values(), *self._parts.values()]
         return parts._replace(event=next((other.event for other in others if other.event == parts.event), parts.event))
 
-    def _given(self, wanted: Sequence[int | None]) -> list[int | None]:
-        """The bit of each arc event; those without one get the lowest that is free, in the order of LE: so none is wasted."""
+    def _given(self, wanted: Sequence[int | None], sure: bool) -> list[int | None]:
+        """The bit of each arc event; those without one get that of an equal part, or the lowest free one, in the order of LE."""
         bits: list[int | None] = [None] * len(self.events)
         busy: list[tuple[Expr | None, int]] = [(None, BEGINNING)] * BITS  # the part that holds each bit, and until when
         for i in sorted(range(len(self.events)), key=lambda i: self.events[i].le):
@@ -261,13 +284,13 @@ class Triggers:
                 continue
             bit = wanted[i]
             if bit is None:
-                bit = next((b for b, (other, end) in enumerate(busy) if other is part and end > le), None)
+                bit = next((b for b, (other, _) in enumerate(busy) if other is part), None)
             if bit is None:
                 bit = next((b for b, (_, end) in enumerate(busy) if end <= le), None)
             if bit is None:
                 raise _refused(arc, f"more than {BITS} different event parts are in force at le={le}", "arcs")
             other, end = busy[bit]
-            if other is not part and end > le:
+            if other is not part and end > le and not sure:  # else one ends where the other begins, in a change that follows
                 raise AutomatonError(f"expected one event part at a time but got two at le={le} for bit={bit!r}, with {arc!r}")
             busy[bit] = (part, max(end, re) if other is part else re)
             bits[i] = bit
@@ -298,27 +321,26 @@ class Triggers:
         return found
 
     def of_columns(self, columns: Mapping[str, Column], le: Any) -> Any:
-        """The triggering sets of events in columns; as `of`."""
-        places = np.searchsorted(np.array(self._bounds, np.int64), le, side="right")
-        used = np.unique(places[[0, -1]] if len(le) and places.min() == places.max() else places).tolist()
+        """The triggering sets of events in columns; as `of`. O(events) for each event part in force at all of them."""
         found = np.zeros(len(le), np.int64)
-        for place in used:
-            rows: Any = slice(None) if len(used) == 1 else np.flatnonzero(places == place)
-            picked = columns if len(used) == 1 else {name: picked_of(column, rows) for name, column in columns.items()}
-            found[rows] = self._asked(self._at(place), picked, le[rows])
+        order = None if (le[1:] >= le[:-1]).all() else np.argsort(le, kind="stable")
+        times = le if order is None else le[order]
+        held = {(bit, le, re): arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None}
+        for (bit, begin, end), arc in held.items():
+            low, high = np.searchsorted(times, [begin, end]).tolist()
+            if low == high:
+                continue
+            rows: Any = slice(low, high) if order is None or high - low == len(le) else order[low:high]
+            found[rows] |= np.where(self._asked(self._parts[id(arc)], Picked(columns, rows), le[rows]), 1 << bit, 0)
         return found
 
-    def _asked(self, asked: Sequence[tuple[int, Parts]], columns: Mapping[str, Column], le: Any) -> Any:
-        """The sets of rows at which the same arcs are in force."""
-        found, payloads = np.zeros(len(le), np.int64), None
-        for mask, parts in asked:
-            if parts.vector is not None:
-                true = parts.vector(columns)
-            else:
-                payloads = records(list(columns.values()), self.reduction.schema, len(le)) if payloads is None else payloads
-                true = np.fromiter(map(parts.ask, payloads, le.tolist()), np.bool_, len(le))
-            found |= np.where(true, mask, 0)
-        return found
+    def _asked(self, parts: Parts, columns: Picked, le: Any) -> Any:
+        """Of which rows an event part is true."""
+        if parts.vector is not None:
+            return parts.vector(columns)
+        fields = self.reduction.schema.fields
+        payloads = records([columns[field.name] for field in fields], self.reduction.schema, len(le))
+        return np.fromiter(map(parts.ask, payloads, le.tolist()), np.bool_, len(le))
 
     def asks(self, arc: Arc) -> Callable[[Any], bool]:
         """Whether a consuming arc's event part may be true of an event, by its set; bits may be other arcs' at other times."""
@@ -346,9 +368,16 @@ class Triggers:
         return self._known[place]
 
 
-def picked_of(column: Column, rows: Any) -> Column:
-    """Some rows of a column."""
-    return Column(column.values[rows], None if column.present is None else column.present[rows], column.texts)
+class Picked(dict[str, Column]):
+    """Some rows of columns, picked when they are asked for."""
+
+    def __init__(self, columns: Mapping[str, Column], rows: Any) -> None:
+        self._columns, self._rows = columns, rows
+
+    def __missing__(self, name: str) -> Column:
+        values, present, texts = self._columns[name]
+        self[name] = Column(values[self._rows], None if present is None else present[self._rows], texts)
+        return self[name]
 
 
 def _refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError:

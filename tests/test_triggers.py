@@ -27,12 +27,13 @@ from afa import (
     retract,
     snapshot,
 )
+from afa.compiled import inforce
 from punctuation import SideOutput
 from tests import oracle
 from tests.conftest import ENGINES
 from tests.model import ERROR, OK, Model
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
-from tests.text import T, arc_of, automaton_of
+from tests.text import R1, T, arc_of, automaton_of
 
 REDUCED: dict[str, Any] = {"retractions": False, "keep_payloads": False}
 
@@ -213,7 +214,7 @@ def changes_of(out: dict[str, Any], built: Automaton, keys: bool) -> list[Change
 @pytest.mark.parametrize("keys", [False, True])
 @pytest.mark.parametrize("block", range(2))
 def test_the_output_is_what_it_is_with_payloads(engine: str, keys: bool, block: int) -> None:
-    for number in range(20):
+    for number in range(12):
         seed = f"triggers/{keys}/{block}/{number}"
         try:
             World(seed, engine, keys).run()
@@ -225,6 +226,103 @@ def test_the_output_is_what_it_is_with_payloads(engine: str, keys: bool, block: 
 def test_many_worlds(engine: str) -> None:
     for number in range(1000):
         World(f"triggers/stress/{number}", engine, bool(number % 2)).run()
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("keys", [False, True])
+def test_many_arcs_that_change_within_tables(keys: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    for number in range(7, 300):
+        Swaps(f"swaps/{number}", keys).run()
+
+
+class Swaps:
+    """Tables of hundreds of rows in which arcs come and go, some rows of them behind a promise, some tables with a fault."""
+
+    OWN = (
+        Arc("a", "b", "sort == 0", "(0,)", name="ab"),
+        Arc("b", "b", "sort >= 2 and r.x < 5", "(r.x + 1,)", name="bb"),
+        Arc("b", "b", "seq == 1", name="stays"),
+        Arc("b", "c", "sort == 1 and seq == 0", name="bc"),
+    )
+    POOL = (
+        *OWN[1:],
+        Arc("b", "c", "seq == 2 and r.x > 1", name="more"),
+        Arc("b", "c", "sort == 2", name="shares", final=True),
+        Arc("b", "d", "sort * 2 == 4 and 5 // (r.x - 4) < 9", name="faulty"),
+        Arc("d", "c", "sort == 0", name="dc"),
+        Arc("a", "b", "sort == 1 and seq == 2", "(2,)", name="also"),
+    )
+
+    def __init__(self, seed: str, keys: bool) -> None:
+        self.choose = Seeded(seed)
+        self.automaton = Automaton(start="a", final={"c"}, arcs=self.OWN, register=R1(0), event=T)
+        options: dict[str, Any] = {"window": self.choose.one([5, 40]), "engine": "compiled", "late": "drop", "retractions": False}
+        make: Any = Keyed if keys else Operator
+        more = {"key": "seq"} if keys else {}
+        self.ops = [make(self.automaton, keep_payloads=keep, **options, **more) for keep in (False, True)]
+        for op in self.ops:
+            op.push(insert(T(0, 0), 0))
+        self.keys, self.at, self.faults = keys, 0, 0
+        self.on: list[int] = []
+
+    def table(self) -> Any:
+        rows, on = [], list(self.on)
+        late = self.choose.one([0, 3, 30])
+        for _ in range(self.choose.number(1, 300)):
+            if self.choose.chance(3):
+                number = self.choose.number(0, len(self.POOL) - 1)
+                number = 0 if self.POOL[number].name == "faulty" and self.choose.chance(80) else number
+                ends = number in on
+                (on.remove if ends else on.append)(number)
+                rows.append((0, 0, BEGINNING, 0, -1 if ends else 1, 1, number))
+            elif self.choose.chance(3):
+                rows.append((0, 0, self.at - self.choose.number(0, 20), 0, 1, 2, 0))
+            else:
+                self.at += self.choose.number(0, 2)
+                le = self.at - (self.choose.number(0, late) if self.choose.chance(20) else 0)
+                rows.append((self.choose.number(0, 3), self.choose.number(0, 2), le, le + self.choose.number(1, 40), 1, 0, 0))
+        columns = np.array(rows, np.int64).T.copy()
+        return dict(zip(("sort", "seq", "le", "re", "diff", "kind", "arc"), columns)), on
+
+    def run(self) -> None:
+        for _ in range(8):
+            table, on = self.table()
+            outs = []
+            for op in self.ops:
+                try:
+                    outs.append(sorted(map(repr, changes_of(op.push_many(table, arcs=self.POOL), self.automaton, self.keys))))
+                except ZeroDivisionError as error:
+                    outs.append([str(error)])
+            assert outs[0] == outs[1]
+            self.ops[0]._check()
+            assert without(self.ops[0].statistics) == without(self.ops[1].statistics)
+            arcs = [sorted(map(repr, op._core.arcs.table.events)) for op in self.ops]
+            assert arcs[0] == arcs[1]
+            if outs[0] and "division" in outs[0][0]:
+                self.faults += 1
+            else:
+                self.on = on
+            if self.choose.chance(20):
+                self.restore()
+
+    def restore(self) -> None:
+        blob, more = self.ops[0].snapshot(), {"key": "seq"} if self.keys else {}
+        self.ops[0] = type(self.ops[0]).restore(self.automaton, blob, arcs=self.POOL, engine="compiled", **more)
+        assert self.ops[0].snapshot() == blob
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_arcs_that_change_within_a_table(keys: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    faults = 0
+    for number in range(7):
+        world = Swaps(f"swaps/{number}", keys)
+        world.run()
+        faults += world.faults
+    assert faults > 2
 
 
 # -- what it takes -----------------------------------------------------------------------------------------------------------

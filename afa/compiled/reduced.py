@@ -11,10 +11,11 @@ from afa.arc import Arc
 from afa.change import Change
 from afa.compiled.columns import Encoded, Unfit, distinct, ints, optional, plain
 from afa.compiled.kernel import names as k
+from afa.compiled.plan import Beneath, Plan, plan, promises
 from afa.reduced import Reduced
 from afa.schema import Field
 from afa.states import Column, records
-from afa.triggers import picked_of
+from afa.triggers import Picked
 
 if TYPE_CHECKING:
     from afa.core import Core
@@ -70,43 +71,51 @@ class ReducedColumns(Reduced):
         return None if encoded is None else Rows(encoded, triggers, own)
 
     def run_columns(self, batch: Rows, core: Core) -> None:
-        """Carry out a batch in order of arrival: from one change of an arc to the next the sets are made by the same arcs."""
-        kind, low = batch.encoded.kind, 0
+        """Carry out a batch of records in order of arrival.
+
+        Where arcs change in it from the present on, all sets are made at once, by the arcs that will have been in force: what comes
+        into force later than an event arrives does not concern it. Else from one change of an arc to the next.
+        """
+        n, kind, low = len(batch.triggers), batch.encoded.kind, 0
         changes = [] if kind is None else np.flatnonzero(kind == k.ARC).tolist()
-        for high in [*changes, len(batch.triggers)]:
+        if changes and not self.inner.keyed and (found := plan(self, batch.encoded, changes)) is not None:
+            self.planned = found.triggers.places
+            try:
+                self._run_part(batch._replace(encoded=found.encoded), slice(0, n), core, found)
+            finally:
+                self.planned = {}
+            return
+        events = batch._replace(encoded=batch.encoded._replace(arc=None, arcs=()))
+        for high in [*changes, n]:
             if low < high:
-                self._run_part(batch, slice(low, high), core)
-            if high < len(batch.triggers):
+                self._run_part(events, slice(low, high), core, None)
+            if high < n:
                 core.take_record(batch.encoded.item(high))
             low = high + 1
 
-    def _run_part(self, batch: Rows, part: slice, core: Core) -> None:
-        """Rows without a change of an arc. What is late among them is told here, where the payload is known."""
+    def _run_part(self, batch: Rows, part: slice, core: Core, found: Plan | None) -> None:
+        """Some rows, without changes of arcs or with a plan for them. What is late is told here, where payloads are known."""
         le = batch.encoded.le[part]
-        kind = None if batch.encoded.kind is None else batch.encoded.kind[part]
-        promised, events = np.int64(core.progress.events), np.ones(len(le), np.bool_)
-        if kind is not None:
-            events = kind == k.EVENT
-            promised = np.maximum(np.maximum.accumulate(np.where(events, k.BEGINNING, le)), promised)
+        promised, events = promises(batch.encoded, part, core.progress.events)
         late = events & (le < promised)
         places = np.arange(part.start, part.stop)
         rows: Any = part
         if late.any():
-            bounds = np.broadcast_to(promised, late.shape)
             for i in np.flatnonzero(late).tolist():
-                core.take_late(self._change(batch, part.start + i), int(bounds[i]))
+                core.take_late(self._change(batch, part.start + i), int(promised[i]))
             rows, events = places[~late], events[~late]
         if not len(events):
             return
         wanted = rows if events.all() else places[events] if rows is part else rows[events]
-        picked = {name: picked_of(column, wanted) for name, column in batch.columns.items()}
-        batch.triggers[wanted] = self.triggers.of_columns(picked, batch.encoded.le[wanted])
-        self.inner.run_columns(_taken(batch.encoded, rows, bool(events.all())), core)
+        triggers = self.triggers if found is None else found.triggers
+        batch.triggers[wanted] = triggers.of_columns(Picked(batch.columns, wanted), batch.encoded.le[wanted])
+        taken = _taken(batch.encoded, rows, bool(events.all()))
+        self.inner.run_columns(taken, core if found is None else Beneath(core, self, found.triggers))
 
     def _change(self, batch: Rows, row: int) -> Change:
         """An event of a batch as it came."""
         encoded, schema, here = batch.encoded, self.triggers.reduction.schema, slice(row, row + 1)
-        (payload,) = records([picked_of(column, here) for column in batch.columns.values()], schema, 1)
+        (payload,) = records([Picked(batch.columns, here)[field.name] for field in schema.fields], schema, 1)
         le = int(encoded.le[row])
         re = k.FOREVER if encoded.window is None else le + encoded.window
         re = re if encoded.re is None else int(encoded.re[row])
@@ -116,7 +125,7 @@ class ReducedColumns(Reduced):
 
 
 def _taken(encoded: Encoded, rows: Any, events: bool) -> Encoded:
-    """Some rows of a batch, without arcs; ``events``: nothing but events is among them."""
+    """Some rows of a batch; ``events``: nothing but events is among them."""
 
     def some(column: Any) -> Any:
         return None if column is None else column[rows]
@@ -126,10 +135,9 @@ def _taken(encoded: Encoded, rows: Any, events: bool) -> Encoded:
         re=some(encoded.re),
         diff=some(encoded.diff),
         kind=None if events else some(encoded.kind),
-        arc=None,
+        arc=some(encoded.arc),
         key=some(encoded.key),
         fields=[source._replace(values=some(source.values), present=some(source.present)) for source in encoded.fields],
-        arcs=(),
         kept=[],
     )
 
