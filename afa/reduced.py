@@ -12,7 +12,8 @@ from afa.change import Change
 from afa.engine import Engine, make_engine
 from afa.errors import AfaError, ChangeError
 from afa.journal import Journal
-from afa.triggers import Reduction, Triggers
+from afa.reduction import Reduction
+from afa.triggers import Triggers
 from punctuation.progress import Progress
 from punctuation.time import BEGINNING, FOREVER, as_count
 

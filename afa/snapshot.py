@@ -39,8 +39,8 @@ from afa.core import Core
 from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.packed import pack, unpack
+from afa.reduction import Reduction
 from afa.states import States
-from afa.triggers import Reduction
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.time import as_count, as_time
