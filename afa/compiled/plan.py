@@ -45,7 +45,7 @@ class Beneath:
     def __init__(self, core: Core, reduced: ReducedColumns, triggers: Triggers) -> None:
         self._core, self._reduced, self._triggers = core, reduced, triggers
         self.late, self.progress_to, self.take_late = core.late, core.progress_to, core.take_late
-        self.arcs = self  # for `table`
+        self.arcs = self  # for `table` and `clean`
 
     @property
     def changes(self) -> int:
@@ -70,6 +70,10 @@ class Beneath:
         self._core.journal.note(setattr, arcs, "table", arcs.table)
         arcs.table = ArcTable(events)
         reduced.follow(self._triggers.followed_by(events, k.FOREVER, self._triggers.places))
+
+    def clean(self) -> None:
+        """Drop the arcs that no event can take any more."""
+        self._core.arcs.clean()
 
     def take_record(self, item: Any) -> None:
         """A punctuation, or a change of an arc that the kernels did not carry out."""
