@@ -248,7 +248,7 @@ class Swaps:
 
     def table(self) -> Any:
         rows, on = [], list(self.on)
-        late = self.choose.one([0, 3, 30])
+        late = self.choose.one([0, 0, 3, 30])  # 0: the kernels take all of it in one loop
         for _ in range(self.choose.number(1, 300)):
             if self.choose.chance(3):
                 number = self.choose.number(0, len(self.POOL) - 1)
@@ -259,7 +259,7 @@ class Swaps:
             elif self.choose.chance(3):
                 rows.append((0, 0, self.at - self.choose.number(0, 20), 0, 1, 2, 0))
             else:
-                self.at += self.choose.number(0, 2)
+                self.at += self.choose.number(0 if late else 1, 2)
                 le = self.at - (self.choose.number(0, late) if self.choose.chance(20) else 0)
                 rows.append((self.choose.number(0, 3), self.choose.number(0, 2), le, le + self.choose.number(1, 40), 1, 0, 0))
         columns = np.array(rows, np.int64).T.copy()

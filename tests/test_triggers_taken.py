@@ -171,6 +171,8 @@ def test_what_an_event_part_raises_is_told_of_the_event(engine: str) -> None:
             call()
         assert "in the fence of arc 'odd': b -> c on event Report(who='N2', heat=0.0, text='') at le=3" in str(notes(caught.value))
     assert op.snapshot() == before
+    op.push_arc(retract(Arc("b", "c", "True", name="odd")))
+    op.push(insert(Report("N2", 0.0), 4))
     op.push(Punctuation(4))
     op.push(insert(Report("N2", 0.0), 3))
     op.push_many({n: np.array(c) for n, c in columns.items()})
