@@ -17,6 +17,8 @@ prefix leaves in force, never of the order in which they arrived.
     conditions  conditions over events, for promises about some of them
     implied     what such promises say about a fence
     promises    and about arcs, states and events
+    reduction   arcs rewritten into ones over triggering sets: what is kept of an event where its payload is not
+    triggers    such arcs in force, and the sets; reduced: an engine over them
     engine      the protocol of an engine
     interpreted/  the readable engine: Algorithm 1 of the paper
     compiled/     the fast one: the same over arrays, arcs as machine code

@@ -10,7 +10,7 @@ push, push_arc, push_many
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,11 +20,12 @@ from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.conditions import Condition, condition_of
-from afa.engine import make_engine
+from afa.engine import Engine, make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.implied import Promised, fact
 from afa.journal import Journal
 from afa.promises import Paths, Promises
+from afa.reduced import check_options, reduced_engine
 from afa.schema import taker
 from afa.statistics import Statistics
 from punctuation.late import Late, Policy
@@ -48,10 +49,13 @@ class Core:
         late: Policy,
         arc_punctuation: bool,
         retractions: bool = True,
+        keep_payloads: bool = True,
         keyed: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
+        if not keep_payloads:
+            check_options(automaton, retractions, arc_punctuation)
         window = None if window is None else as_time(window, "window")
         if window is not None and window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
@@ -64,7 +68,9 @@ class Core:
         self.progress = Progress(arc_punctuation)
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
-        self.engine = make_engine(engine, automaton, table, self.progress, self.journal, sequence, keyed)
+        parts = (engine, automaton, table, self.progress, self.journal, sequence, keyed)
+        self.reduced = None if keep_payloads else reduced_engine(*parts)
+        self.engine: Engine = self.reduced or make_engine(*parts)
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.conditions: Promised = ()
         self._paths: tuple[ArcTable, Paths] | None = None
@@ -217,10 +223,13 @@ class Core:
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
 
-    def put_table(self, table: ArcTable) -> None:
-        """Put a table of arcs in force, before there is any state; for a restore."""
+    def put_table(self, table: ArcTable, bits: Sequence[int | None] | None = None) -> None:
+        """Put a table of arcs in force, before there is any state, with their bits where payloads are not kept; for a restore."""
         self.arcs.table = table
-        self.engine.swap(table, BEGINNING, FOREVER)
+        if self.reduced is None:
+            self.engine.swap(table, BEGINNING, FOREVER)
+        else:
+            self.reduced.put(table, bits or ())
 
     def forget_call(self) -> None:
         """Let the state as it is be where the next call begins; after a restore."""
@@ -327,7 +336,7 @@ class Core:
         """The paths over the arcs in force."""
         if self._paths is None or self._paths[0] is not self.arcs.table:
             arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
-            self._paths = self.arcs.table, Paths(self.automaton, arcs)
+            self._paths = self.arcs.table, Paths(self.automaton, arcs, None if self.reduced is None else self.reduced.triggers)
         return self._paths[1]
 
     def _punctuate(self) -> None:

@@ -29,7 +29,7 @@ class Keyed:
     key : str, sequence of str, or callable
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
-    window, engine, sequence, late, arc_punctuation, retractions
+    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads
         As of `Operator`. The current time of the default mode of arcs is taken over all keys.
 
     Examples
@@ -60,9 +60,11 @@ class Keyed:
         late: Policy = "raise",
         arc_punctuation: bool = False,
         retractions: bool = True,
+        keep_payloads: bool = True,
     ) -> None:
         options: dict[str, Any] = {"window": window, "engine": engine, "sequence": sequence, "arc_punctuation": arc_punctuation}
-        self._core = Core(automaton, late=late, keyed=True, retractions=retractions, **options)
+        options |= {"retractions": retractions, "keep_payloads": keep_payloads}
+        self._core = Core(automaton, late=late, keyed=True, **options)
         self._key = Keys(self._core.automaton, key)
         self._core.key_fields = self._key.fields
 

@@ -41,6 +41,10 @@ class Operator:
     retractions : bool
         Whether events may be retracted. False: a retraction is a `ChangeError`, and punctuations may carry a condition,
         ``Punctuation(t, where="floor <= 3")``: what no event that can still come is able to touch is dropped ([AFA10] App. F.2).
+    keep_payloads : bool
+        False: of an event that has come only its triggering set is kept, an int with a bit for each event part that is true of it
+        ([AFA10] App. F.1). Each fence must split into a part of the event and one of the register, and no transfer read the event;
+        ``retractions=False`` is needed, and arcs change from the present on only.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Operator:
         late: Policy = "raise",
         arc_punctuation: bool = False,
         retractions: bool = True,
+        keep_payloads: bool = True,
     ) -> None:
         self._core = Core(
             automaton,
@@ -74,6 +79,7 @@ class Operator:
             late=late,
             arc_punctuation=arc_punctuation,
             retractions=retractions,
+            keep_payloads=keep_payloads,
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afa.arc import CONSUME, EPSILON, Arc
 from afa.automaton import Automaton
@@ -12,6 +12,9 @@ from afa.expression.arcs import expression_of
 from afa.expression.nodes import Expr
 from afa.implied import Implication, Promised
 from punctuation.time import BEGINNING, FOREVER
+
+if TYPE_CHECKING:
+    from afa.triggers import Triggers
 
 KEPT = 4096
 """Implications."""
@@ -33,6 +36,8 @@ class Paths:
     arcs : iterable of Arc
         Those in force, the automaton's own among them; each object once. An arc is known by its object, not by its name: two of one
         name may be in force one after the other.
+    triggers : Triggers, optional
+        The triggering sets that are held in place of events. None: events are held as they came.
 
     Attributes
     ----------
@@ -55,7 +60,7 @@ class Paths:
     ([arc b -> c], [arc a -> b], [])
     """
 
-    def __init__(self, automaton: Automaton, arcs: Iterable[Arc]) -> None:
+    def __init__(self, automaton: Automaton, arcs: Iterable[Arc], triggers: Triggers | None = None) -> None:
         self.automaton = automaton
         self.arcs = tuple(arcs)
         states = {*automaton.states, *(state for arc in self.arcs for state in (arc.src, arc.dst))}
@@ -65,7 +70,8 @@ class Paths:
         self.consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
         self._implications: dict[Any, Implication] = {}
-        self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self.consuming}
+        self._triggers = triggers
+        self._tests = {id(arc): triggers.asks(arc) if triggers else self._test(self.fences[id(arc)]) for arc in self.consuming}
 
     @property
     def beginning(self) -> set[str]:
@@ -87,8 +93,12 @@ class Paths:
         return [a for a in self.consuming if arc.src in self._reached[a.dst]]
 
     def triggered(self, payload: Any) -> list[Arc]:
-        """The consuming arcs on a path to a final state that the event could take, for all that its fields say."""
+        """The consuming arcs on a path to a final state that the event held could take, for all that its fields say."""
         return [arc for arc in self.consuming if self._tests[id(arc)](payload)]
+
+    def held(self, arc: Arc) -> Sequence[Arc]:
+        """What an engine has in place of a consuming arc."""
+        return [arc] if self._triggers is None else self._triggers.rewrites(arc)
 
     def implication(self, arc: Arc | None, facts: tuple[Expr, ...]) -> Implication | None:
         """What promises say of the events that could take an arc (None: of all) and of which the facts are true; None: nothing.
@@ -208,8 +218,8 @@ class Promises:
         return min((self.of_use(arc) for arc in self._paths.triggered(payload)), default=FOREVER)
 
     def uses(self) -> list[tuple[Arc, int]]:
-        """The consuming arcs on a path to a final state, each with what `of_use` says of it."""
-        return [(arc, self.of_use(arc)) for arc in self._paths.consuming]
+        """What an engine has in place of the consuming arcs on a path to a final state, each with what `of_use` says of it."""
+        return [(held, self.of_use(arc)) for arc in self._paths.consuming for held in self._paths.held(arc)]
 
     def of_all(self) -> int:
         """The promise for each event: none at all arrives any more before it."""

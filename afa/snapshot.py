@@ -1,12 +1,13 @@
 """State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 4
+Format, version 5
 -----------------
     a blob of `punctuation.sealed` with the magic b"AFAS": a list
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
-    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..]]
+    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], bits]
+    bits          null: payloads are kept; or of each arc the number of its bit in a triggering set (`afa.triggers`), null: none
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
@@ -34,6 +35,7 @@ from afa.core import Core
 from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.packed import pack, unpack
+from afa.reduction import Reduction
 from afa.states import States
 from punctuation import sealed
 from punctuation.late import Policy
@@ -41,7 +43,7 @@ from punctuation.progress import Marks
 from punctuation.sealed import seal
 from punctuation.time import as_count, as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 4, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 5, 1
 
 
 def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
@@ -53,7 +55,8 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
     follows = core.saved if incremental else None
-    packed = plain([*head(core, keyed), follows, pack(core.automaton, core.engine.save(changed=follows is not None))])
+    held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
+    packed = plain([*head(core, keyed), follows, pack(held, core.engine.save(changed=follows is not None))])
     blob = seal(MAGIC, VERSION, packed)
     core.saved = _digest(blob)
     core.engine.saved()
@@ -74,6 +77,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
             late,
             core.retractions,
             [[condition.text, t] for condition, t in core.conditions],
+            None if core.reduced is None else core.reduced.triggers.bits,
         ],
         list(core.progress.marks()),
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
@@ -116,7 +120,8 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
         A blob is no snapshot, is damaged, of a newer version, of another automaton, or does not follow the one before; or an arc is
         missing.
     AutomatonError
-        An arc that was given can't mean anything here, or does not compile and ``engine="compiled"``.
+        An arc that was given can't mean anything here, or does not compile and ``engine="compiled"``; or an arc does not split, and
+        payloads were not kept.
     AfaError
         The automaton is none, or one that the engine can't serve.
     """
@@ -125,13 +130,15 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     given = list(arcs)
     for arc in given:
         automaton.check_arc(arc)
-    check_engine(engine, automaton, [*automaton.arcs, *given])
     blobs = list(blobs)
     bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
+    reduction = _reduction(automaton, bodies)
+    held = automaton if reduction is None else reduction.rewritten
+    check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
-        states = _chain(automaton, blobs, bodies, keyed)
+        states = _chain(automaton, held, blobs, bodies, keyed)
         core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
-        core.put_table(table)
+        core.put_table(table, bodies[-1][2][-1])
         for part in states:
             core.engine.load(part)
         core.forget_call()
@@ -143,8 +150,17 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     return core
 
 
-def _chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> list[States]:
-    """The states of the last blob of each key."""
+def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
+    """How the automaton was rewritten; None: payloads were kept, or the bodies are none, which is told where they are read."""
+    try:
+        _, sequence, *_, bits = bodies[-1][2]
+    except (TypeError, ValueError, LookupError):
+        return None
+    return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
+
+
+def _chain(automaton: Automaton, held: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> list[States]:
+    """The states of the last blob of each key; ``held``: the automaton that the state is one of."""
     before = None
     for n, (blob, body) in enumerate(zip(blobs, bodies)):
         was_keyed, digest, *_, follows, _ = body
@@ -163,7 +179,7 @@ def _chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: b
         raise SnapshotError("expected a snapshot but got none")
     found, newer = [], set[Hashable]()
     for _, _, _, marks, *_, states in reversed(bodies):
-        part = unpack(automaton, states, Marks(*marks).final)
+        part = unpack(held, states, Marks(*marks).final)
         found.append(part.only(part.held & np.array([key not in newer for key in part.keys], np.bool_)))
         newer.update(part.keys)
     return found
@@ -187,7 +203,7 @@ def without_states(
 ) -> tuple[Core, ArcTable]:
     """A core with all that a `head` says but its arcs in force, and these."""
     keyed, _, options, marks, in_force, pending, counters = head
-    window, sequence, arc_punctuation, policy, retractions, conditions = options
+    window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     core = Core(
@@ -198,6 +214,7 @@ def without_states(
         late=policy if late is None else late,
         arc_punctuation=bool(arc_punctuation),
         retractions=bool(retractions),
+        keep_payloads=bits is None,
         keyed=keyed,
     )
     core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)

@@ -147,7 +147,8 @@ def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
 def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: list[Arc]) -> bool:
     """Whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
     try:
-        if "diff" in times and (np.asarray(times["diff"]) < 0).any():
+        events = np.asarray(times["kind"]) == EVENT if "kind" in times else True
+        if "diff" in times and ((np.asarray(times["diff"]) < 0) & events).any():
             return False
         if core.progress.some <= core.progress.events:
             return True

@@ -6,9 +6,11 @@ import itertools
 import re
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from afa import (
+    BEGINNING,
     FOREVER,
     AfaError,
     Arc,
@@ -219,6 +221,15 @@ def test_columns_that_are_none_are_told_as_without_promises(engine: str, wrong: 
     op.push(Punctuation(5, "feed == 1"))
     with pytest.raises(ChangeError, match=re.escape(message)):
         op.push_many(ROW | wrong)
+
+
+def test_the_end_of_an_arc_is_no_retraction_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = Operator(pairs(), window=9, engine="compiled", retractions=False)
+    table = {"feed": [1, 0, 0, 2], "value": [10.0, 0.0, 0.0, 10.0], "le": [4, BEGINNING, BEGINNING, 5]}
+    monkeypatch.setattr(op._core, "run", None)  # all of it goes as columns
+    table |= {"kind": [0, 1, 1, 0], "arc": [0, 0, 0, 0], "diff": [1, -1, 1, 1]}
+    out = op.push_many({name: np.array(column) for name, column in table.items()}, arcs=[op.automaton.arcs[1]])
+    assert list(out["le"]) == [5]
 
 
 def test_an_arc_may_end_where_a_key_is_promised_more_than_all(engine: str) -> None:

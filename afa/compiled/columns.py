@@ -177,9 +177,9 @@ def encode(
     Unfit
         It must go row by row.
     """
-    le = _ints(times["le"])
+    le = ints(times["le"])
     n = len(le)
-    re, diff, kind, arc = (_ints(times[name], n) if name in times else None for name in ("re", "diff", "kind", "arc"))
+    re, diff, kind, arc = (ints(times[name], n) if name in times else None for name in ("re", "diff", "kind", "arc"))
     if kind is not None and not _known(kind, arc, len(arcs)):
         raise Unfit
     odd = np.empty(0, np.int64) if diff is None else np.flatnonzero(diff != 1)
@@ -214,7 +214,7 @@ def _any_event(wrong: Any, kind: Any) -> bool:
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
-def _plain(column: Any) -> Any:
+def plain(column: Any) -> Any:
     """A column as a numpy array without nulls."""
     if isinstance(column, np.ndarray):
         return column
@@ -228,8 +228,8 @@ def _plain(column: Any) -> Any:
     raise Unfit
 
 
-def _ints(column: Any, n: int | None = None) -> Any:
-    array = _plain(column)
+def ints(column: Any, n: int | None = None) -> Any:
+    array = plain(column)
     if array.dtype.kind != "i" or array.ndim != 1 or (n is not None and len(array) != n):
         raise Unfit
     return array
@@ -238,14 +238,14 @@ def _ints(column: Any, n: int | None = None) -> Any:
 def _field(column: Any, slot: Slot, strings: Strings, n: int) -> Source:
     kind, present = slot.field.type, None
     if slot.width == 2:
-        column, present = _optional(column)
-    values = _numbers(column, strings) if kind is str else _plain(column)
+        column, present = optional(column)
+    values = _numbers(column, strings) if kind is str else plain(column)
     if len(values) != n or values.ndim != 1 or values.dtype.kind != ("f" if kind is float else "b" if kind is bool else "i"):
         raise Unfit
     return Source(slot, values, present)
 
 
-def _optional(column: Any) -> tuple[Any, Any]:
+def optional(column: Any) -> tuple[Any, Any]:
     """An Arrow column without nulls, and which values of it are there."""
     if not type(column).__module__.startswith("pyarrow"):
         raise Unfit
@@ -263,13 +263,13 @@ def _optional(column: Any) -> tuple[Any, Any]:
 
 def _numbers(column: Any, strings: Strings) -> Any:
     """Strings as their numbers."""
-    indices, texts = _distinct(column)
+    indices, texts = distinct(column)
     if not all(type(text) is str for text in texts):
         raise Unfit
     return np.fromiter((strings.number(text) for text in texts), np.int64, len(texts))[indices]
 
 
-def _distinct(column: Any) -> tuple[Any, list[Any]]:
+def distinct(column: Any) -> tuple[Any, list[Any]]:
     """A column as places in the list of its different values."""
     import pyarrow as pa
 
@@ -286,11 +286,11 @@ def _distinct(column: Any) -> tuple[Any, list[Any]]:
 
 def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
     """The number of each row's key, and the numbers."""
-    indices, values = _distinct(columns[0])
+    indices, values = distinct(columns[0])
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:
-        more, values = _distinct(column)
-        indices, pairs = _distinct(indices.astype(np.int64) * len(values) + more)
+        more, values = distinct(column)
+        indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
         found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     if len(indices) != n:
         raise Unfit

@@ -139,6 +139,7 @@ class CompiledEngine:
             self._ahead = False
             self._journal.note(setattr, core.arcs, "table", core.arcs.table)
             self.arcs.table = core.arcs.table = ArcTable(self.arcs.program.events())
+            core.arcs.clean()  # a promise that came after the last of these changes
 
     def arcs_changed(self) -> None:
         """The kernels have changed arcs: drop those that ended, and be ready to go back; the table is made when asked for."""

@@ -131,7 +131,8 @@ class InForce:
 
         0, 0: any event could.
         """
-        code = self._known[id(arc)].code
+        known = self._known.get(id(arc))
+        code = None if known is None else known.code
         if code is None or not code.event_part:
             return 0, 0
         at = int(self.program.words[k.A_CODES]) + self.program.codes[id(arc)] * k.RECORD

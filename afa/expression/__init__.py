@@ -12,6 +12,7 @@ text         expression -> text, which parsing reads back
 shapes       the constants taken out
 evaluation   the slow, obvious meaning; callables: the same as closures
 splitting    event part, register part, rest
+vectors      the truth of an expression over the event, of whole columns
 intervals    the values that a fence allows
 arcs         the expressions of an arc; written: arcs given as text; wire: as JSON; explain: in words
 """

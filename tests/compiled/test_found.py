@@ -106,3 +106,27 @@ def test_a_state_that_becomes_final_is_seen_by_lists_that_stay(table: bool, monk
         found = [change.le for le in times.tolist() for change in op.push(insert(E(1, 0), le))]
     assert sorted(found) == [12, 13, 14]
     op._check()
+
+
+def test_arcs_that_ended_in_a_loop_are_dropped_by_a_promise_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    automaton = small("a", "c", arc("a", "b", "e.sort == 0"), arc("b", "c", "e.sort == 1"), event="T")
+    op = Operator(automaton, window=5, engine="compiled")
+    op.push_many({"sort": np.zeros(3, np.int64), "seq": np.zeros(3, np.int64), "le": np.arange(3)})
+    new = arc_of(arc("b", "c", "e.sort == 2", name="new"))
+    rows = [
+        (0, 3, 1, 0),
+        (1, BEGINNING, 1, 0),
+        (0, 4, 1, 0),
+        (1, BEGINNING, -1, 0),
+        (0, 5, 1, 0),
+        (0, 4, 1, 0),
+        (2, 6, 1, 0),
+        (0, 7, 1, 0),
+    ]
+    kind, le, diff, number = np.array(rows, np.int64).T.copy()
+    zeros = np.zeros(len(rows), np.int64)
+    op.push_many({"sort": zeros, "seq": zeros, "le": le, "diff": diff, "kind": kind, "arc": number}, arcs=[new])
+    op._check()
+    assert [event.arc.name for event in op._core.arcs.table.events] == ["a-b", "b-c"]

@@ -1,0 +1,160 @@
+"""Columns through the compiled engine where payloads are not kept: a column of triggering sets in place of the event's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from afa.arc import Arc
+from afa.change import Change
+from afa.compiled.columns import Encoded, Unfit, distinct, ints, optional, plain
+from afa.compiled.kernel import names as k
+from afa.compiled.plan import Beneath, Plan, plan, promises
+from afa.reduced import Reduced
+from afa.schema import Field
+from afa.states import Column, records
+from afa.triggers import Picked
+
+if TYPE_CHECKING:
+    from afa.core import Core
+
+KINDS: dict[type, str] = {int: "i", float: "f", bool: "b", str: "iu"}
+"""Of numpy's arrays, by a field's type; of str its places in a list of texts."""
+
+
+class Rows(NamedTuple):
+    """A batch: as the engine has encoded it, its column of sets, yet to be filled, and the event's own fields."""
+
+    encoded: Encoded
+    triggers: Any
+    columns: dict[str, Column]
+
+
+class ReducedColumns(Reduced):
+    """`Reduced`, of the compiled engine: what it has beyond `afa.engine.Engine`."""
+
+    def push(self, change: Change) -> list[Change]:
+        """One event change, checked and not late, as a call of its own."""
+        found: list[Change] = self.inner.push(self.reduced(change))
+        return found
+
+    @property
+    def registers(self) -> Any:
+        """The records of registers."""
+        return self.inner.registers
+
+    def log(self) -> Any:
+        """The output log's net entries; empties it."""
+        return self.inner.log()
+
+    def encode(
+        self,
+        columns: Mapping[str, Any],
+        times: Mapping[str, Any],
+        arcs: Sequence[Arc],
+        window: int | None,
+        key_columns: list[Any] | None,
+        single: bool,
+    ) -> Rows | None:
+        """Columns as `run_columns` takes them; None where they must go row by row."""
+        reduction = self.triggers.reduction
+        try:
+            n = len(ints(times["le"]))
+            own = {field.name: _column(columns[field.name], field, n) for field in reduction.schema.fields}
+        except Unfit:
+            return None
+        triggers = np.zeros(n, np.int64)
+        kept = {name: columns[name] for name in (reduction.sequence,) if name is not None}
+        encoded = self.inner.encode({reduction.field: triggers, **kept}, times, arcs, window, key_columns, single)
+        return None if encoded is None else Rows(encoded, triggers, own)
+
+    def run_columns(self, batch: Rows, core: Core) -> None:
+        """Carry out a batch of records in order of arrival.
+
+        Where arcs change in it from the present on, all sets are made at once, by the arcs that will have been in force: what comes
+        into force later than an event arrives does not concern it. Else from one change of an arc to the next.
+        """
+        n, kind, low = len(batch.triggers), batch.encoded.kind, 0
+        changes = [] if kind is None else np.flatnonzero(kind == k.ARC).tolist()
+        if changes and not self.inner.keyed and (found := plan(self, batch.encoded, changes)) is not None:
+            self.planned = found.triggers.places
+            try:
+                self._run_part(batch._replace(encoded=found.encoded), slice(0, n), core, found)
+            finally:
+                self.planned = {}
+            return
+        events = batch._replace(encoded=batch.encoded._replace(arc=None, arcs=()))
+        for high in [*changes, n]:
+            if low < high:
+                self._run_part(events, slice(low, high), core, None)
+            if high < n:
+                core.take_record(batch.encoded.item(high))
+            low = high + 1
+
+    def _run_part(self, batch: Rows, part: slice, core: Core, found: Plan | None) -> None:
+        """Some rows, without changes of arcs or with a plan for them. What is late is told here, where payloads are known."""
+        le = batch.encoded.le[part]
+        promised, events = promises(batch.encoded, part, core.progress.events)
+        late = events & (le < promised)
+        places = np.arange(part.start, part.stop)
+        rows: Any = part
+        if late.any():
+            for i in np.flatnonzero(late).tolist():
+                core.take_late(self._change(batch, part.start + i), int(promised[i]))
+            rows, events = places[~late], events[~late]
+        if not len(events):
+            return
+        wanted = rows if events.all() else places[events] if rows is part else rows[events]
+        triggers = self.triggers if found is None else found.triggers
+        batch.triggers[wanted] = triggers.of_columns(Picked(batch.columns, wanted), batch.encoded.le[wanted])
+        taken = _taken(batch.encoded, rows, bool(events.all()))
+        self.inner.run_columns(taken, core if found is None else Beneath(core, self, found.triggers))
+
+    def _change(self, batch: Rows, row: int) -> Change:
+        """An event of a batch as it came."""
+        encoded, schema, here = batch.encoded, self.triggers.reduction.schema, slice(row, row + 1)
+        (payload,) = records([Picked(batch.columns, here)[field.name] for field in schema.fields], schema, 1)
+        le = int(encoded.le[row])
+        re = k.FOREVER if encoded.window is None else le + encoded.window
+        re = re if encoded.re is None else int(encoded.re[row])
+        diff = 1 if encoded.diff is None else int(encoded.diff[row])
+        key = None if encoded.key is None else self.inner.directory.names[int(encoded.key[row])]
+        return Change(payload, le, re, diff, key)
+
+
+def _taken(encoded: Encoded, rows: Any, events: bool) -> Encoded:
+    """Some rows of a batch; ``events``: nothing but events is among them."""
+
+    def some(column: Any) -> Any:
+        return None if column is None else column[rows]
+
+    return encoded._replace(
+        le=some(encoded.le),
+        re=some(encoded.re),
+        diff=some(encoded.diff),
+        kind=None if events else some(encoded.kind),
+        arc=some(encoded.arc),
+        key=some(encoded.key),
+        fields=[source._replace(values=some(source.values), present=some(source.present)) for source in encoded.fields],
+        kept=[],
+    )
+
+
+def _column(column: Any, field: Field, n: int) -> Column:
+    """A field's column, if it is plainly of its type."""
+    present, texts = None, None
+    if field.optional and field.type is not None:
+        column, present = optional(column)
+    if field.type is str:
+        values, texts = distinct(column)
+        if not all(type(text) is str for text in texts):
+            raise Unfit
+    else:
+        values = plain(column)
+    if field.type is None or values.dtype.kind not in KINDS[field.type] or values.shape != (n,):
+        raise Unfit
+    if field.type is float:
+        return Column(values.astype(np.float64) + 0.0, present)  # -0.0 becomes 0.0
+    return Column(values if field.type is bool else values.astype(np.int64, copy=False), present, texts)
