@@ -312,7 +312,7 @@ class Core:
             return
         self.conditions = (*((c, s) for c, s in self.conditions if c != condition and s > self.progress.events), (condition, t))
         self.progress.promise_some(t)
-        self.engine.prune(self._promises(), self.progress.arc_promise)
+        self.engine.prune(self._promises(), self.progress.arc_promise, self.changes)
 
     def _promises(self) -> Callable[[Hashable], Promises]:
         """What each key is promised. Of a key's fields only those count that a condition names: many keys share the rest."""

@@ -44,10 +44,11 @@ class Engine(Protocol):
     def clean(self) -> None:
         """Drop what the effective punctuation has made final ([AFA10] App. C.1)."""
 
-    def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2).
 
-        ``promises`` tells what they promise each key, ``arcs`` before which instant no arc changes any more.
+        ``promises`` tells what they promise each key, ``arcs`` before which instant no arc changes any more, ``changes`` how many
+        changes of events were taken so far: many keys are looked through now and then only.
         """
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:

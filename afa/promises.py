@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KEPT = 4096
 """Implications."""
+PACE = 32
+"""Keys are looked through for what to prune after one change for every so many of them: a promise may come with each change."""
 ROOM = 32
 """By so many steps, and by half, a key grows before it is pruned again."""
 

@@ -28,7 +28,7 @@ from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
 from afa.engine import Sizes
 from afa.journal import Journal
-from afa.promises import Promises
+from afa.promises import PACE, Promises
 from afa.states import States
 from punctuation.progress import Progress
 
@@ -83,6 +83,7 @@ class CompiledEngine:
         self._journal = journal
         self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
         self.idle = 0  # records since all keys were cleaned
+        self._looked = 0  # changes taken when it was looked last for keys to prune
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
@@ -104,9 +105,11 @@ class CompiledEngine:
         """The arcs that the operator knows of."""
         return self.arcs.table
 
-    def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
-        pruning.prune(self, promises, arcs)
+        if changes - self._looked >= len(self.directory.codes) // PACE:
+            self._looked = changes
+            pruning.prune(self, promises, arcs)
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Put a table in force; keys are visited only if it differs before the present."""

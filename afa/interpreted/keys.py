@@ -13,7 +13,7 @@ from afa.interpreted import saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
 from afa.journal import Journal
-from afa.promises import Promises, room
+from afa.promises import PACE, Promises, room
 from afa.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.progress import Progress
@@ -41,6 +41,7 @@ class InterpretedEngine:
         self._held = [0] * 5
         self._had_timeouts = bool(table.timeouts)
         self._final = progress.final
+        self._looked = 0  # changes taken when it was looked last for keys to prune
 
     def state(self, key: Hashable) -> State:
         """The state of a key, made if there is none, and noted as touched."""
@@ -76,8 +77,11 @@ class InterpretedEngine:
         for s in self._due:
             self._one.clean(s)
 
-    def prune(self, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
+        if changes - self._looked < len(self.states) // PACE:
+            return
+        self._looked = changes
         for key, s in list(self.states.items()):
             if len(s.index) >= room(s.size):
                 self._one.prune(self.state(key), promises(key), arcs)
