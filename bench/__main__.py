@@ -30,6 +30,7 @@ NAMES = (
     "speculation",
     "predicates",
     "cleanup",
+    "payloads",
 )
 
 

@@ -68,6 +68,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "spark_model": Lines("slots", ["M rows a second"], by="batch, s", log_x=True, log_y=True, label="M rows a second"),
     "ordered": Lines("disorder", ["M events/s", "held"], by="way", log_y=True, label="M events/s; held"),
     "predicates": Bars(["engine", "begins", "promises"], ["held"], log_y=True, label="held"),
+    "payloads": Bars(["kept"], ["bytes, each event held"], label="bytes"),
     "cleanup": Lines("rows", ["words"], by="way", log_y=True, label="words of partial matches held"),
     "speculation": Lines("sigma, ms", ["records per final match", "to announcement, ms"], by="ignorable", log_y=True, label=""),
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
