@@ -4,7 +4,7 @@
       many, groups       batches, and what concerns many keys
       unit               one unit of work: a key, its records, its lists brought up to date, or all of it taken back
       records, order     events in and out of steps, in the order of LE (and sequence)
-      sweep              Algorithm 1 over the marked steps; carry: with ignorable runs; steps: one of them
+      sweep              Algorithm 1 over the marked steps; carry: with ignorable runs, in buffers; steps: one of them
         derive             what a list of partial matches becomes by a step
         closure            by epsilon arcs and time-outs
         rows               the same partial match once

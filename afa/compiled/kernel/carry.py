@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arcs import seek
+from afa.compiled.kernel.buffers import load, pass_on, shift_to, since_of, sorted_rows, twin
 from afa.compiled.kernel.call import call2, kernel
 from afa.compiled.kernel.derive import derive
 from afa.compiled.kernel.memory import put, room
@@ -78,91 +79,11 @@ from afa.compiled.kernel.names import (
     W_SOURCE,
     W_UNTIL,
 )
-from afa.compiled.kernel.order import find
 from afa.compiled.kernel.rows import alike, copy, equal, reaching
 from afa.compiled.kernel.steps import claim, complete, is_cover, marked, since, store
 
 STATES = 62
 """Bits of `quiet`; one more says that no computation begins."""
-
-
-@kernel
-def since_of(w: Any, rows: int, k: int, s: int) -> int:
-    """Where the LE stands at which row ``k`` of a buffer is stored; one column further the end that its node had."""
-    return int(rows + w[W_ROWS] * s + k)
-
-
-@kernel
-def load(m: Any, w: Any, b: int, place: int, rows: int) -> int:
-    """Read the list of a place into a row buffer, by start; how many, or a status. O(steps back to ``reach``)."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
-    order, times = b + HEAD, b + HEAD + LE * cap
-    le = m[times + m[order + place]]
-    reach = m[b + HEAD + REACH * cap + m[order + place]]
-    at = place if reach >= le else max(find(m, b, reach, 0), m[b + H_FIRST])
-    n = 0
-    while at <= place:
-        i = m[order + at]
-        n = own(m, w, b, i, rows, n, le if at < place else BEGINNING)
-        if n < 0:
-            return n
-        at += 1
-    return sorted_rows(w, rows, n, s)
-
-
-@kernel
-def own(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
-    """Add the nodes of a step that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer; how many, or a status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
-    old = m[b + HEAD + ND * cap + i]
-    if n + (old & COUNT) >= w[W_ROWS]:
-        return NEED_ROWS
-    for k in range(old >> 24, (old >> 24) + (old & COUNT)):
-        node = b + m[b + H_NODES] + k * s
-        if until != BEGINNING and m[node + N_END] <= until:
-            continue
-        copy(m, node, w, rows + n * s, s)
-        w[rows + n * s + N_END] = k
-        column = since_of(w, rows, n, s)
-        w[column] = m[b + HEAD + LE * cap + i]
-        w[column + w[W_ROWS]] = m[node + N_END]
-        n += 1
-    return n
-
-
-@kernel
-def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
-    """Sort a row buffer by start, its columns with it; ``n``. O(n) where it is sorted already."""
-    spare = rows + (w[W_ROWS] - 1) * s
-    end = w[W_ROWS] - 1
-    for k in range(1, n):
-        if w[rows + k * s + N_START] >= w[rows + (k - 1) * s + N_START]:
-            continue
-        shift(w, rows, k, end, spare, s)
-        j = k
-        while j > 0 and w[rows + (j - 1) * s + N_START] > w[spare + N_START]:
-            shift(w, rows, j - 1, j, rows + j * s, s)
-            j -= 1
-        shift(w, rows, end, j, rows + j * s, s)
-    return n
-
-
-@kernel
-def shift(w: Any, rows: int, k: int, to: int, row: int, s: int) -> None:
-    """Copy row ``k`` of a buffer and its columns to place ``to``, whose row stands at ``row``."""
-    copy(w, rows + k * s, w, row, s)
-    source, target = since_of(w, rows, k, s), since_of(w, rows, to, s)
-    w[target] = w[source]
-    w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
-
-
-@kernel
-def shift_to(w: Any, rows: int, others: int, k: int, s: int) -> None:
-    """Copy row ``k`` of a buffer and its columns into another one."""
-    copy(w, rows + k * s, w, others + k * s, s)
-    source, target = since_of(w, rows, k, s), since_of(w, others, k, s)
-    w[target] = w[source]
-    w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
 
 
 @kernel
@@ -299,15 +220,6 @@ def mend(
 
 
 @kernel
-def twin(w: Any, rows: int, n: int, row: int, s: int) -> int:
-    """Which of ``n`` rows of a buffer is the same partial match as ``row``, or NOWHERE. O(n)."""
-    for k in range(n):
-        if equal(w, rows + k * s, w, row, s):
-            return k
-    return NOWHERE
-
-
-@kernel
 def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
     """Let the nodes that `renew` has made for rows that are at W_OLD too reach as far as those did."""
     s, rows, old = 4 + m[C_R], w[W_SOURCE], w[W_OLD]
@@ -318,19 +230,6 @@ def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> Non
         was = twin(w, old, before, row, s)
         if was >= 0 and w[since_of(w, old, was, s) + w[W_ROWS]] > le:
             m[b + m[b + H_NODES] + w[row + N_END] * s + N_END] = w[since_of(w, old, was, s) + w[W_ROWS]]
-
-
-@kernel
-def pass_on(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
-    """Let W_OLD be the list of a step as it was: what ended there leaves, its own nodes come; how many, or a status."""
-    s, rows, kept = 4 + m[C_R], w[W_OLD], 0
-    for k in range(n):
-        if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
-            if k != kept:
-                shift(w, rows, k, kept, rows + kept * s, s)
-            kept += 1
-    kept = own(m, w, b, i, rows, kept, BEGINNING)
-    return kept if kept < 0 else sorted_rows(w, rows, kept, s)
 
 
 @kernel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.buffers import load, since_of, sorted_rows
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.carry import load, since_of, sorted_rows
 from afa.compiled.kernel.closure import fired
 from afa.compiled.kernel.matches import keep
 from afa.compiled.kernel.memory import put, room, save

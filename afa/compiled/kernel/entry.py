@@ -21,9 +21,9 @@ from afa.compiled.native import native
 from punctuation.errors import AfaError
 
 SOURCES = (
-    *("arcs", "blocks", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs", "groups", "main"),
-    *("many", "matches", "memory", "names", "order", "prune", "records", "report", "rows", "saved", "steps", "swap", "sweep"),
-    *("translate", "unit"),
+    *("arcs", "blocks", "buffers", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs"),
+    *("groups", "main", "many", "matches", "memory", "names", "order", "prune", "records", "report", "rows", "saved"),
+    *("steps", "swap", "sweep", "translate", "unit"),
 )
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 12)  # holds the interpreter's lock: state is no thread's own
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.buffers import load
 from afa.compiled.kernel.call import call1, call2, kernel, peek
-from afa.compiled.kernel.carry import STATES, end_runs, load, stay, summary
+from afa.compiled.kernel.carry import STATES, end_runs, stay, summary
 from afa.compiled.kernel.derive import step
 from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, put_step, row_of, start, stopped
 from afa.compiled.kernel.memory import room
