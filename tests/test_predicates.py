@@ -285,3 +285,33 @@ def test_what_a_key_is_promised_outlives_two_snapshots(engine: str) -> None:
     other = Keyed.restore(op.automaton, again.snapshot(), key="feed", engine="interpreted")
     other._check()
     assert again.statistics.state_size == other.statistics.state_size == op.statistics.state_size
+
+
+def thinned(choices: int) -> Operator:
+    """An operator that has dropped the events of a step at 10, but not its partial matches of so many registers."""
+    built = automaton_of(
+        {
+            "start": "a",
+            "final": ["c"],
+            "register": "R1(0)",
+            "event": "E",
+            "arcs": [
+                {"src": "a", "dst": "b", "fence": "e.kind == 1", "transfer": "R1(e.seq)", "name": "own0"},
+                {"src": "b", "dst": "b", "fence": "e.kind == 3", "name": "own1"},
+                {"src": "b", "dst": "c", "fence": "e.kind == 2", "name": "own2"},
+            ],
+        }
+    )
+    op = Operator(built, window=500, engine="compiled", retractions=False)
+    op.push_many([insert(E(1, i), 10) for i in range(choices)])
+    op.push(Punctuation(15, "kind == 0"))
+    return op
+
+
+def test_an_event_joins_a_long_list_out_of_a_snapshot(engine: str) -> None:
+    """The list is longer than the set of rows of a new operator has places; to look for one more in it did not end."""
+    op = thinned(400)
+    again = Operator.restore(op.automaton, op.snapshot(), engine=engine)
+    again.push(insert(E(1, 400), 10))
+    again._check()
+    assert again.statistics.partial_matches == 401
