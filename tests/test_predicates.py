@@ -24,7 +24,7 @@ from afa import (
 )
 from tests import oracle
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
-from tests.text import E, arc_of, automaton_of
+from tests.text import R1, E, arc_of, automaton_of
 
 
 @pytest.fixture(autouse=True)
@@ -315,3 +315,16 @@ def test_an_event_joins_a_long_list_out_of_a_snapshot(engine: str) -> None:
     again.push(insert(E(1, 400), 10))
     again._check()
     assert again.statistics.partial_matches == 401
+
+
+def test_time_outs_of_a_thinned_out_step_outlive_a_snapshot(engine: str) -> None:
+    """They stand for far more matches than there are partial matches, and fire between two steps whose lists are given."""
+    op = thinned(4)
+    more = [Arc.timeout("b", "t0", "30", name="wait")]
+    more += [Arc.epsilon(f"t{i}", f"t{i + 1}", transfer=lambda r: R1(r.x + 4), name=f"on{i}", final=True) for i in range(20)]
+    for new in more:
+        op.push_arc(insert(new))
+    assert len(op.push(insert(E(0, 0), 60))) == 80
+    again = Operator.restore(op.automaton, op.snapshot(), engine=engine, arcs=more)
+    again._check()
+    assert again.statistics.matches == 80

@@ -134,6 +134,7 @@ def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Auto
         if before is not None:
             before.horizon = le
         s.index[le] = before = y
+    for y in s.index.values():
         for p in y.nodes:
             algorithm.emit(s, y, p, 1)
 
