@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import (
+    BEGINNING,
     FOREVER,
     AfaError,
     Arc,
@@ -328,3 +329,12 @@ def test_time_outs_of_a_thinned_out_step_outlive_a_snapshot(engine: str) -> None
     again = Operator.restore(op.automaton, op.snapshot(), engine=engine, arcs=more)
     again._check()
     assert again.statistics.matches == 80
+
+
+def test_the_earliest_step_of_all_keeps_what_leads_on(engine: str) -> None:
+    op = Operator(thinned(0).automaton, window=9, engine=engine, retractions=False)
+    op.push(insert(E(1, 3), BEGINNING))
+    op.push(Punctuation(BEGINNING + 5, "kind == 0"))
+    op.push(insert(E(1, 4), BEGINNING))
+    op._check()
+    assert [change.payload.x for change in op.push(insert(E(2, 0), BEGINNING + 1))] == [3, 4]
