@@ -338,3 +338,18 @@ def test_the_earliest_step_of_all_keeps_what_leads_on(engine: str) -> None:
     op.push(insert(E(1, 4), BEGINNING))
     op._check()
     assert [change.payload.x for change in op.push(insert(E(2, 0), BEGINNING + 1))] == [3, 4]
+
+
+@pytest.mark.parametrize("behind", ["interpreted", "compiled"])
+def test_a_snapshot_says_nothing_of_how_the_state_came_about(engine: str, behind: str) -> None:
+    """Neither a promise for a key that a plain one has passed since, nor a stone that no event can reach any more."""
+    op = Keyed(thinned(0).automaton, key="seq", window=9, engine=engine, retractions=False)
+    for kind, le in [(1, 1), (3, 2), (3, 4)]:
+        op.push(insert(E(kind, 0), le))
+    op.push(Punctuation(3, "seq == 0"))
+    op.push(insert(E(1, 0), 6))
+    op.push(Punctuation(5, "kind >= 2"))
+    for _ in range(2):
+        blob = op.snapshot()
+        assert Keyed.restore(op.automaton, blob, key="seq", engine=behind).snapshot() == blob
+        op.push(Punctuation(3))
