@@ -26,7 +26,7 @@ from afa import (
 )
 from tests import oracle
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
-from tests.text import E, arc_of, automaton_of
+from tests.text import R1, E, arc_of, automaton_of
 
 
 @pytest.fixture(autouse=True)
@@ -296,3 +296,70 @@ def test_what_a_key_is_promised_outlives_two_snapshots(engine: str) -> None:
     other = Keyed.restore(op.automaton, again.snapshot(), key="feed", engine="interpreted")
     other._check()
     assert again.statistics.state_size == other.statistics.state_size == op.statistics.state_size
+
+
+def thinned(choices: int) -> Operator:
+    """An operator that has dropped the events of a step at 10, but not its partial matches of so many registers."""
+    built = automaton_of(
+        {
+            "start": "a",
+            "final": ["c"],
+            "register": "R1(0)",
+            "event": "E",
+            "arcs": [
+                {"src": "a", "dst": "b", "fence": "e.kind == 1", "transfer": "R1(e.seq)", "name": "own0"},
+                {"src": "b", "dst": "b", "fence": "e.kind == 3", "name": "own1"},
+                {"src": "b", "dst": "c", "fence": "e.kind == 2", "name": "own2"},
+            ],
+        }
+    )
+    op = Operator(built, window=500, engine="compiled", retractions=False)
+    op.push_many([insert(E(1, i), 10) for i in range(choices)])
+    op.push(Punctuation(15, "kind == 0"))
+    return op
+
+
+def test_an_event_joins_a_long_list_out_of_a_snapshot(engine: str) -> None:
+    """The list is longer than the set of rows of a new operator has places; to look for one more in it did not end."""
+    op = thinned(400)
+    again = Operator.restore(op.automaton, op.snapshot(), engine=engine)
+    again.push(insert(E(1, 400), 10))
+    again._check()
+    assert again.statistics.partial_matches == 401
+
+
+def test_time_outs_of_a_thinned_out_step_outlive_a_snapshot(engine: str) -> None:
+    """They stand for far more matches than there are partial matches, and fire between two steps whose lists are given."""
+    op = thinned(4)
+    more = [Arc.timeout("b", "t0", "30", name="wait")]
+    more += [Arc.epsilon(f"t{i}", f"t{i + 1}", transfer=lambda r: R1(r.x + 4), name=f"on{i}", final=True) for i in range(20)]
+    for new in more:
+        op.push_arc(insert(new))
+    assert len(op.push(insert(E(0, 0), 60))) == 80
+    again = Operator.restore(op.automaton, op.snapshot(), engine=engine, arcs=more)
+    again._check()
+    assert again.statistics.matches == 80
+
+
+def test_the_earliest_step_of_all_keeps_what_leads_on(engine: str) -> None:
+    op = Operator(thinned(0).automaton, window=9, engine=engine, retractions=False)
+    op.push(insert(E(1, 3), BEGINNING))
+    op.push(Punctuation(BEGINNING + 5, "kind == 0"))
+    op.push(insert(E(1, 4), BEGINNING))
+    op._check()
+    assert [change.payload.x for change in op.push(insert(E(2, 0), BEGINNING + 1))] == [3, 4]
+
+
+@pytest.mark.parametrize("behind", ["interpreted", "compiled"])
+def test_a_snapshot_says_nothing_of_how_the_state_came_about(engine: str, behind: str) -> None:
+    """Neither a promise for a key that a plain one has passed since, nor a stone that no event can reach any more."""
+    op = Keyed(thinned(0).automaton, key="seq", window=9, engine=engine, retractions=False)
+    for kind, le in [(1, 1), (3, 2), (3, 4)]:
+        op.push(insert(E(kind, 0), le))
+    op.push(Punctuation(3, "seq == 0"))
+    op.push(insert(E(1, 0), 6))
+    op.push(Punctuation(5, "kind >= 2"))
+    for _ in range(2):
+        blob = op.snapshot()
+        assert Keyed.restore(op.automaton, blob, key="seq", engine=behind).snapshot() == blob
+        op.push(Punctuation(3))

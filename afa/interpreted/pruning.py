@@ -103,7 +103,8 @@ def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) 
     leads_on = False  # whether something could go on from there
     for y, start in zip(steps, earliest[-2::-1]):
         stone = not y.events and not s.layer(y)
-        if stone and not leads_on and y.le <= begins and (start is None or start > y.key):
+        passed = y.le < s.promised or (y.le <= begins and (start is None or start > y.key))
+        if stone and not leads_on and passed:
             s.journal.drop(s.index, y.key)
             continue
         if before:

@@ -13,7 +13,7 @@ from afa.interpreted.cleanup import clean
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
 from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_step, in_order, records
-from punctuation.time import as_count, as_time
+from punctuation.time import BEGINNING, as_count, as_time
 
 
 def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State]) -> States:
@@ -30,7 +30,8 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
         steps = list(s.index.values())
         if s.pruned is not None or s.promised > final:
             count = 0 if s.pruned is None else sum(y.key <= s.pruned for y in steps) + 1
-            pruned.append(Pruned(i, s.promised, s.pruned, [_step(s, y) for y in steps[:count]]))
+            promised = s.promised if s.promised > final else BEGINNING
+            pruned.append(Pruned(i, promised, s.pruned, [_step(s, y) for y in steps[:count]]))
             steps = steps[count:]
         for y in steps:
             if not y.events:
@@ -134,6 +135,7 @@ def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Auto
         if before is not None:
             before.horizon = le
         s.index[le] = before = y
+    for y in s.index.values():
         for p in y.nodes:
             algorithm.emit(s, y, p, 1)
 

@@ -16,6 +16,7 @@ from afa.compiled.kernel.names import (
     A_FINALS,
     A_NOW,
     ALONE,
+    BEGINNING,
     C_DIR,
     C_FINAL,
     C_M,
@@ -89,6 +90,8 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
         return DONE
     first = m[b + H_FIRST]
     steps, events, nodes, matches = measure(m, b, first)
+    if steps and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + first]] == BEGINNING:
+        return DONE  # which H_PRUNED could not tell from none
     spare = steps // 2 + 3
     if steps + spare > w[W_PLACES]:
         return NEED_PLACES

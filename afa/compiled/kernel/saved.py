@@ -57,6 +57,7 @@ from afa.compiled.kernel.names import (
     N_START,
     N_STATE,
     ND,
+    NEED_MATCHES,
     NEED_UNDO,
     P_COPIES,
     P_LE,
@@ -249,10 +250,17 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
     entry = m[C_DIR] + key * DIRECTORY
     m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
     w[W_MADE], w[W_KEY] = 0, key
-    for i in range(steps):
-        rows = m[b + HEAD + ND * cap + i]
+    i = 0
+    while i < steps and b > 0:
+        rows = m[b + HEAD + ND * m[b + H_CAP] + i]
         status = claim(m, w, p, b, i, m, b + m[b + H_NODES] + (rows >> 24) * s, rows & COUNT)
-        if status < 0:
-            replace(m, w, key, 0)
-            return int(status)
+        if status == NEED_MATCHES:  # time-outs may make many of one partial match
+            b = grow(m, w, key, 0, status)
+        elif status < 0:
+            b = status
+        else:
+            i += 1
+    if b < 0:
+        replace(m, w, key, 0)
+        return int(b)
     return DONE

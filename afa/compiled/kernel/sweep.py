@@ -38,8 +38,10 @@ from afa.compiled.kernel.names import (
     LE,
     ND,
     NEED_NODES,
+    NEED_ROWS,
     NEED_UNDO,
     W_MADE,
+    W_ROWS,
 )
 from afa.compiled.kernel.rows import alike, copy, mixed, reaching
 from afa.compiled.kernel.steps import claim, claims, complete, is_cover, mark, marked, since, store
@@ -116,6 +118,8 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             return NEED_NODES
         copy(m, nodes + ((old >> 24) + head) * s, m, nodes + (top + count) * s, tail * s)
         if cut < bound and count and tail:
+            if count + tail >= w[W_ROWS]:  # of a block out of a snapshot: more than the set of rows has places for
+                return NEED_ROWS
             count, tail = mixed(m, w, nodes + top * s, count, count + tail, s), 0
         source = top << 24 | (count + tail)
         before = before if i >= w[W_MADE] else old
