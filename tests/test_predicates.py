@@ -23,6 +23,8 @@ from afa import (
     insert,
     retract,
 )
+from afa.conditions import Condition
+from afa.implied import FEW, Implication
 from tests import oracle
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
 from tests.text import R1, E, arc_of, automaton_of
@@ -353,3 +355,13 @@ def test_a_snapshot_says_nothing_of_how_the_state_came_about(engine: str, behind
         blob = op.snapshot()
         assert Keyed.restore(op.automaton, blob, key="seq", engine=behind).snapshot() == blob
         op.push(Punctuation(3))
+
+
+def test_what_was_worked_out_of_conditions_that_are_promised_no_more_is_forgotten() -> None:
+    schema = pairs().event_schema
+    assert schema is not None
+    any_event = Implication(None, schema)
+    for n in range(500):
+        assert any_event.of([(Condition(f"feed < {n}", schema), n), (Condition(f"feed >= {n}", schema), 9)]) == min(n, 9)
+    (cases,) = any_event._cases.values()
+    assert max(len(case._without) for case in cases) <= 2 * FEW
