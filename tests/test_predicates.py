@@ -23,6 +23,7 @@ from afa import (
     insert,
     retract,
 )
+from afa.compiled import pruning
 from afa.conditions import Condition
 from afa.implied import FEW, Implication
 from tests import oracle
@@ -365,3 +366,13 @@ def test_what_was_worked_out_of_conditions_that_are_promised_no_more_is_forgotte
         assert any_event.of([(Condition(f"feed < {n}", schema), n), (Condition(f"feed >= {n}", schema), 9)]) == min(n, 9)
     (cases,) = any_event._cases.values()
     assert max(len(case._without) for case in cases) <= 2 * FEW
+
+
+@pytest.mark.parametrize("sequence", [None, "seq"])
+def test_a_key_that_has_not_grown_is_not_looked_at_again(sequence: str | None) -> None:
+    op = Keyed(thinned(0).automaton, key="kind", window=50, engine="compiled", retractions=False, sequence=sequence)
+    op.push_many([insert(E(i % 3, i), i) for i in range(30)])
+    engine: Any = op._core.engine
+    assert len(pruning._grown(engine)) == 3
+    op.push(Punctuation(9, "kind == 0"))
+    assert pruning._grown(engine) == []
