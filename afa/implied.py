@@ -156,6 +156,8 @@ class _Case:
         boxes = self._boxes
         if not boxes:
             return FOREVER
+        if len(self._without) > 2 * len(ordered) + FEW:  # conditions that were promised once
+            self._without.clear()
         for condition, t in ordered:
             if condition not in self._without:
                 self._without[condition] = self._false(condition)

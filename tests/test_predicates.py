@@ -24,6 +24,9 @@ from afa import (
     insert,
     retract,
 )
+from afa.compiled import pruning
+from afa.conditions import Condition
+from afa.implied import FEW, Implication
 from tests import oracle
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
 from tests.text import R1, E, arc_of, automaton_of
@@ -363,3 +366,23 @@ def test_a_snapshot_says_nothing_of_how_the_state_came_about(engine: str, behind
         blob = op.snapshot()
         assert Keyed.restore(op.automaton, blob, key="seq", engine=behind).snapshot() == blob
         op.push(Punctuation(3))
+
+
+def test_what_was_worked_out_of_conditions_that_are_promised_no_more_is_forgotten() -> None:
+    schema = pairs().event_schema
+    assert schema is not None
+    any_event = Implication(None, schema)
+    for n in range(500):
+        assert any_event.of([(Condition(f"feed < {n}", schema), n), (Condition(f"feed >= {n}", schema), 9)]) == min(n, 9)
+    (cases,) = any_event._cases.values()
+    assert max(len(case._without) for case in cases) <= 2 * FEW
+
+
+@pytest.mark.parametrize("sequence", [None, "seq"])
+def test_a_key_that_has_not_grown_is_not_looked_at_again(sequence: str | None) -> None:
+    op = Keyed(thinned(0).automaton, key="kind", window=50, engine="compiled", retractions=False, sequence=sequence)
+    op.push_many([insert(E(i % 3, i), i) for i in range(30)])
+    engine: Any = op._core.engine
+    assert len(pruning._grown(engine)) == 3
+    op.push(Punctuation(9, "kind == 0"))
+    assert pruning._grown(engine) == []

@@ -26,8 +26,9 @@ def prune(engine: CompiledEngine, promises: Callable[[Hashable], Promises], arcs
         engine.directory.touch(code)
         if t > _cleaned(engine, code):
             engine.call(k.SERVE, code, 0, final=t)
-        if engine.ordered:
-            continue  # steps of one LE lie beside each other: what comes between them is not told by LE alone
+        if engine.ordered:  # steps of one LE lie beside each other: what comes between them is not told by LE alone
+            _looked_at(engine, code)
+            continue
         if id(said) not in told:
             told[id(said)] = said, _told(engine, said, arcs)
         engine.call(k.PRUNE, code, batch=told[id(said)][1])
@@ -41,6 +42,13 @@ def _grown(engine: CompiledEngine) -> list[int]:
     steps = m[blocks + k.H_LAST] - m[blocks + k.H_FIRST]
     found: list[int] = codes[steps >= room(m[blocks + k.H_THINNED])].tolist()
     return found
+
+
+def _looked_at(engine: CompiledEngine, code: int) -> None:
+    """Let a key grow before it is looked at again; a call that fails need not take that back."""
+    m, block = engine.memory.m, engine.directory.entries[code, k.D_BLOCK]
+    if block:
+        m[block + k.H_THINNED] = m[block + k.H_LAST] - m[block + k.H_FIRST]
 
 
 def _cleaned(engine: CompiledEngine, code: int) -> int:
