@@ -27,9 +27,9 @@ class Arrivals(NamedTuple):
     batch : table
     rows : numpy array
         Their rows in the batch.
-    begins : numpy array
-        Where among them blocks of adjacent numbers begin.
-    number, le, code : numpy array
+    begins, first : numpy array
+        Where among them blocks of adjacent numbers begin, and with which number.
+    le, code : numpy array
         ``code``: which of the keys; None: there are none.
     keys : list
     late, codes : numpy array
@@ -43,7 +43,7 @@ class Arrivals(NamedTuple):
     batch: Any
     rows: Any
     begins: Any
-    number: Any
+    first: Any
     le: Any
     code: Any
     keys: list[Hashable]
@@ -91,12 +91,13 @@ def arrivals_of(sequences: Sequences, keys: Keys | None, batch: Any, then: list[
         if len(codes) != len(le):
             raise Unusual
     rows, begins = _in_order(rows, numbers, codes)
-    number, times, code = numbers[rows], le[rows], None if codes is None else codes[rows]
+    times, code = le[rows], None if codes is None else codes[rows]
     falls = times[1:] < times[:-1]
     if falls.any() and (code is None or (falls & (code[1:] == code[:-1])).any()):
         raise Unusual
     promises += [item.t for item in then]
-    return Arrivals(batch, rows, begins, number, times, code, found, late, codes, promises, max([core.progress.events, *promises]))
+    promised, first = max([core.progress.events, *promises]), numbers[rows[begins]]
+    return Arrivals(batch, rows, begins, first, times, code, found, late, codes, promises, promised)
 
 
 def _rows(sequences: Sequences, batch: Any, le: Any) -> tuple[Any, list[int], Any]:

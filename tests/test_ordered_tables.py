@@ -223,6 +223,17 @@ def test_tables_of_numbers_go_through_arrays(monkeypatch: pytest.MonkeyPatch) ->
     op._check()
 
 
+def test_a_gap_of_one_key_closes_beside_keys_that_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch)
+    op = Ordered(FALLS, window=25, key="side")
+    assert op.push_many(ticks([1, 3], side=np.array(["l", "l"], object)))["le"].tolist() == []
+    out = op.push_many(ticks([2, 7, 8], side=np.array(["l", "r", "r"], object)))
+    assert sorted(zip(out["side"].tolist(), out["le"].tolist())) == [("l", 20), ("l", 30), ("r", 80)]
+    assert op.statistics.barriers == 0
+    assert (counted.by_arrays, counted.by_rows) == (2, 0)
+    op._check()
+
+
 def test_what_is_unusual_goes_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Counted(monkeypatch)
     op = Ordered(FALLS, window=25, late="drop", repeated="drop")
