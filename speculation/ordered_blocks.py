@@ -119,7 +119,7 @@ def coming_of(sequences: Sequences, arrivals: Arrivals) -> Coming:
     tails = np.append(there.key[1:] != there.key[:-1], True)[: len(there.key)]
     largest[there.key[tails]] = there.last[tails]
     among = come.first < largest[come.key]
-    behind = _ranges(begins[among], ends[among] - begins[among] + 1)
+    behind = _ranges(begins[among], ends[among] - begins[among] + 1) if among.any() else begins[:0]
     if len(blocks.key) == len(keys) and tails.all():  # no gap was there, and none is
         none = _no_barriers()
         return Coming(keys, lows, of_key, behind, none, none, [])
@@ -215,6 +215,8 @@ def _after(blocks: Blocks, promised: int, keys: list[Hashable], gaps: str) -> tu
 
 def _difference(gone: Barriers, come: Barriers) -> Barriers:
     """Both, without those that go and come."""
+    if not len(gone.le) or not len(come.le):
+        return gone if len(gone.le) else come
     both = Barriers._make(map(np.concatenate, zip(gone, come)))
     order = np.lexsort((both.le, both.number, both.key))
     both = both.some(order)
