@@ -120,7 +120,7 @@ def _apart(sequences: Sequences, batch: Any, le: Any) -> tuple[Any, list[int], A
     ahead = le[: at[0]]
     late = at[:0]
     if (np.minimum.reduceat(le, at) < promises).any() or (len(ahead) and ahead.min() < promised):
-        rows = np.delete(np.arange(len(le)), at)
+        rows = _all_but(at, len(le))
         late = rows[le[rows] < np.append(promised, promises)[at.searchsorted(rows)]]
     return at, le[at].tolist(), late
 
@@ -139,23 +139,23 @@ def _in_order(numbers: Any, codes: Any, others: Any) -> tuple[Any, Any]:
     count = len(numbers) - len(others)
     if codes is not None:
         numbers = _combined(numbers, codes, others)
-    start = np.delete(numbers[:LOOK], others[: others.searchsorted(min(LOOK, len(numbers)))])
+    start = numbers[_all_but(others, min(LOOK, len(numbers)))]
     if (start[1:] > start[:-1]).all():
-        rows = np.delete(np.arange(len(numbers)), others)
+        rows = _all_but(others, len(numbers))
         found = numbers[rows]
         if (found[1:] > found[:-1]).all():
             return rows, _begins(found)
     found = _without(numbers, others)
     least, most = int(found.min()), int(found.max())
     if most - least >= WIDE * count:
-        rows = np.delete(np.arange(len(numbers)), others)
+        rows = _all_but(others, len(numbers))
         rows = rows[np.argsort(numbers[rows])]
         found = numbers[rows]
         if (found[1:] == found[:-1]).any():
             raise Unusual
         return rows, _begins(found)
     places = np.full(most - least + 2, -1)
-    at = found - least
+    at = np.subtract(found, least, out=found if len(others) else None)
     at[others] = most - least + 1  # where nobody looks
     places[at] = np.arange(len(at))
     places = places[:-1]
@@ -164,6 +164,13 @@ def _in_order(numbers: Any, codes: Any, others: Any) -> tuple[Any, Any]:
         raise Unusual  # a number that comes twice
     begins = np.append(0, missing - np.arange(len(missing)))
     return _closed(places, missing), begins[np.append(True, begins[1:] != begins[:-1])]
+
+
+def _all_but(others: Any, count: int) -> Any:
+    """The first ``count`` rows, but for some."""
+    left = np.ones(count, np.bool_)
+    left[others[: others.searchsorted(count)]] = False
+    return np.flatnonzero(left)
 
 
 def _combined(numbers: Any, codes: Any, others: Any) -> Any:

@@ -104,6 +104,9 @@ def coming_of(sequences: Sequences, arrivals: Arrivals) -> Coming:
     Unusual
         Retractions wait, a number is in force, or numbers stand against their times.
     """
+    coming = _one_block(sequences, arrivals)
+    if coming is not None:
+        return coming
     begins, n = arrivals.begins, len(arrivals.rows)
     codes = np.zeros(len(begins), np.int64) if arrivals.code is None else arrivals.code[begins]
     starts = np.append(True, codes[1:] != codes[:-1])
@@ -128,6 +131,18 @@ def coming_of(sequences: Sequences, arrivals: Arrivals) -> Coming:
     after = new.number > largest[new.key] + 1
     moved = _difference(gone, new.some(~after))
     return Coming(keys, lows, of_key, behind, moved, new.some(after), passed)
+
+
+def _one_block(sequences: Sequences, arrivals: Arrivals) -> Coming | None:
+    """The same of one stream in order, all of which is one block; None: it is not so."""
+    numbers = sequences.keys.get(None)
+    if arrivals.code is not None or len(arrivals.begins) > 1 or numbers is None or numbers.waiting or len(numbers.blocks) != 1:
+        return None
+    block, n, begin, end = numbers.blocks[0], len(arrivals.rows), int(arrivals.le[0]), int(arrivals.le[-1])
+    if int(arrivals.first[0]) != block.last + 1 or begin < block.ends:
+        return None
+    none = _no_barriers()
+    return Coming([None], np.array([0, n]), [[block._replace(last=block.last + n, ends=end)]], none.le, none, none, [])
 
 
 def _there(sequences: Sequences, keys: list[Hashable]) -> Blocks:

@@ -133,17 +133,16 @@ def _mixed(arrivals: Arrivals, coming: Coming, first: Any, among: bool) -> tuple
 
     ``among``: whether punctuations stand among the events, so that state is dropped on the way; of many keys they come after all.
     """
-    new, promises = coming.new, np.array(arrivals.promises, np.int64)
-    place, le, number, what = new.place, new.le, new.number, np.full(len(new.le), BARRIER)
-    of, last = coming.lows[new.key], 0
+    new, promises, last = coming.new, np.array(arrivals.promises, np.int64), 0
+    place, le, number, what, of = new.place, new.le, new.number, np.full(len(new.le), BARRIER), coming.lows[new.key]
     if among and len(promises):
         highest = np.maximum.accumulate(promises)
         places = arrivals.le.searchsorted(highest)
         last = int(places.searchsorted(len(arrivals.le)))
-        order = np.lexsort((np.append(what, np.full(last, -1)), np.append(le, highest[:last]), np.append(place, places[:last])))
-        place = np.append(place, places[:last])[order]
-        le, number = np.append(le, promises[:last])[order], np.append(number, np.zeros(last, np.int64))[order]
-        what, of = np.append(what, np.full(last, PUNCTUATION))[order], np.append(of, np.zeros(last, np.int64))[order]
+        zeros = np.zeros(last, np.int64)
+        order = np.lexsort((np.append(what, zeros - 1), np.append(le, highest[:last]), np.append(place, places[:last])))
+        columns = (place, places[:last]), (le, promises[:last]), (number, zeros), (what, zeros + PUNCTUATION), (of, zeros)
+        place, le, number, what, of = (np.concatenate(both)[order] for both in columns)
     then = [Punctuation(t) for t in arrivals.promises[last:]]
     rows = arrivals.rows
     if len(first):
