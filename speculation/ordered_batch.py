@@ -90,7 +90,7 @@ def arrivals_of(sequences: Sequences, keys: Keys | None, batch: Any, then: list[
         codes, found = numbered_keys([column_of(batch, name) for name in keys.names], keys.single)
         if len(codes) != len(le):
             raise Unusual
-    rows, begins = _in_order(numbers, codes, others)
+    rows, begins = in_order(numbers, codes, others)
     times, code = le[rows], None if codes is None else codes[rows]
     falls = times[1:] < times[:-1]
     if falls.any() and (code is None or (falls & (code[1:] == code[:-1])).any()):
@@ -130,7 +130,7 @@ def column_of(batch: Any, name: str) -> Any:
     return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
 
 
-def _in_order(numbers: Any, codes: Any, others: Any) -> tuple[Any, Any]:
+def in_order(numbers: Any, codes: Any, others: Any) -> tuple[Any, Any]:
     """The rows but some others by key and number, and where blocks begin among them. O(n) where numbers are dense.
 
     Each pass over a batch costs about as much as the next: what stands in order is known by few of its rows, else each row is put
