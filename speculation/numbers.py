@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.journal import Journal
@@ -77,39 +77,6 @@ class Tail(NamedTuple):
         """What is left of it above a number."""
         low = self.place(number + 1)
         return self._replace(low=low) if low < self.high else None
-
-
-def gaps_of(blocks: Iterable[Block]) -> Iterator[Gap]:
-    """The gaps between blocks that are in order."""
-    before: Block | None = None
-    for block in blocks:
-        if before is not None:
-            yield Gap(before.last + 1, block.first - 1, before.ends, block.begins)
-        before = block
-
-
-def merged(blocks: list[Block], more: list[Block]) -> list[Block] | None:
-    """The blocks of two lists as one list; None where numbers are in both, or stand against their times.
-
-    Examples
-    --------
-    >>> merged([Block(1, 3, 10, 30), Block(7, 9, 70, 90)], [Block(4, 5, 40, 50)])
-    [Block(first=1, last=5, begins=10, ends=50), Block(first=7, last=9, begins=70, ends=90)]
-    >>> merged([Block(1, 3, 10, 30)], [Block(3, 4, 30, 40)]) is None
-    True
-    """
-    found: list[Block] = []
-    for block in sorted(blocks + more):
-        last = found[-1] if found else None
-        if last is None:
-            found.append(block)
-        elif block.first <= last.last or block.begins < last.ends:
-            return None
-        elif block.first == last.last + 1:
-            found[-1] = Block(last.first, block.last, last.begins, block.ends)
-        else:
-            found.append(block)
-    return found
 
 
 class Numbers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,8 @@ from speculation.sequences import Sequences
 
 WIDE = 4
 """Numbers that range over so many times their count are sorted by places, as they are nearly all there."""
+LOOK = 512
+"""So many rows say whether it is worthwhile to see if all are in order."""
 
 
 class Arrivals(NamedTuple):
@@ -27,9 +28,9 @@ class Arrivals(NamedTuple):
     batch : table
     rows : numpy array
         Their rows in the batch.
-    begins : numpy array
-        Where among them blocks of adjacent numbers begin.
-    number, le, code : numpy array
+    begins, first : numpy array
+        Where among them blocks of adjacent numbers begin, and with which number.
+    le, code : numpy array
         ``code``: which of the keys; None: there are none.
     keys : list
     late, codes : numpy array
@@ -43,7 +44,7 @@ class Arrivals(NamedTuple):
     batch: Any
     rows: Any
     begins: Any
-    number: Any
+    first: Any
     le: Any
     code: Any
     keys: list[Hashable]
@@ -77,49 +78,51 @@ def arrivals_of(sequences: Sequences, keys: Keys | None, batch: Any, then: list[
     le, numbers = integers(batch, "le"), integers(batch, sequences.derived.number)
     if len(le) != len(numbers):
         raise Unusual
-    rows, promises, is_late = _rows(sequences, batch, le)
-    late = rows[:0]
-    if is_late is not None:
+    others, promises, late = _apart(sequences, batch, le)
+    if len(late):
         if core.late.policy == "raise":
             raise Unusual
-        rows, late = rows[~is_late], rows[is_late]
-    if not len(rows):
+        others = np.union1d(others, late)
+    if len(others) == len(le):
         raise Unusual
     codes, found = None, list[Hashable]([None])
     if keys is not None:
         codes, found = numbered_keys([column_of(batch, name) for name in keys.names], keys.single)
         if len(codes) != len(le):
             raise Unusual
-    rows, begins = _in_order(rows, numbers, codes)
-    number, times, code = numbers[rows], le[rows], None if codes is None else codes[rows]
+    rows, begins = in_order(numbers, codes, others)
+    times, code = le[rows], None if codes is None else codes[rows]
     falls = times[1:] < times[:-1]
     if falls.any() and (code is None or (falls & (code[1:] == code[:-1])).any()):
         raise Unusual
     promises += [item.t for item in then]
-    return Arrivals(batch, rows, begins, number, times, code, found, late, codes, promises, max([core.progress.events, *promises]))
+    promised, first = max([core.progress.events, *promises]), numbers[rows[begins]]
+    return Arrivals(batch, rows, begins, first, times, code, found, late, codes, promises, promised)
 
 
-def _rows(sequences: Sequences, batch: Any, le: Any) -> tuple[Any, list[int], Any]:
-    """The rows of events, the promises among them, and which of the events are late; None: none is."""
+def _apart(sequences: Sequences, batch: Any, le: Any) -> tuple[Any, list[int], Any]:
+    """The rows that are no events, the promises that they are, and the rows of events that are late."""
     promised: Any = sequences.core.progress.events
     there = names_of(batch)
-    kind = integers(batch, "kind") if "kind" in there and "kind" not in sequences.derived.names else None
-    rows = np.arange(len(le)) if kind is None else np.flatnonzero(kind == EVENT)
-    if "diff" in there and (integers(batch, "diff")[rows] != 1).any():
-        raise Unusual
-    if kind is None or len(rows) == len(le):
-        is_late = le < promised
-        return rows, [], is_late if is_late.any() else None
-    at = np.flatnonzero(kind == PUNCTUATION)
-    if len(at) + len(rows) != len(le):
-        raise Unusual
+    at = np.empty(0, np.int64)
+    if "kind" in there and "kind" not in sequences.derived.names:
+        kind = integers(batch, "kind", wide=False)
+        at = np.flatnonzero(kind != EVENT)
+        if len(kind) != len(le) or (kind[at] != PUNCTUATION).any():
+            raise Unusual
+    if "diff" in there:
+        diff = integers(batch, "diff")
+        if len(diff) != len(le) or len(np.setdiff1d(np.flatnonzero(diff != 1), at)):
+            raise Unusual
+    if not len(at):
+        return at, [], np.flatnonzero(le < promised)
     promises = np.maximum.accumulate(np.maximum(le[at], promised))
     ahead = le[: at[0]]
-    if (np.minimum.reduceat(le, at) >= promises).all() and (not len(ahead) or ahead.min() >= promised):
-        return rows, le[at].tolist(), None
-    before = np.append(promised, promises)[at.searchsorted(rows)]
-    is_late = le[rows] < before
-    return rows, le[at].tolist(), is_late if is_late.any() else None
+    late = at[:0]
+    if (np.minimum.reduceat(le, at) < promises).any() or (len(ahead) and ahead.min() < promised):
+        rows = _all_but(at, len(le))
+        late = rows[le[rows] < np.append(promised, promises)[at.searchsorted(rows)]]
+    return at, le[at].tolist(), late
 
 
 def column_of(batch: Any, name: str) -> Any:
@@ -127,35 +130,77 @@ def column_of(batch: Any, name: str) -> Any:
     return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
 
 
-def _in_order(rows: Any, numbers: Any, codes: Any) -> tuple[Any, Any]:
-    """The rows by key and number, and where blocks begin among them. O(n) where numbers are dense, which they mostly are."""
-    found = numbers[rows]
+def in_order(numbers: Any, codes: Any, others: Any) -> tuple[Any, Any]:
+    """The rows but some others by key and number, and where blocks begin among them. O(n) where numbers are dense.
+
+    Each pass over a batch costs about as much as the next: what stands in order is known by few of its rows, else each row is put
+    to the place of its number, and places that stay empty are left out.
+    """
+    count = len(numbers) - len(others)
+    if codes is not None:
+        numbers = _combined(numbers, codes, others)
+    start = numbers[_all_but(others, min(LOOK, len(numbers)))]
+    if (start[1:] > start[:-1]).all():
+        rows = _all_but(others, len(numbers))
+        found = numbers[rows]
+        if (found[1:] > found[:-1]).all():
+            return rows, _begins(found)
+    found = _without(numbers, others)
     least, most = int(found.min()), int(found.max())
-    if codes is not None:  # one more than they span: between two keys there is a gap
-        span, code = most - least + 2, codes[rows]
-        if span * (int(code.max()) + 1) >= FOREVER:
-            raise Unusual
-        found = code * span + (found - least)
-        least, most = int(found.min()), int(found.max())
-    if (found[1:] > found[:-1]).all():
-        return rows, _begins(found)
-    if most - least >= WIDE * len(found):
-        order = np.argsort(found)
-        found = found[order]
+    if most - least >= WIDE * count:
+        rows = _all_but(others, len(numbers))
+        rows = rows[np.argsort(numbers[rows])]
+        found = numbers[rows]
         if (found[1:] == found[:-1]).any():
             raise Unusual
-        return rows[order], _begins(found)
-    places = np.full(most - least + 1, -1)
-    places[found - least] = rows
+        return rows, _begins(found)
+    places = np.full(most - least + 2, -1)
+    at = np.subtract(found, least, out=found if len(others) else None)
+    at[others] = most - least + 1  # where nobody looks
+    places[at] = np.arange(len(at))
+    places = places[:-1]
     missing = np.flatnonzero(places < 0)
-    if len(places) - len(missing) < len(rows):
+    if len(places) - len(missing) < count:
         raise Unusual  # a number that comes twice
     begins = np.append(0, missing - np.arange(len(missing)))
-    begins = begins[np.append(True, begins[1:] != begins[:-1])]
-    if len(missing) > len(rows) >> 6:
-        return places[places >= 0], begins
-    ends = [-1, *missing.tolist(), len(places)]
-    return np.concatenate([places[a + 1 : b] for a, b in pairwise(ends)]), begins
+    return _closed(places, missing), begins[np.append(True, begins[1:] != begins[:-1])]
+
+
+def _all_but(others: Any, count: int) -> Any:
+    """The first ``count`` rows, but for some."""
+    left = np.ones(count, np.bool_)
+    left[others[: others.searchsorted(count)]] = False
+    return np.flatnonzero(left)
+
+
+def _combined(numbers: Any, codes: Any, others: Any) -> Any:
+    """Keys and numbers as one: the numbers of each key apart from those of the next, so that there is a gap between them."""
+    found = _without(numbers, others)
+    least = int(found.min())
+    span = int(found.max()) - least + 2
+    if span * (int(codes.max()) + 1) >= FOREVER:
+        raise Unusual
+    return codes * span + (found - least)
+
+
+def _without(numbers: Any, others: Any) -> Any:
+    """The numbers, but of some other rows that of a row that is none of them."""
+    if not len(others):
+        return numbers
+    found, odd = numbers.copy(), np.flatnonzero(others != np.arange(len(others)))
+    found[others] = numbers[odd[0] if len(odd) else len(others)]
+    return found
+
+
+def _closed(places: Any, missing: Any) -> Any:
+    """Places without the missing ones, which mostly are at the ends: what lies between those is copied as it stands."""
+    edges = np.concatenate([[-1], missing, [len(places)]])
+    widest = int(np.argmax(edges[1:] - edges[:-1]))
+    low, high = int(edges[widest]) + 1, int(edges[widest + 1])
+    if high - low < len(places) // 2:
+        return places[places >= 0]
+    head, tail = places[:low], places[high:]
+    return np.concatenate([head[head >= 0], places[low:high], tail[tail >= 0]])
 
 
 def _begins(found: Any) -> Any:

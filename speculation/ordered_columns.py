@@ -15,8 +15,8 @@ class Unusual(Exception):  # noqa: N818  (no error: such a batch goes row by row
     """What arrays are not for."""
 
 
-def integers(batch: Any, name: str) -> Any:
-    """A column of ints as int64.
+def integers(batch: Any, name: str, wide: bool = True) -> Any:
+    """A column of ints, as int64 where it shall be ``wide``.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def integers(batch: Any, name: str) -> Any:
     array = _plain(batch.column(name) if kind_of(batch) == "arrow" else batch[name])
     if not isinstance(array, np.ndarray) or array.dtype.kind != "i" or array.ndim != 1:
         raise Unusual
-    return array.astype(np.int64, copy=False)
+    return array.astype(np.int64, copy=False) if wide else array
 
 
 def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> Any:
@@ -41,9 +41,12 @@ def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> 
         raise Unusual  # how it says what is missing is not known
     column = _arrow(column) if field.optional else _plain(column)
     if isinstance(column, np.ndarray):
-        if column.ndim != 1 or (len(column) <= rows.max()):
+        if column.ndim != 1:
             raise Unusual
-        found = column[rows]
+        try:
+            found = column[rows]
+        except IndexError as error:  # it is shorter than the others
+            raise Unusual from error
         if blank is not None and len(blank):
             found[blank] = neutral
         return found

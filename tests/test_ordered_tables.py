@@ -11,7 +11,8 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Punctuation, insert
 from punctuation.time import BEGINNING, FOREVER
-from speculation import Ordered, ordered, ordered_table
+from speculation import Ordered, ordered, ordered_batch, ordered_table
+from speculation.ordered_columns import Unusual
 from tests import oracle
 from tests.strategies import Choices, Seeded
 
@@ -208,6 +209,42 @@ def ticks(numbers: list[int], **more: Any) -> dict[str, Any]:
     return {"change": np.full(count, -1.0), "seq": np.array(numbers), "le": 10 * np.array(numbers), **more}
 
 
+def by_sorting(numbers: Any, codes: Any, others: Any) -> Any:
+    """What `ordered_batch.in_order` is to find, by a sort."""
+    rows = [row for row in range(len(numbers)) if row not in others]
+    pairs = {row: (0 if codes is None else int(codes[row]), int(numbers[row])) for row in rows}
+    rows.sort(key=pairs.__getitem__)
+    begins = [i for i, row in enumerate(rows) if not i or pairs[row] != (pairs[rows[i - 1]][0], pairs[rows[i - 1]][1] + 1)]
+    return None if len(set(pairs.values())) < len(rows) else (rows, begins)
+
+
+def test_rows_are_brought_in_order_however_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dense and sparse, in order and shuffled, with gaps at the ends or in the midst, and rows that are no events."""
+    seen = set()
+    for seed in range(600):
+        choose = Seeded(f"in order {seed}")
+        monkeypatch.setattr(ordered_batch, "LOOK", choose.one([1, 3, 512]))
+        n, keys = choose.number(1, 40), choose.one([0, 0, 1, 3])
+        numbers = np.cumsum([choose.one([1, 1, 1, choose.one([2, 9, 90])]) for _ in range(n)]) + choose.number(-20, 20)
+        by = choose.one([0, 3, n])  # so many places later at most
+        numbers = numbers[np.argsort([i + choose.number(0, by) for i in range(n)], kind="stable")]
+        if choose.chance(30):
+            numbers[choose.number(0, n - 1)] = numbers[choose.number(0, n - 1)]
+        share = choose.one([0, 10, 60])
+        others = np.array([row for row in range(n) if choose.chance(share)], np.int64)[: n - 1]
+        numbers[others] = choose.one([0, 10**12])  # a punctuation has no number
+        codes = np.array([choose.number(0, keys - 1) for _ in range(n)]) if keys else None
+        expected = by_sorting(numbers, codes, set(others.tolist()))
+        seen.add((expected is None, keys > 1, len(others) > 0))
+        if expected is None:
+            with pytest.raises(Unusual):
+                ordered_batch.in_order(numbers, codes, others)
+        else:
+            rows, begins = ordered_batch.in_order(numbers, codes, others)
+            assert (rows.tolist(), begins.tolist()) == expected, f"seed {seed}"
+    assert len(seen) == 8
+
+
 def test_tables_of_numbers_go_through_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Counted(monkeypatch)
     op = Ordered(FALLS, window=25)
@@ -220,6 +257,17 @@ def test_tables_of_numbers_go_through_arrays(monkeypatch: pytest.MonkeyPatch) ->
     out, promised = op.push_many([ticks([92, 93]), Punctuation(FOREVER)])
     assert (out["le"].tolist(), promised) == ([930], Punctuation(FOREVER))
     assert (counted.by_arrays, counted.by_rows) == (4, 0)
+    op._check()
+
+
+def test_a_gap_of_one_key_closes_beside_keys_that_are_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(monkeypatch)
+    op = Ordered(FALLS, window=25, key="side")
+    assert op.push_many(ticks([1, 3], side=np.array(["l", "l"], object)))["le"].tolist() == []
+    out = op.push_many(ticks([2, 7, 8], side=np.array(["l", "r", "r"], object)))
+    assert sorted(zip(out["side"].tolist(), out["le"].tolist())) == [("l", 20), ("l", 30), ("r", 80)]
+    assert op.statistics.barriers == 0
+    assert (counted.by_arrays, counted.by_rows) == (2, 0)
     op._check()
 
 
