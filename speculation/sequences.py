@@ -229,6 +229,9 @@ class Sequences:
         for key, touched in self._touched.items():
             numbers = self.keys[key]
             self._check_times(key, numbers, touched)
+            numbers.move_to(
+                None, self.core.progress.events if promised is None else promised
+            )  # a retraction may leave what is over
             if numbers.empty:
                 self.core.journal.drop(self.keys, key)
             self.refresh(key, promised)

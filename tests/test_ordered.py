@@ -236,6 +236,15 @@ def test_its_numbers_begin_with_those_of_the_operator(engine: str) -> None:
     assert found.retraction_ratio == beneath.retraction_ratio == 1
 
 
+def test_a_key_whose_last_event_is_retracted_is_forgotten_as_by_a_promise(engine: str) -> None:
+    """It was kept until the next one, though what it held was over."""
+    op = Ordered(falls(), number="seq", key=lambda e: e.kind, window=10, engine=engine)
+    op.push_many([insert(E(0, 1), 10, 12), insert(E(0, 2), 30), Punctuation(30)])
+    op.push(retract(E(0, 2), 30))
+    op._check()
+    assert not op._sequences.keys
+
+
 def test_state_is_bounded_by_punctuations(engine: str) -> None:
     op = Ordered(falls(), number="seq", key=lambda e: e.kind, window=10, engine=engine)
     for i in range(60):
