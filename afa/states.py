@@ -14,7 +14,7 @@ without rows is gone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,7 +103,7 @@ class Pruned(NamedTuple):
     last : int or None
         The LE of the last such step; one more follows in ``steps``, if there is one.
     steps : list
-        As `given_step` makes them.
+        As `given_steps` makes them.
     """
 
     key: int
@@ -112,9 +112,44 @@ class Pruned(NamedTuple):
     steps: list[Any]
 
 
-def given_step(le: int, rows: Iterable[Any], events: Iterable[Any]) -> list[Any]:
-    """A step with its list: ``[LE, [[start, m, state, [register..]]..], [[RE, copies, [payload..]]..]]``, in the one order."""
-    return [le, sorted(rows, key=repr), sorted(events, key=repr)]
+def given_steps(steps: Iterable[tuple[int, Iterable[Any], Iterable[Any]]], plain: Callable[[Any], list[Any]]) -> list[Any]:
+    """Steps with their lists in the one form that `Pruned` has them in; O(rows of the lists).
+
+    Parameters
+    ----------
+    steps : iterable of (LE, partial matches, events)
+        In order. The same object stands for a partial match at all steps in a row; an event is ``[RE, copies, [payload..]]``.
+    plain : callable
+        A partial match as ``[start, m, state, [register..]]``.
+
+    Returns
+    -------
+    list
+        ``[LE, [[start, m, state, [register..], until]..], events]`` each: the partial matches that are not in the list before, and
+        the LE of the first step at which they are there no longer; None: they are in the last list.
+
+    Examples
+    --------
+    >>> given_steps([(1, ["p"], []), (2, ["p", "q"], []), (4, ["q"], [])], lambda p: [0, 9, p, []])
+    [[1, [[0, 9, 'p', [], 4]], []], [2, [[0, 9, 'q', [], None]], []], [4, [], []]]
+    """
+    known: dict[int, tuple[Any, str, list[Any]]] = {}  # by the object's id; with the object, so that no other has it
+    standing: dict[str, list[Any]] = {}
+    found: list[Any] = []
+    for le, rows, events in steps:
+        here: dict[str, list[Any]] = {}
+        for p in rows:
+            if id(p) not in known:
+                row = plain(p)
+                known[id(p)] = p, repr(row), row
+            _, text, row = known[id(p)]
+            here[text] = row
+        for text in [text for text in standing if text not in here]:
+            standing.pop(text)[-1] = le
+        new = {text: [*here[text], None] for text in sorted(here) if text not in standing}
+        standing |= new
+        found.append([le, list(new.values()), sorted(events, key=repr)])
+    return found
 
 
 class States(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from afa.states import (
     M,
     Pruned,
     States,
-    given_step,
+    given_steps,
     in_order,
     sorted_texts,
 )
@@ -102,14 +103,20 @@ def _pruned(engine: CompiledEngine, keys: Sequence[Hashable]) -> Iterator[Pruned
 def _given(engine: CompiledEngine, code: int, last: int) -> list[Any]:
     """The steps of a key whose lists others do not give, to the first one that is as the list before it says."""
     event, register, states = engine.payloads.record, engine.registers.record, engine.arcs.states
-    block, steps = Block(engine, code), []
-    for step, rows in zip(block.steps, block.lists()):
-        le = block.word(k.LE, step)
-        given = [[start, m, states[state], list(register(words))] for start, m, state, _, *words in rows]
-        steps.append(given_step(le, given, [[re, copies, list(event(words))] for re, copies, *words in block.events(step)]))
-        if le > last:
-            break
-    return steps
+    block = Block(engine, code)
+
+    def plain(node: list[int]) -> list[Any]:
+        start, m, state, _, *words = node
+        return [start, m, states[state], list(register(words))]
+
+    def steps() -> Iterator[tuple[int, Any, Any]]:
+        for step, rows in zip(block.steps, block.lists()):
+            le = block.word(k.LE, step)
+            yield le, rows, [[re, copies, list(event(words))] for re, copies, *words in block.events(step)]
+            if le > last:
+                return
+
+    return given_steps(steps(), plain)
 
 
 def _written(engine: CompiledEngine, codes: list[int], what: int, words: int, n: int) -> Any:
@@ -197,26 +204,43 @@ def _load_covers(engine: CompiledEngine, states: States, codes: Any, numbers: An
     engine.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
 
 
+class _Given(NamedTuple):
+    """A partial match: at which step it is stored, from which LE on it does not stand any more, its node."""
+
+    le: int
+    until: int
+    row: list[int]
+
+
 def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None:
     """Let keys begin with steps whose lists are given."""
     automaton, columns = engine.automaton, []
     assert automaton.event_schema is not None
     event, register = automaton.event_schema, automaton.register_schema
+    runs = bool(engine.arcs.program.words[k.A_CARRY])
     for code, part in parts:
-        sizes = [sum(len(step[i]) for step in part.steps) for i in (1, 2)]
-        columns.append([code, len(part.steps), *sizes, as_time(part.last, "last"), as_time(part.promised, "promised")])
-        before = k.BEGINNING
-        for le, rows, events in part.steps:
-            columns.append([as_time(le, "le"), len(rows), len(events)])
-            if le <= before:
-                raise ValueError(f"expected steps in order but got {le} after {before}")
-            before = le
-            for start, m, state, z in sorted(rows, key=itemgetter(0)):
+        times = [as_time(le, "le") for le, _, _ in part.steps]
+        if any(le <= before for before, le in itertools.pairwise(times)):
+            raise ValueError(f"expected steps in order but got {times}")
+        head = [code, len(times), 0, 0, as_time(part.last, "last"), as_time(part.promised, "promised")]
+        columns.append(head)
+        standing: list[_Given] = []  # at the step
+        for (le, rows, events), after in itertools.zip_longest(part.steps, times[1:]):
+            new = []
+            for start, m, state, z, until in sorted(rows, key=itemgetter(0)):
                 words = engine.registers.words(register.take(register.cls(*z)))
-                columns.append([as_time(start, "start"), as_time(m, "m"), engine.arcs.state_number(state), *words])
+                row = [as_time(start, "start"), as_time(m, "m"), engine.arcs.state_number(state), k.ALONE, *words]
+                new.append(_Given(le, k.OPEN if until is None else as_time(until, "until"), row))
+                if runs and after is not None and new[-1].until > after:
+                    row[k.N_END] = new[-1].until
+            standing = [*(given for given in standing if given.until > le), *new]
+            own = new if runs else sorted(standing, key=lambda given: given.row[k.N_START])
+            columns.append([le, len(own), len(events), standing[0].le if runs and standing else le])
+            columns += [given.row for given in own]
             for re, copies, payload in events:
                 words = engine.payloads.words(event.take(event.cls(*payload)))
                 columns.append([as_time(re, "re"), as_count(copies), *words])
+            head[2], head[3] = head[2] + len(own), head[3] + len(events)
     if columns:
         batch: Any = np.zeros((max(map(len, columns)), len(columns)), np.int64)
         for i, column in enumerate(columns):

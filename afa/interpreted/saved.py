@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.cleanup import clean
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
-from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_step, in_order, records
+from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_steps, in_order, records
 from punctuation.time import BEGINNING, as_count, as_time
 
 
@@ -31,7 +32,7 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
         if s.pruned is not None or s.promised > final:
             count = 0 if s.pruned is None else sum(y.key <= s.pruned for y in steps) + 1
             promised = s.promised if s.promised > final else BEGINNING
-            pruned.append(Pruned(i, promised, s.pruned, [_step(s, y) for y in steps[:count]]))
+            pruned.append(Pruned(i, promised, s.pruned, given_steps((_step(s, y) for y in steps[:count]), _row)))
             steps = steps[count:]
         for y in steps:
             if not y.events:
@@ -54,10 +55,12 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
     ).arranged()
 
 
-def _step(s: State, y: Entry) -> list[Any]:
-    """A step with its list as plain data."""
-    rows = [[p.start, p.re, p.state, list(p.register)] for p in s.layer(y)]
-    return given_step(y.le, rows, [[re, n, list(payload)] for (payload, re), n in y.events.items()])
+def _step(s: State, y: Entry) -> tuple[int, Iterable[PMatch], list[Any]]:
+    return y.le, s.layer(y), [[re, n, list(payload)] for (payload, re), n in y.events.items()]
+
+
+def _row(p: PMatch) -> list[Any]:
+    return [p.start, p.re, p.state, list(p.register)]
 
 
 def _numbers(rows: list[tuple[int, int, int]]) -> Any:
@@ -123,20 +126,22 @@ def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Auto
     """The steps whose lists are given."""
     assert automaton.event_schema is not None
     event, register = automaton.event_schema, automaton.register_schema
-    before: Entry | None = None
-    for le, rows, events in pruned.steps:
-        y = Entry(as_time(le, "le"), le, s.journal.serial)
+    times = [as_time(le, "le") for le, _, _ in pruned.steps]
+    ends = {le: s.runs.after(before) for before, le in itertools.pairwise(times)} | {
+        None: s.runs.end
+    }  # behind the last step before
+    for (le, rows, events), after in itertools.zip_longest(pruned.steps, times[1:]):
+        y = Entry(le, le, s.journal.serial)
         y.events = {(event.take(event.cls(*payload)), as_time(re, "re")): as_count(n) for re, n, payload in events}
-        y.nodes = {
-            PMatch(as_time(start, "start"), as_time(m, "m"), state, register.take(register.cls(*z))): 1
-            for start, m, state, z in sorted(rows, key=lambda row: row[0])
-        }  # one way each: by how many these lists are given matters to none of them
-        y.horizon = max(le, algorithm.progress.events)
-        if before is not None:
-            before.horizon = le
-        s.index[le] = before = y
+        for start, m, state, z, until in sorted(rows, key=lambda row: row[0]):
+            p = PMatch(as_time(start, "start"), as_time(m, "m"), state, register.take(register.cls(*z)))
+            y.nodes[p] = 1  # one way: by how many these lists are given matters to none of them
+            if after not in (None, until):
+                s.runs.cover(p, s.runs.after(le), ends[until])
+        y.horizon = max(le, algorithm.progress.events) if after is None else after
+        s.index[le] = y
     for y in s.index.values():
-        for p in y.nodes:
+        for p in s.layer(y):
             algorithm.emit(s, y, p, 1)
 
 

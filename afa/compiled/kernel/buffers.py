@@ -28,7 +28,7 @@ from afa.compiled.kernel.names import (
     W_ROWS,
 )
 from afa.compiled.kernel.order import find
-from afa.compiled.kernel.rows import copy, equal
+from afa.compiled.kernel.rows import copy, equal, reaching
 
 
 @kernel
@@ -125,8 +125,11 @@ def shift_to(w: Any, rows: int, others: int, k: int, s: int) -> None:
 
 @kernel
 def twin(w: Any, rows: int, n: int, row: int, s: int) -> int:
-    """Which of ``n`` rows of a buffer is the same partial match as ``row``, or NOWHERE. O(n)."""
-    for k in range(n):
+    """Which of ``n`` rows of a buffer, by start, is the partial match of ``row``, or NOWHERE. O(log n + those of one start)."""
+    start = w[row + N_START]
+    k = reaching(w, rows, n, s, start - 1)
+    while k < n and w[rows + k * s + N_START] == start:
         if equal(w, rows + k * s, w, row, s):
-            return k
+            return int(k)
+        k += 1
     return NOWHERE

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.blocks import make
+from afa.compiled.kernel.buffers import load
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.memory import room
 from afa.compiled.kernel.names import (
@@ -66,6 +67,7 @@ from afa.compiled.kernel.names import (
     REACH,
     W_KEY,
     W_MADE,
+    W_SOURCE,
 )
 from afa.compiled.kernel.order import find
 from afa.compiled.kernel.steps import claim
@@ -197,8 +199,8 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
 def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
     """First blocks of keys with steps whose lists are given, from column C_NEXT of the batch on. A status.
 
-    A column ``[key, steps, rows, events, pruned, cleaned]``; for each step a column ``[LE, rows, events]``, its rows as COVERS has
-    them, its events as CHANGES has them, but from the first word of a column on.
+    A column ``[key, steps, rows, events, pruned, cleaned]``; for each step a column ``[LE, rows, events, reach]``, its nodes, and
+    its events as CHANGES has them, but from the first word of a column on.
     """
     while m[C_NEXT] < high:
         at = m[C_NEXT]
@@ -225,7 +227,7 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
         le, rows, changes = c[0, x], c[1, x], c[2, x]
         for column in range(COLUMNS):
             m[b + HEAD + column * cap + i] = 0
-        m[b + HEAD + i], m[times + i], m[b + HEAD + REACH * cap + i] = i, le, le
+        m[b + HEAD + i], m[times + i], m[b + HEAD + REACH * cap + i] = i, le, c[3, x]
         if rows:
             m[b + HEAD + ND * cap + i] = m[b + H_NODE_TOP] << 24 | rows
         if changes:
@@ -233,9 +235,8 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
         x += 1
         for _ in range(rows):
             row = b + m[b + H_NODES] + m[b + H_NODE_TOP] * s
-            m[row + N_START], m[row + N_M], m[row + N_STATE], m[row + N_END] = c[0, x], c[1, x], c[2, x], ALONE
-            for j in range(m[C_R]):
-                m[row + N_REG + j] = c[3 + j, x]
+            for j in range(s):
+                m[row + j] = c[j, x]
             m[b + H_NODE_TOP] += 1
             x += 1
         for _ in range(changes):
@@ -252,8 +253,8 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
     w[W_MADE], w[W_KEY] = 0, key
     i = 0
     while i < steps and b > 0:
-        rows = m[b + HEAD + ND * m[b + H_CAP] + i]
-        status = claim(m, w, p, b, i, m, b + m[b + H_NODES] + (rows >> 24) * s, rows & COUNT)
+        n = load(m, w, b, i, w[W_SOURCE])
+        status = claim(m, w, p, b, i, w, w[W_SOURCE], n) if n >= 0 else n
         if status == NEED_MATCHES:  # time-outs may make many of one partial match
             b = grow(m, w, key, 0, status)
         elif status < 0:
