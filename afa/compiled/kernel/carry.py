@@ -125,14 +125,11 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     s, cap = 4 + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     last = m[b + H_LAST]
-    n = before = rest = waits = 0
+    n = before = load_both(m, w, b, place)
+    if n < 0:
+        return n
+    rest = waits = 0
     if place > m[b + H_FIRST]:
-        n = load(m, w, b, place - 1, w[W_SOURCE])
-        if n < 0:
-            return n
-        before = n
-        for k in range(n):
-            shift_to(w, w[W_SOURCE], w[W_OLD], k, s)
         rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
     states = summary(m, w, p, b, n)
     bound = cut = BEGINNING  # see `sweep`
@@ -145,6 +142,17 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             return NEED_UNDO
         if whole and not here and le > w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
             return settle(m, w, b, place, n, before)
+        if not whole and not here and (n == 0 or w[w[W_SOURCE] + N_START] > bound):
+            further = untouched(m, w, b, place, bound)
+            if further > place and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                if settle(m, w, b, place, n, before) < 0:
+                    return NEED_UNDO
+                place = further
+                n = before = load_both(m, w, b, place)
+                if n < 0:
+                    return n
+                rest, waits, states = m[times + m[order + place - 1]], since(m, b, place - 1), summary(m, w, p, b, n)
+                continue
         if not new:
             before = pass_on(m, w, b, i, le, before)
             if before < 0:
@@ -165,6 +173,8 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             if n < 0:
                 return n
             go_on(m, w, b, n, before, cut, le)
+            if alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                bound = cut  # nothing was added that goes on
             states = summary(m, w, p, b, n)
             status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
             if status < 0:
@@ -191,6 +201,29 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         rest, waits = le, since(m, b, place)
         place += 1
     return int(place)
+
+
+@kernel
+def load_both(m: Any, w: Any, b: int, place: int) -> int:
+    """The list before a place at W_SOURCE, and at W_OLD; how many rows, or a status."""
+    if place == m[b + H_FIRST]:
+        return 0
+    n = load(m, w, b, place - 1, w[W_SOURCE])
+    for k in range(n):
+        shift_to(w, w[W_SOURCE], w[W_OLD], k, 4 + m[C_R])
+    return n
+
+
+@kernel
+def untouched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
+    """The first place, from one on, where a list is as the one before says, or has to be derived, or begins up to ``bound``."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    while place < m[b + H_LAST] and not marked(w, place) and not complete(m, w, b, place):
+        rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
+        if rows & COUNT and m[b + m[b + H_NODES] + (rows >> 24) * s + N_START] <= bound:
+            break
+        place += 1
+    return place
 
 
 @kernel

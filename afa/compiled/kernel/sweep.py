@@ -93,6 +93,7 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
         rows, n = nodes + (source >> 24) * s, source & COUNT
         head = tail = 0
+        behind = False  # whether the list before does not say what this one is
         if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
             count, tail = 0, old & COUNT
         else:
@@ -103,6 +104,11 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
                 was = nodes + (before >> 24) * s
                 if not behind and alike(m, rows, n, m, was, reaching(m, was, before & COUNT, s, bound), s):
                     return int(place)
+                if behind and n == 0 and reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut) == 0:
+                    source = before = old
+                    rest, waits = le, since(m, b, place)
+                    place += 1
+                    continue
             count = derive_nodes(m, w, p, b, rows, n, begins, le, events, rest, waits)
             if begins:
                 bound, cut = le, cut if behind else le
@@ -121,6 +127,8 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             if count + tail >= w[W_ROWS]:  # of a block out of a snapshot: more than the set of rows has places for
                 return NEED_ROWS
             count, tail = mixed(m, w, nodes + top * s, count, count + tail, s), 0
+        if behind and alike(m, nodes + top * s, count + tail, m, nodes + (old >> 24) * s, old & COUNT, s):
+            bound = cut  # nothing was added that goes on
         source = top << 24 | (count + tail)
         before = before if i >= w[W_MADE] else old
         store(m, w, b, i, source, le)
