@@ -121,7 +121,8 @@ def _restored(op: Any, built: Automaton, engine: str, keys: bool) -> Any:
     arcs = [event.arc for event in op._core.arcs.table.events if event.arc.name.startswith("new")]
     more = {"key": "seq"} if keys else {}
     again = type(op).restore(built, op.snapshot(), arcs=arcs, engine=engine, **more)
-    if again._core.engine.name == op._core.engine.name:  # a run whose begin was dropped has an anchor again
+    same = again._core.engine.name == op._core.engine.name
+    if same and not op._core.arcs.table.timeouts:  # which look at steps anew; a run whose begin was dropped has an anchor again
         assert again.statistics.state_size <= op.statistics.state_size + op.statistics.intervals
     return again
 
@@ -130,7 +131,7 @@ def _restored(op: Any, built: Automaton, engine: str, keys: bool) -> Any:
 @pytest.mark.parametrize("block", ["0", "1", "2", "chain"])
 def test_conditions_change_nothing_but_the_state(engine: str, keys: bool, block: str) -> None:
     sizes = [0, 0]
-    for seed in range(40):
+    for seed in range(30):
         try:
             with_conditions, without = world(Seeded(f"predicates/{keys}/{block}/{seed}"), engine, keys, block == "chain")
         except AssertionError as error:
