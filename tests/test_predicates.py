@@ -128,10 +128,10 @@ def _restored(op: Any, built: Automaton, engine: str, keys: bool) -> Any:
 
 
 @pytest.mark.parametrize("keys", [False, True])
-@pytest.mark.parametrize("block", ["0", "1", "2", "chain"])
+@pytest.mark.parametrize("block", ["0", "1", "2", "3", "4", "chain"])
 def test_conditions_change_nothing_but_the_state(engine: str, keys: bool, block: str) -> None:
     sizes = [0, 0]
-    for seed in range(30):
+    for seed in range(40):
         try:
             with_conditions, without = world(Seeded(f"predicates/{keys}/{block}/{seed}"), engine, keys, block == "chain")
         except AssertionError as error:
