@@ -110,7 +110,8 @@ class ArcInput:
     def overdue(self) -> None:
         """Hand the retractions over to the policy whose insertion can't come any more."""
         promise = self._progress.arc_promise
-        for event in [event for event in self.pending if event.le < promise]:
+        found = [event for event in self.pending if event.le < promise]
+        for event in sorted(found, key=lambda event: (event.le, event.re, repr(event.arc))):
             for _ in range(self.pending[event]):
                 self._late.take(
                     Change(event.arc, event.le, event.re, -1),

@@ -20,6 +20,7 @@ from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.conditions import Condition, condition_of
+from afa.copies import as_diff
 from afa.engine import Engine, make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.implied import Promised, fact
@@ -278,11 +279,7 @@ class Core:
             re = as_time(le + self.window, "le + window")
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
-        diff = change.diff
-        if type(diff) is not int or not diff:
-            diff = as_time(diff, "diff")
-            if not diff:
-                raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
+        diff = change.diff if type(change.diff) is int and abs(change.diff) == 1 else as_diff(change.diff, payload)
         if diff < 0 and not self.retractions:
             raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
         if self.sequence is not None:
@@ -341,7 +338,7 @@ class Core:
 
     def _punctuate(self) -> None:
         promised = self.progress.events
-        for change in self.engine.overdue(promised):
+        for change in sorted(self.engine.overdue(promised), key=_by_event):
             at = "" if change.key is None else f" of key {change.key!r}"
             self.late.take(
                 change,
@@ -403,6 +400,11 @@ def _sort(changes: list[Change]) -> None:
     changes.sort(key=lambda change: (change.diff, change.le, change.re))
     if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
         changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
+
+
+def _by_event(change: Change) -> Any:
+    """An order that arrival has no part in, nor calls that were refused."""
+    return change.le, change.re, repr(change.key), repr(change.payload)
 
 
 def _check_sequence(automaton: Automaton, sequence: str | None) -> None:

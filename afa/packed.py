@@ -19,7 +19,7 @@ from afa.automaton import Automaton
 from afa.errors import SnapshotError
 from afa.schema import NAN, Field, any_payload
 from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, fields
-from punctuation.time import as_time
+from punctuation.time import BEGINNING, as_time
 
 _WIDTHS = (1, 2, 4, 8)
 
@@ -89,7 +89,7 @@ def _check(states: States) -> None:
         ("states that have names", ((rows[STATE] < 0) | (rows[STATE] >= len(states.names))).any()),
         ("partial matches by start", ((of_row[1:] == of_row[:-1]) & (rows[START, 1:] < rows[START, :-1])).any()),
         ("re > le", (changes[RE] <= changes[LE]).any()),
-        ("copies", (changes[COPIES] == 0).any()),
+        ("copies", ((changes[COPIES] == 0) | (changes[COPIES] == BEGINNING)).any()),
         ("events after the cover", late.any()),
         ("keys of steps", not all(type(part.key) is int and 0 <= part.key < len(states.keys) for part in states.pruned)),
     ]

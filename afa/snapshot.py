@@ -11,7 +11,7 @@ Format, version 5
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
-    counters      [changes, outputs, retractions, late]
+    counters      [changes (as text beyond int64), outputs, retractions, late]
     follows       null; or of an incremental snapshot 16 bytes, by which the blob that must be restored before it is known
     states        see `afa.packed`; of an incremental snapshot those of the keys that changed; a key without any is gone
 A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
@@ -31,6 +31,7 @@ from afa.arcinput import ArcInput
 from afa.arctable import ArcEvent, ArcTable
 from afa.automaton import Automaton
 from afa.conditions import Condition
+from afa.copies import as_plain, as_total
 from afa.core import Core
 from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
@@ -82,7 +83,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
         list(core.progress.marks()),
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
-        [core.changes, core.outputs, core.withdrawn, core.late.count],
+        [as_plain(core.changes), core.outputs, core.withdrawn, core.late.count],
     ]
 
 
@@ -220,7 +221,7 @@ def without_states(
     core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
     core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
-    core.changes, core.outputs, core.withdrawn, core.late.count = (as_time(n, "counter") for n in counters)
+    core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
 
 

@@ -11,7 +11,7 @@ class Statistics(NamedTuple):
     Parameters
     ----------
     events : int
-        Events held.
+        Events held, in copies.
     partial_matches : int
         Partial matches stored; those that an ignorable run stands for count once ([AFA10] App. D).
     intervals : int
@@ -19,19 +19,19 @@ class Statistics(NamedTuple):
     matches : int
         Matches in force that are not final yet.
     pending : int
-        Retractions that wait for their insertion.
+        Retractions that wait for their insertion, in copies.
     keys : int
         Keys held.
     state_size : int
         ``events + partial_matches + intervals + matches + pending``.
     changes : int
-        Event changes taken so far.
+        Event changes taken so far, a change of n copies as n.
     outputs : int
         Matches inserted so far.
     retractions : int
         Matches withdrawn so far.
     late : int
-        Late changes dropped or handed to the callback so far.
+        Late changes dropped or handed to the callback so far, a change of n copies as one.
     stale : int
         Punctuations that promised nothing new.
     """

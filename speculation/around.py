@@ -16,6 +16,7 @@ from afa import table
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
+from afa.copies import COPIES
 from afa.core import Core
 from afa.errors import AfaError, ChangeError
 from afa.keyed import Keyed
@@ -27,7 +28,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, as_time
 from speculation import saved
 from speculation.columns import Columns
-from speculation.rows import joined
+from speculation.rows import copies_of, joined
 from speculation.stage import Output
 
 if TYPE_CHECKING:
@@ -181,7 +182,10 @@ class Before(Around):
             if found is None or not (isinstance(found, Punctuation) or self._keeps(found)):
                 return None
             parts.append(found)
-        tables = [*self.stage.rows.tables, *(part for part in parts if not isinstance(part, Punctuation))]
+        come = [part for part in parts if not isinstance(part, Punctuation)]
+        if self.stage.rows.copies + sum(map(copies_of, come)) > COPIES:
+            return None  # of one event there may be too many
+        tables = [*self.stage.rows.tables, *come]
         return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
 
     def _keeps(self, rows: Any) -> bool:

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
+from afa.copies import as_plain, as_total
 from afa.errors import AfaError, SnapshotError
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_count, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import saved
 from speculation.around import After, Before
 from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
@@ -399,7 +400,7 @@ class Cleanse(Stage):
     def numbers(self) -> list[Any]:
         """All but what waits, as plain data."""
         control = None if self._control is None else [type(self._control).__name__, self._control.state()]
-        return [*(getattr(self, name) for name in self._numbers[1:]), control]
+        return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers[1:])), control]
 
     def waiting(self) -> list[Change]:
         """What waits, in order of arrival."""
@@ -419,8 +420,7 @@ class Cleanse(Stage):
             if control is not None:
                 stage._steered(CONTROLS[control[0]].of(control[1]))
             stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), bool(is_open)
-            counts = [as_count(count + 1) - 1 for count in counts]
-            stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = counts
+            stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = map(as_total, counts)
             held = [checked(change) for change in saved.changes(waiting, take)]
         except SnapshotError:
             raise
@@ -432,7 +432,10 @@ class Cleanse(Stage):
             stage._rows = Rows().plus(rows)
             if stage._open or (rows.column("le").to_numpy() < bound).any():
                 raise SnapshotError(f"expected rows at or above the bound {bound} but got others")
-        for change in held:
-            stage._waiting.add(change)
+        try:
+            for change in held:
+                stage._waiting.add(change)
+        except AfaError as error:
+            raise SnapshotError(f"expected changes that wait but got {held!r}: {error}") from error
         stage._journal.commit()
         return stage

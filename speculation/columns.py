@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.copies import COPIES, total
 from afa.core import Core
 from afa.keys import Keys
 from afa.schema import Field
@@ -74,7 +75,7 @@ class Columns:
         re = ends if "re" not in times else pc.if_else(pc.is_null(times["re"]), ends, times["re"])
         diff = times.get("diff", pa.chunked_array([np.ones(len(le), np.int64)]))
         diffs = diff.to_numpy()
-        if (re.to_numpy() <= numbers).any() or (diffs == 0).any() or self._no_number(found):
+        if (re.to_numpy() <= numbers).any() or (diffs == 0).any() or total(diffs) > COPIES or self._no_number(found):
             return None
         if not self._core.retractions and (diffs < 0).any():
             return None

@@ -8,14 +8,15 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from afa.change import Change
+from afa.copies import added, as_diff, as_plain, as_total
 from afa.errors import AfaError, SnapshotError
 from afa.schema import any_payload
 from afa.tableout import kind_of
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_count, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import saved
 from speculation.around import After
-from speculation.rows import arrow_of, copies_of, like, net
+from speculation.rows import arrow_of, check_copies, copies_of, like, net
 from speculation.stage import Output, Stage, checked
 
 
@@ -35,7 +36,7 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     Raises
     ------
     ChangeError
-        A payload or key is not hashable.
+        A payload or key is not hashable, or there are more copies than int64 counts.
 
     Notes
     -----
@@ -55,7 +56,7 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
     for change in changes:
         if isinstance(change, Change):
             match = (any_payload(change.key), any_payload(change.payload), change.le, change.re)
-            sums[match] = sums.get(match, 0) + change.diff
+            sums[match] = added(sums.get(match, 0), as_diff(change.diff, change.payload), change.payload, change.le)
     left = [Change(payload, le, re, diff, key) for (key, payload, le, re), diff in sums.items() if diff]
     return sorted(left, key=_lifetime)
 
@@ -156,6 +157,7 @@ class Consolidate(Stage):
         if self.per != "call":
             raise AfaError(f'expected per="call" for a table, in which no punctuation comes, but got per={self.per!r}')
         come = arrow_of(items)
+        check_copies(come)
         found, _ = net(come)
         found = found.take(np.lexsort([found.column("le").to_numpy(), found.column("diff").to_numpy() > 0]))
         made, came, left = like(found, items), copies_of(come), copies_of(found)
@@ -203,7 +205,7 @@ class Consolidate(Stage):
 
     def numbers(self) -> list[Any]:
         """All but what waits, as plain data."""
-        return [self.per, self._came, self._left]
+        return [self.per, as_plain(self._came), as_plain(self._left)]
 
     def waiting(self) -> list[Change]:
         """What waits, in order of arrival."""
@@ -215,7 +217,7 @@ class Consolidate(Stage):
         try:
             per, came, left = numbers
             stage = cls(per)
-            stage._came, stage._left = as_count(came + 1) - 1, as_count(left + 1) - 1
+            stage._came, stage._left = as_total(came), as_total(left)
             for change in saved.changes(waiting, take):
                 stage._waiting.add(checked(change))
         except SnapshotError:

@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Protocol
 
-from sortedcontainers import SortedList
+from sortedcontainers import SortedDict, SortedList
 
+from afa.copies import as_plain, as_total
 from afa.journal import Journal
 from punctuation.errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -93,12 +94,12 @@ class Chattiness(Spending):
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
         self.memory = memory
-        self._seen_above: deque[tuple[int, int]] = deque()  # (finals then, LE - p) of withdrawn matches, by age
-        self._sorted: SortedList = SortedList()
+        self._seen_above: deque[tuple[int, int, int]] = deque()  # (finals then, LE - p, copies) of withdrawn matches, by age
+        self._ahead: SortedDict = SortedDict()  # LE - p -> copies, of the same
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
-        return [self.bound, self.memory, *self.counted(), [list(pair) for pair in self._seen_above]]
+        return [self.bound, self.memory, *self.counted(), [list(map(as_plain, seen)) for seen in self._seen_above]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Chattiness:
@@ -106,18 +107,21 @@ class Chattiness(Spending):
         bound, memory, *counted, seen = state
         control = cls(bound, memory)
         control.put_counted(*counted)
-        control._seen_above.extend((as_time(then, "finals"), as_time(ahead, "ahead")) for then, ahead in seen)
-        control._sorted.update(ahead for _, ahead in control._seen_above)
+        for then, le, n in seen:
+            control._note((as_total(then, least=None), as_time(le, "ahead"), as_total(n, least=1)))
+        control.journal.commit()
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
         """Count it."""
         self.in_force(le, diff)
-        for _ in range(-diff):
-            self.journal.note(self._seen_above.pop)
-            self._seen_above.append((self.finals, ahead(le, promised)))
-            self.journal.note(self._sorted.remove, ahead(le, promised))
-            self._sorted.add(ahead(le, promised))
+        if diff < 0:
+            self._note((self.finals, ahead(le, promised), -diff))
+
+    def _note(self, seen: tuple[int, int, int]) -> None:
+        self.journal.note(self._seen_above.pop)
+        self._seen_above.append(seen)
+        self.journal.put(self._ahead, seen[1], self._ahead.get(seen[1], 0) + seen[2])
 
     def left(self, diff: int) -> None:
         """Count what is seen to be withdrawn."""
@@ -129,14 +133,24 @@ class Chattiness(Spending):
         while self._seen_above and self._seen_above[0][0] < self.finals - self.memory:
             seen = self._seen_above.popleft()
             self.journal.note(self._seen_above.appendleft, seen)
-            self.journal.note(self._sorted.add, seen[1])
-            self._sorted.remove(seen[1])
+            left = self._ahead[seen[1]] - seen[2]
+            if left:
+                self.journal.put(self._ahead, seen[1], left)
+            else:
+                self.journal.drop(self._ahead, seen[1])
         known = min(self.finals, self.memory)
         if known < LEAST:
             return 0
         allowed = max(0, int(self.each * known + min(self.budget, Fraction(0))))
-        likely = max(0, int(self._sorted[allowed])) if allowed < len(self._sorted) else FOREVER
-        return min(likely, self._covered(promised, math.floor(self.budget / 2)))
+        return min(self._likely(allowed), self._covered(promised, math.floor(self.budget / 2)))
+
+    def _likely(self, allowed: int) -> int:
+        """The largest sigma under which no more than so many of the withdrawn matches would have been seen."""
+        for le, n in self._ahead.items():
+            allowed -= n
+            if allowed < 0:
+                return max(0, int(le))
+        return FOREVER
 
     def _covered(self, promised: int, left: int) -> int:
         """The sigma below which no more matches are in force than may be withdrawn."""
@@ -258,7 +272,7 @@ class Feedback(Spending):
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
-        return [self.bound, *self.counted(), list(self._then), self._reach, self._sigma]
+        return [self.bound, *self.counted(), list(map(as_plain, self._then)), self._reach, self._sigma]
 
     @classmethod
     def of(cls, state: list[Any]) -> Feedback:
@@ -266,7 +280,7 @@ class Feedback(Spending):
         bound, *counted, then, reach, sigma = state
         control = cls(bound)
         control.put_counted(*counted)
-        control._then = as_time(then[0], "finals"), as_time(then[1], "withdrawn")
+        control._then = as_total(then[0], least=None), as_total(then[1])
         control._reach, control._sigma = as_time(reach, "reach"), as_time(sigma, "sigma")
         return control
 

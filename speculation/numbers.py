@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from afa.copies import added
 from afa.journal import Journal
 
 
@@ -201,7 +202,7 @@ class Numbers:
 
     def wait(self, entry: Entry, copies: int) -> None:
         """Let more retractions of an event wait, or fewer."""
-        left = self.waiting.get(entry, 0) + copies
+        left = -added(-self.waiting.get(entry, 0), -copies, entry.payload, entry.le)
         if left:
             self.journal.put(self.waiting, entry, left)
         else:

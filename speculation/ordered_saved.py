@@ -8,7 +8,7 @@ Format, version 1
     number        the field
     gaps          "break" or "join"
     repeated      "raise" or "drop"; null: a callback
-    counters      [changes, gaps, missing numbers (as text beyond int64), repeated]
+    counters      [changes, gaps, missing numbers, repeated], as text beyond int64
     keys          of each key [key, cover, events, waiting]
     cover         [number, LE, RE], or null
     events        [LEs, REs, one column for each field of the event]: those that can still change, by number
@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 from afa import snapshot
 from afa.arc import Arc
+from afa.copies import as_plain, as_total
 from afa.core import Core
 from afa.errors import AfaError, SnapshotError
 from afa.keys import take_key
 from punctuation.sealed import seal
-from punctuation.time import FOREVER, as_count, as_time
+from punctuation.time import as_count, as_time
 from speculation.barrier import Derived
 from speculation.numbers import Cover, Entry
 from speculation.sequences import Repeated, Sequences
@@ -64,7 +65,7 @@ def save(sequences: Sequences, keyed: bool) -> bytes:
         keys.append([key, cover, _columns(events), [*_columns([entry for entry, _ in waiting]), copies]])
     keys.sort(key=lambda item: repr(item[0]))
     beneath = snapshot.save(sequences.core, keyed=keyed)
-    counters = [n if n <= FOREVER else str(n) for n in sequences.counters()]  # one gap may miss 2**64 numbers
+    counters = list(map(as_plain, sequences.counters()))  # one gap may miss 2**64 numbers
     body = Body(beneath, sequences.derived.number, sequences.gaps, repeated, counters, keys)
     return seal(MAGIC, VERSION, snapshot.plain(list(body)))
 
@@ -114,8 +115,7 @@ def fill(body: Body, sequences: Sequences) -> None:
         They are none.
     """
     try:
-        counters = [int(n) if isinstance(n, str) else as_time(n, "counter") for n in body.counters]
-        sequences.changes, sequences.gap_count, sequences.missing, sequences.repeats = counters
+        sequences.changes, sequences.gap_count, sequences.missing, sequences.repeats = map(as_total, body.counters)
         for key, cover, events, waiting in body.keys:
             numbers = sequences.made(None if key is None else take_key(key))
             if cover is not None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from afa.copies import COPIES, added, as_diff, total
 from afa.errors import ChangeError
-from afa.schema import NAN
+from afa.schema import NAN, any_payload
 from afa.tableout import kind_of, names_of
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Rows(NamedTuple):
         tables = (*self.tables, by_le(table))
         while len(tables) > 1 and len(tables[-2]) <= 2 * len(tables[-1]) and len(tables[-2]) < SMALL:
             tables = (*tables[:-2], by_le(joined(tables[-2:])))
-        return Rows(tables, self.copies + int(np.abs(diffs).sum()), self.signed or bool((diffs < 0).any()))
+        return Rows(tables, self.copies + total(diffs), self.signed or bool((diffs < 0).any()))
 
     def split(self, bound: int | None) -> tuple[Any, Rows, int]:
         """What lies below a bound (None: all), by LE, or None; the rest; and how many pairs annihilated."""
@@ -177,4 +178,21 @@ def _ints(table: pa.Table, name: str) -> Any:
 
 def copies_of(table: pa.Table) -> int:
     """How many copies come or go."""
-    return int(np.abs(_ints(table, "diff")).sum())
+    return total(_ints(table, "diff"))
+
+
+def check_copies(table: pa.Table) -> None:
+    """Refuse rows that are no change, or of one event more copies than there may be, after any of them.
+
+    Raises
+    ------
+    ChangeError
+    """
+    diffs = _ints(table, "diff")
+    if not len(diffs) or (total(diffs) <= COPIES and (diffs != 0).all()):
+        return
+    sums: dict[Any, int] = {}
+    for row in table.to_pylist():
+        diff, le = row.pop("diff"), row["le"]
+        event = any_payload(tuple(row.items()))
+        sums[event] = added(sums.get(event, 0), as_diff(diff, row), row, le)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
+from afa.copies import as_plain, as_total
 from afa.journal import Journal
 from punctuation.errors import AfaError
 from punctuation.time import as_time
@@ -83,9 +84,9 @@ class Spending:
 
     def counted(self) -> list[Any]:
         """What it has counted as plain data."""
-        return [self.finals, self.withdrawn, [list(item) for item in self._open.items()]]
+        return [as_plain(self.finals), as_plain(self.withdrawn), [[le, as_plain(n)] for le, n in self._open.items()]]
 
     def put_counted(self, finals: Any, withdrawn: Any, in_force: Any) -> None:
         """Put back what `counted` gave."""
-        self.finals, self.withdrawn = as_time(finals, "finals"), as_time(withdrawn, "withdrawn")
-        self._open.update((as_time(le, "le"), as_time(n, "diff")) for le, n in in_force)
+        self.finals, self.withdrawn = as_total(finals, least=None), as_total(withdrawn)
+        self._open.update((as_time(le, "le"), as_total(n, least=None)) for le, n in in_force)

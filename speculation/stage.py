@@ -8,6 +8,7 @@ from typing import Any
 
 from afa.arc import Arc
 from afa.change import Change
+from afa.copies import as_diff
 from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.schema import any_payload
@@ -89,7 +90,4 @@ def checked(change: Any) -> Change:
     le, re = as_time(change.le, "le"), None if change.re is None else as_time(change.re, "re")
     if re is not None and re <= le:
         raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
-    diff = as_time(change.diff, "diff")
-    if not diff:
-        raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
-    return Change(payload, le, re, diff, None if change.key is None else any_payload(change.key))
+    return Change(payload, le, re, as_diff(change.diff, payload), None if change.key is None else any_payload(change.key))

@@ -12,6 +12,7 @@ from typing import Any
 from sortedcontainers import SortedDict
 
 from afa.change import Change
+from afa.copies import added
 from afa.journal import Journal
 
 Match = tuple[Any, Any, Any, Any]
@@ -41,7 +42,13 @@ class Waiting:
         self.copies = 0
 
     def add(self, change: Change) -> int:
-        """Let a change wait; how many pairs of an insertion and its retraction have met. O(log n)."""
+        """Let a change wait; how many pairs of an insertion and its retraction have met. O(log n).
+
+        Raises
+        ------
+        ChangeError
+            There are too many copies of it.
+        """
         journal, le, diff = self._journal, change.le, change.diff
         match = (change.key, change.payload, le, change.re)
         bucket = self._by_le.get(le)
@@ -55,7 +62,7 @@ class Waiting:
             self.copies += abs(diff)
             return 0
         number, before = waits[0], waits[1].diff
-        after = before + diff
+        after = added(before, diff, change.payload, le)
         if not after:
             journal.drop(bucket, match)
             if not bucket:

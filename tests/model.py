@@ -41,7 +41,7 @@ class Model:
         self.waiting: list[oracle.ArcEvent] = []  # retractions of arcs that wait
         self.seen: int | None = None  # the largest event LE or punctuation
         self.event_promise = self.arc_promise = BEGINNING
-        self.dropped: list[Any] = []  # (payload, le, diff) of what the late policy took, one for each copy
+        self.dropped: list[Any] = []  # (payload, le, diff) of what the late policy took
 
     def matches(self) -> set[tuple[Any, int, int]]:
         """What is in force now, by the oracle."""
@@ -71,7 +71,10 @@ class Model:
         re = item.re if item.re is not None else FOREVER if self.window is None else item.le + self.window
         if item.le < self.event_promise:
             return self._late(item)
-        self.copies[oracle.one_nan(item.payload), item.le, re] += item.diff
+        event = (oracle.one_nan(item.payload), item.le, re)
+        if abs(item.diff) > FOREVER or abs(self.copies[event] + item.diff) > FOREVER:
+            return ERROR
+        self.copies[event] += item.diff
         self._see(item.le)
         return OK
 
@@ -131,7 +134,7 @@ class Model:
             return LATE
         for event, n in events:
             del self.copies[event]
-            self.dropped += [(*event[:2], -1)] * -n
+            self.dropped.append((*event[:2], n))
         for entry in arcs:
             _remove(self.waiting, entry)
             self.dropped.append((*entry[:2], -1))

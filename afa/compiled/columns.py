@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _NAN_WORD = np.array([NAN]).view(np.int64)[0]
 
 
+HEAVY = 2.0**62
+"""Copies of one batch that the kernels count; what moves more goes row by row."""
+
+
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
     """A column that is not plainly of its type."""
 
@@ -184,7 +188,7 @@ def encode(
         raise Unfit
     odd = np.empty(0, np.int64) if diff is None else np.flatnonzero(diff != 1)
     odd = odd if kind is None else odd[kind[odd] == k.EVENT]
-    if diff is not None and (diff[odd] == 0).any():
+    if diff is not None and ((diff[odd] == 0).any() or np.abs(diff[odd].astype(np.float64)).sum() > HEAVY):
         raise Unfit
     if re is not None and _any_event(re <= le, kind):
         raise Unfit

@@ -26,7 +26,9 @@ from afa.compiled.layout import Layout
 from afa.compiled.memory import EMPTY, Batch, Memory
 from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
+from afa.copies import crowded
 from afa.engine import Sizes
+from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.promises import PACE, Promises
 from afa.states import States
@@ -108,7 +110,7 @@ class CompiledEngine:
     def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
         if changes - self._looked >= len(self.directory.codes) // PACE:
-            self._looked = changes
+            self._journal.set(self, "_looked", changes)
             pruning.prune(self, promises, arcs)
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
@@ -179,7 +181,14 @@ class CompiledEngine:
                 raise output.endless(self)
             if status == k.LATE:
                 return status
+            if status == k.CROWDED:
+                raise self._crowded(batch)
             assert self.memory.meet(status), f"status {status}"
+
+    def _crowded(self, batch: Batch) -> ChangeError:
+        """The error for the record at C_PLACE."""
+        le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
+        return crowded(self.payloads.record(payload), le, diff)
 
     def _everyone(self, what: int, low: int = 0, high: int = 0) -> None:
         self.memory.m[k.C_NEXT] = 0
@@ -279,7 +288,7 @@ class CompiledEngine:
             if found:
                 self.directory.touch(code)
                 self.call(k.EXPIRE, code, t)
-                changes += [change._replace(diff=-1) for change in found for _ in range(-change.diff)]
+                changes += found
         return changes
 
     def tick(self) -> None:

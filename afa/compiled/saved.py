@@ -56,7 +56,8 @@ def sizes(engine: CompiledEngine) -> Sizes:
     """What is held."""
     engine.call(k.SIZES)
     at = int(engine.memory.w[k.W_TEMP])
-    return Sizes(*engine.memory.w[at : at + 6].tolist())
+    events, partial, intervals, matches, pending, keys, *high = engine.memory.w[at : at + 8].tolist()
+    return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
+from afa.copies import COPIES
 from afa.engine import Sizes
 from afa.interpreted import saved
 from afa.interpreted.onekey import OneKey
@@ -57,7 +58,9 @@ class InterpretedEngine:
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         """Event changes of one key, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
-        self._one.apply(self.state(key), _netted(changes) if len(changes) > 1 else changes)
+        if len(changes) > 1 and self._one.most + sum(abs(change.diff) for change in changes) <= COPIES:
+            changes = _netted(changes)
+        self._one.apply(self.state(key), changes)
 
     def overdue(self, t: int) -> list[Change]:
         """Take out the retractions that waited in vain."""
@@ -81,11 +84,11 @@ class InterpretedEngine:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
         if changes - self._looked < len(self.states) // PACE:
             return
-        self._looked = changes
+        self._journal.set(self, "_looked", changes)
         for key, s in list(self.states.items()):
             if len(s.index) >= room(s.size):
                 self._one.prune(self.state(key), promises(key), arcs)
-                s.size = len(s.index)
+                self._journal.set(s, "size", len(s.index))
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
         """Let the keys follow a table; only what lies from ``le`` on is visited, in the default mode nothing."""

@@ -8,6 +8,7 @@ from typing import Any
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
+from afa.copies import added
 from afa.interpreted import cleanup, pruning, saved
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.check import check
@@ -29,6 +30,7 @@ class OneKey:
         self._transitions = Transitions(automaton, table)
         self._algorithm = Algorithm(self._transitions, progress)
         self._progress = progress
+        self.most = 0  # copies that there ever were of one event, or of its retraction
 
     def new(self, key: Any) -> State:
         """State with nothing in it."""
@@ -49,7 +51,8 @@ class OneKey:
             event, waiter = (payload, re), (payload, le, re)
             there = (entry.events.get(event, 0) if entry else 0) + diffs.get(event, 0)
             waiting = s.pending.get(waiter, 0)
-            count = there - waiting + diff
+            count = added(there - waiting, diff, payload, le)
+            self.most = max(self.most, abs(count))
             diffs[event] = diffs.get(event, 0) + max(count, 0) - there
             if waiting != max(-count, 0):
                 self._pend(s, waiter, max(-count, 0))
@@ -70,7 +73,7 @@ class OneKey:
     def overdue(self, s: State, t: int) -> list[Change]:
         """Take out the retractions whose insertion can't come any more, now that ``t`` is promised."""
         found = [event for event in s.pending if event[1] < t]
-        changes = [Change(*event, -1, s.key) for event in found for _ in range(s.pending[event])]
+        changes = [Change(*event, -s.pending[event], s.key) for event in found]
         for event in found:
             self._pend(s, event, 0)
         return changes
@@ -115,7 +118,9 @@ class OneKey:
 
     def fill(self, key: Any, cover: Any, changes: list[Any], pruned: Pruned | None) -> State:
         """The state of a key as `saved.load` gives it."""
-        return saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence, pruned, self._automaton)
+        s = saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence, pruned, self._automaton)
+        self.most = max([self.most, *(n for entry in s.index.values() for n in entry.events.values()), *s.pending.values()])
+        return s
 
     def check(self, s: State) -> None:
         """Assert the invariants of [AFA10] Sec. 5.1."""

@@ -64,6 +64,9 @@ def push(model: Model, op: Op, item: Any) -> str:
 BATCHES = ("batch", "table")
 ON_EVENTS = ("insert", "retract", "copies")
 
+MANY = (2**40, -(10**12), 2**62, -(2**62), FOREVER, -FOREVER)
+"""Copies of which few fit in an int64."""
+
 BALANCED = {
     "insert": 42,
     "duplicate": 5,
@@ -140,8 +143,11 @@ def operation(choose: Choices, here: World) -> Op:
     kind = choose.number(0, 99)
     if kind < 9:
         inner = [piece for _ in range(choose.number(1, 3)) for piece in pieces(choose, here) if piece[0] != "punctuate_arcs"]
-        if choose.chance(10):  # late, or not there: the whole batch is refused
+        if choose.chance(20):  # late, or not there: the whole batch is refused
             low = max(here.model.event_promise, 0)
+            awaited = [event for event, n in here.model.copies.items() if n < 0]
+            if awaited and choose.chance(50):  # and with it what has met a retraction that waited
+                inner += [op_of("insert", choose.one(awaited), here), ("punctuate", low + 1)]
             inner.append(("insert", strategies.payload(choose), low - 1, None) if choose.chance(50) else ("arc-", 0, None, None))
         net = choose.chance(50)
         if here.automaton.event and choose.chance(60) and fits_table(inner, here):
@@ -180,7 +186,10 @@ def pieces(choose: Choices, here: World) -> list[Op]:
     if kind == "punctuate_arcs":
         return [("punctuate_arcs", max(model.arc_promise, 0) + choose.number(0, 4))]
     if kind == "copies":
-        return [("copies", strategies.payload(choose), *lifetime(choose, here, low), choose.one([2, 3, -2]))]
+        n = choose.one([2, 3, -2, 2, 3, -2, *MANY])
+        if held and choose.chance(30):
+            return [("copies", *op_of("retract", choose.one(held), here)[1:], n)]
+        return [("copies", strategies.payload(choose), *lifetime(choose, here, low), n)]
     word = "retract" if kind == "early" or (kind == "late" and choose.chance(50)) else "insert"
     return [(word, strategies.payload(choose), *lifetime(choose, here, -2 if kind == "late" else low))]
 

@@ -11,6 +11,8 @@ from afa.compiled.kernel.names import (
     ARRANGE,
     C_DIR,
     C_SERIAL,
+    C_WAITED,
+    C_WAITING,
     CLEAN,
     D_BLOCK,
     DONE,
@@ -88,6 +90,7 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return sizes(m, w, p)
     if what == ROLLBACK:
         rollback(m, w, 0)
+        m[C_WAITING] = m[C_WAITED]
     else:
         commit(m, w)
     return DONE

@@ -17,6 +17,8 @@ from afa.compiled.kernel.names import (
     C_FREE,
     C_LIMIT,
     C_TOP,
+    C_WAITED,
+    C_WAITING,
     CLASSES,
     D_BLOCK,
     D_OWNED,
@@ -108,6 +110,7 @@ def commit(m: Any, w: Any) -> None:
         else:
             top -= n + 2
     w[W_UNDO_TOP] = 0
+    m[C_WAITED] = m[C_WAITING]
 
 
 @kernel

@@ -50,6 +50,7 @@ C_ARCS = 25  # arc changes among the records taken
 C_GENERAL = 29  # how many steps were derived arc by arc
 C_NEXT = 28  # the key at which `everyone` goes on
 C_WAITING = 27  # how many blocks may hold retractions that wait
+C_WAITED = 26  # the same when the call began
 C_ASKED = 20  # how often Python was asked
 C_RANKS = 21  # address of the ranks of strings
 C_STOPPED = 34  # where `forward` stopped
@@ -182,6 +183,7 @@ NEED_BLOCK, NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP = 
 NEED_EVENTS, NEED_NODES, NEED_MATCHES = -12, -13, -14
 NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
+CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
 # -- what `main` does
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS, SAVE = (

@@ -13,14 +13,17 @@ from afa.compiled.kernel.memory import put, room, save
 from afa.compiled.kernel.names import (
     A_TIMEOUT,
     C_ORDERED,
+    C_PLACE,
     C_R,
     C_V,
     C_WAITING,
     COUNT,
+    CROWDED,
     E_COPIES,
     E_RE,
     E_WORDS,
     EV,
+    FOREVER,
     H_CAP,
     H_EVENT_CAP,
     H_EVENT_TOP,
@@ -221,6 +224,9 @@ def tally(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
                 w[temp + n * size + E_WORDS + j] = c[I_WORDS + j, x]
             n += 1
         there = w[temp + row * size + E_COPIES]
+        if c[I_DIFF, x] > FOREVER - there:
+            m[C_PLACE] = x
+            return CROWDED
         count = there + c[I_DIFF, x]
         if m[b + H_PENDING_TOP] or count < 0:
             count = wait(m, w, c, b, x, count)
@@ -289,6 +295,9 @@ def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
     if not room(w, 2 * size + 16):
         return NEED_UNDO
     if row < top:
+        if count < m[at + P_COPIES] - FOREVER:
+            m[C_PLACE] = x
+            return CROWDED
         count -= m[at + P_COPIES]
         save(m, w, at, size)
         save(m, w, base + (top - 1) * size, size)  # it may take this one's place, and another one its own
@@ -308,7 +317,7 @@ def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
     for j in range(v):
         m[at + P_WORDS + j] = c[I_WORDS + j, x]
     m[b + H_PENDING_TOP] = top + 1
-    m[C_WAITING] += 1  # never taken back: a bound
+    m[C_WAITING] += 1  # a bound: of a unit that is done again it stays, a call that fails takes it back
     return 0
 
 

@@ -40,6 +40,8 @@ from afa.compiled.kernel.names import (
     W_TEMP,
 )
 
+LOW = (1 << 32) - 1
+
 
 @kernel
 def net(w: Any, order: Any, n: int, r: int) -> int:
@@ -67,9 +69,12 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
 
 @kernel
 def sizes(m: Any, w: Any, p: Any) -> int:
-    """At W_TEMP: events, partial matches, intervals, matches, pending retractions and keys held, over all keys. O(what is held)."""
+    """At W_TEMP: events, partial matches, intervals, matches, pending retractions and keys held, over all keys. O(what is held).
+
+    Of events and of retractions the low halves of their copies are counted there, the high halves behind: no sum of them wraps.
+    """
     at = w[W_TEMP]
-    for i in range(6):
+    for i in range(8):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
         b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
@@ -77,7 +82,9 @@ def sizes(m: Any, w: Any, p: Any) -> int:
             continue
         size_up(m, w, p, b)
         for row in range(m[b + H_PENDING_TOP]):
-            w[at + 4] += m[b + m[b + H_PENDING] + row * (3 + m[C_V]) + P_COPIES]
+            copies = m[b + m[b + H_PENDING] + row * (3 + m[C_V]) + P_COPIES]
+            w[at + 4] += copies & LOW
+            w[at + 7] += copies >> 32
         w[at + 5] += 1
     return DONE
 
@@ -90,7 +97,9 @@ def size_up(m: Any, w: Any, p: Any, b: int) -> None:
         i = m[b + HEAD + place]
         events, nodes, matches = m[b + HEAD + EV * cap + i], m[b + HEAD + ND * cap + i], m[b + HEAD + MT * cap + i]
         for k in range(events & COUNT):
-            w[at] += m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (2 + v) + E_COPIES]
+            copies = m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (2 + v) + E_COPIES]
+            w[at] += copies & LOW
+            w[at + 6] += copies >> 32
         w[at] += events & COUNT == 0 and nodes & COUNT == 0  # a stone
         w[at + 1] += nodes & COUNT
         for k in range(nodes & COUNT):

@@ -1,0 +1,95 @@
+"""How many copies of an event there may be: sums of ``diff`` stay within int64, on every way in."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from afa.errors import AfaError, ChangeError
+from punctuation.time import BEGINNING, FOREVER, as_time
+
+COPIES = FOREVER
+"""The most copies of one event in force, or retractions of it that wait, after each change; and of one change."""
+
+
+def as_diff(diff: Any, payload: Any) -> int:
+    """The copies that enter or leave with a change.
+
+    Raises
+    ------
+    ChangeError
+        None do, or more than int64 counts.
+
+    Examples
+    --------
+    >>> as_diff(-2, "tick")
+    -2
+    >>> as_diff(2**63, "tick")
+    Traceback (most recent call last):
+    afa.errors.ChangeError: expected at most 9223372036854775807 copies but got diff=9223372036854775808 for 'tick'
+    """
+    if type(diff) is not int:
+        diff = as_time(diff, "diff")
+    copies: int = diff
+    if not copies:
+        raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")
+    if not -COPIES <= copies <= COPIES:
+        raise ChangeError(f"expected at most {COPIES} copies but got diff={diff} for {payload!r}")
+    return copies
+
+
+def crowded(payload: Any, le: int | None, diff: int) -> ChangeError:
+    """The error for a change after which there would be too many copies of its event."""
+    what = "copies of an event" if diff > 0 else "retractions of an event that wait"
+    return ChangeError(f"expected at most {COPIES} {what} but got diff={diff} beside those of {payload!r} at le={le}")
+
+
+def added(count: int, diff: int, payload: Any, le: int | None) -> int:
+    """``count + diff``: the copies of an event after a change.
+
+    Raises
+    ------
+    ChangeError
+        There would be too many.
+    """
+    count += diff
+    if not -COPIES <= count <= COPIES:
+        raise crowded(payload, le, diff)
+    return count
+
+
+def as_plain(n: int) -> int | str:
+    """A count over many events, which int64 may not hold, as plain data: text beyond it."""
+    return n if BEGINNING <= n <= FOREVER else str(n)
+
+
+def as_total(value: Any, least: int | None = 0) -> int:
+    """What `as_plain` gave.
+
+    Raises
+    ------
+    AfaError
+        It is no count, or less than ``least``.
+
+    Examples
+    --------
+    >>> as_total(as_plain(2**64))
+    18446744073709551616
+    """
+    text = isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,40}", value)
+    count = int(value) if text else as_time(value, "count")
+    if least is not None and count < least:
+        raise AfaError(f"expected a count of at least {least} but got {value!r}")
+    return count
+
+
+def total(diffs: Any) -> int:
+    """How many copies an array of int64 moves; no sum wraps."""
+    if not len(diffs):
+        return 0
+    largest = max(int(diffs.max()), -int(diffs.min()))
+    if largest * len(diffs) <= COPIES:
+        return int(np.abs(diffs).sum())
+    return sum(map(abs, diffs.tolist()))
