@@ -56,6 +56,7 @@ def checked() -> Callable[..., int]:
     from afa.compiled.kernel.main import main
 
     def call(memory: Any, program: Any, batch: Any, *what: int) -> int:
+        memory.aim(program.at)
         return int(main(Words(memory.m), Words(memory.w), Words(program.words), Columns(batch.words), *what))
 
     return call

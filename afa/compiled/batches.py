@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +32,10 @@ class Batches:
     """
 
     def __init__(self, engine: CompiledEngine) -> None:
-        self._engine = engine
+        self._engine: CompiledEngine = weakref.proxy(engine)
         self._promised = k.BEGINNING  # by the records scanned
+        self._coming = 0  # rows at work and after them, as far as nothing is dropped
+        self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, core: Core) -> None:
@@ -42,8 +45,11 @@ class Batches:
         """
         n, low, engine = len(batch.le), 0, self._engine
         engine.ready(min(n, self._size()), n)
+        ends = _ends(batch)
+        self._counts = np.bincount(batch.key) if engine.keyed and batch.kind is None and n > KEYED_CHUNK else None
         straight = self._straight(batch)
         while low < n:
+            self._coming = int(ends[np.searchsorted(ends, low, "right")]) - low
             if straight is not None:
                 begun, high = low, min(low + self._size(), n)
                 low = self._grouped(straight, batch, low, high, core) if engine.keyed else self._forward(straight, low, high, core)
@@ -69,7 +75,10 @@ class Batches:
     def _straight(self, batch: Encoded) -> Batch | None:
         """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
         program = self._engine.arcs.program
-        return batch.straight(program.codes) if program.loops else None
+        found = batch.straight(program.codes) if program.loops else None
+        if found is not None and self._counts is not None:
+            found.words[0, k.F_COUNTS] = self._counts.ctypes.data
+        return found
 
     def _size(self) -> int:
         """How many records to carry out at once: fewer where each leaves long lists."""
@@ -91,7 +100,7 @@ class Batches:
         m, progress = self._engine.memory.m, self._engine.progress
         m[k.C_NOW] = progress.now
         m[k.C_STALE] = m[k.C_CHANGES] = 0
-        m[k.C_ARCS] = 0
+        m[k.C_ARCS], m[k.C_COMING] = 0, self._coming
         self._engine.call(k.FORWARD, low, high, straight)
         m = self._engine.memory.m
         if m[k.C_ARCS]:
@@ -194,3 +203,9 @@ class Batches:
         """The record at a place as a change."""
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
         return Change(self._engine.payloads.record(payload), le, re, diff, self._engine.directory.names[key])
+
+
+def _ends(batch: Encoded) -> Any:
+    """The rows where state may be dropped, promises, and the end of the batch."""
+    n = len(batch.le)
+    return np.array([n]) if batch.kind is None else np.append(np.flatnonzero(batch.kind == k.PUNCTUATION), n)

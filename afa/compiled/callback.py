@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from afa.arc import CONSUME, EPSILON, Arc
@@ -25,7 +26,7 @@ class Callback:
     """
 
     def __init__(self, engine: CompiledEngine) -> None:
-        self._engine = engine
+        self._engine: CompiledEngine = weakref.proxy(engine)  # whose memory is free at once when nobody holds it any more
         self._transitions = Transitions(engine.automaton, ArcTable(()))
         self._function = CALLBACK(self._run_python)
         self._fault: BaseException | None = None

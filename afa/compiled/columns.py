@@ -132,7 +132,7 @@ class Encoded(NamedTuple):
         le, re, *words = (0 if column is None else column.ctypes.data for column in found)
         kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
         others = (0 if column is None else column.ctypes.data for column in (kind, arc, numbers, diff, self.key))
-        row = [le, re, self.window or 0, *others, 0, *(item for pair in zip(words, kinds) for item in pair)]
+        row = [le, re, self.window or 0, *others, 0, 0, *(item for pair in zip(words, kinds) for item in pair)]
         self.kept[:] = [kind, arc, numbers, diff]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
 

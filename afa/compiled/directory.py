@@ -1,7 +1,7 @@
 """Which keys there are, and their numbers: the places of their entries in the kernels' directory.
 
-A number is a key's for as long as anything is held of it. An entry tells in which call its key last changed (D_CHANGED), so that a
-snapshot finds the keys that have changed since the last one without any work on the way.
+A number is a key's for as long as anything is held of it, and in the call in which it is given. An entry tells in which call its
+key last changed (D_CHANGED), so that a snapshot finds the keys that have changed since the last one without any work on the way.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ class Directory:
     memory : Memory
     keyed : bool
         Without keys there is one, None, for ever.
+
+    Attributes
+    ----------
+    touched : list
+        Numbers, or arrays of them, of keys that may be gone when the call ends.
     """
 
     def __init__(self, memory: Memory, keyed: bool) -> None:
         self.codes: dict[Hashable, int] = {} if keyed else {None: 0}
         self.names: list[Any] = [] if keyed else [None]
+        self.touched: list[Any] = []
         self._memory = memory
         self._keyed = keyed
         self._free: list[int] = []
-        self._touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
         self._saved: set[Hashable] | None = None  # keys that the last snapshot has; None: there was none
         self._gone: dict[Hashable, None] = {}  # those of them that are gone
         self._since = k.BEGINNING  # the call at which it was taken
@@ -49,44 +54,81 @@ class Directory:
         """The number of a key."""
         code = self.codes.get(key)
         if code is None:
-            code = self._free.pop() if self._free else self._memory.add_key()
+            if self._free:
+                self._give([key])
+                return self.codes[key]
+            code = len(self.names)
+            self._memory.reach(code + 1)
+            self.touched.append(code)
+            self.names.append(key)
             self.codes[key] = code
-            if code == len(self.names):
-                self.names.append(key)
-            else:
-                self.names[code] = key
         return code
 
     def numbers(self, keys: Sequence[Hashable]) -> Any:
         """The numbers of many keys."""
         found = list(map(self.codes.get, keys))
-        return np.array([self.code(key) if code is None else code for key, code in zip(keys, found)], np.int64)
+        if None in found:
+            self._give(list(dict.fromkeys(key for key, code in zip(keys, found) if code is None)))
+            found = list(map(self.codes.get, keys))
+        return np.array(found, np.int64)
+
+    def _give(self, keys: list[Hashable]) -> None:
+        """Give numbers to new keys; they are forgotten when the call ends, unless something is held of them by then.
+
+        INVARIANT: a key is known, by `codes`, once all else that belongs to it is there; a number that is free is taken from there
+        before it is given. If this ends half-way, a number is lost at worst.
+        """
+        begin, again = len(self.names), min(len(keys), len(self._free))
+        self._memory.reach(begin + len(keys) - again)
+        codes = [*self._free[len(self._free) - again :], *range(begin, begin + len(keys) - again)]
+        self.touched.append(np.array(codes, np.int64))
+        del self._free[len(self._free) - again :]
+        for code, key in zip(codes[:again], keys):
+            self.names[code] = key
+        self.names.extend(keys[again:])
+        self.codes.update(zip(keys, codes))
 
     def touch(self, codes: Any) -> None:
         """Note a number, or an array of them: these keys may be gone when the call ends."""
-        self._touched.append(codes)
+        self.touched.append(codes)
 
     def touch_all(self) -> None:
         """Note all."""
-        self._touched.append(np.arange(len(self.names)))
+        self.touched.append(np.arange(len(self.names)))
 
     def end(self) -> None:
-        """The call has ended: let the numbers of keys that are gone be given again."""
-        if not self._touched:
+        """The call has ended: let the numbers of keys that are gone be given again; for want of memory, when the next one ends."""
+        if not self.touched:
             return
-        codes = np.concatenate([np.atleast_1d(codes) for codes in self._touched])
-        self._touched.clear()
-        if not self._keyed:
-            return
+        if self._keyed:
+            try:
+                gone = [code for codes in self.touched for code in self._empty(codes)]
+            except MemoryError:
+                return
+            for code in gone:
+                self._forget(code)
+        self.touched.clear()
+
+    def _empty(self, codes: Any) -> list[int]:
+        """Those of which nothing is held."""
         m = self._memory.m
-        for code in codes[m[m[k.C_DIR] + codes * k.DIRECTORY] == 0].tolist():
-            key = self.names[code]
-            if key is not NOBODY:
-                del self.codes[key]
-                self.names[code] = NOBODY
-                self._free.append(code)
-                if self._saved is not None and key in self._saved:
-                    self._gone[key] = None
+        if isinstance(codes, int):
+            return [] if m[m[k.C_DIR] + codes * k.DIRECTORY] else [codes]
+        codes = np.atleast_1d(codes)
+        found: list[int] = codes[m[m[k.C_DIR] + codes * k.DIRECTORY + k.D_BLOCK] == 0].tolist()
+        return found
+
+    def _forget(self, code: int) -> None:
+        """Forget a key. INVARIANT: in an order that lets this be done again, wherever it ended."""
+        key = self.names[code] if code < len(self.names) else NOBODY
+        if key is NOBODY:
+            return
+        if self.codes.get(key) == code:
+            if self._saved is not None and key in self._saved:
+                self._gone[key] = None
+            del self.codes[key]
+        self.names[code] = NOBODY
+        self._free.append(code)
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
 from afa.copies import crowded
 from afa.engine import Sizes
-from afa.errors import ChangeError
+from afa.errors import AfaError, ChangeError
 from afa.journal import Journal
 from afa.promises import PACE, Promises
 from afa.states import States
@@ -183,7 +183,8 @@ class CompiledEngine:
                 return status
             if status == k.CROWDED:
                 raise self._crowded(batch)
-            assert self.memory.meet(status), f"status {status}"
+            if not self.memory.meet(status):
+                raise AfaError(f"expected kernels and engine of one version but got the status {status}")
 
     def _crowded(self, batch: Batch) -> ChangeError:
         """The error for the record at C_PLACE."""
@@ -217,9 +218,11 @@ class CompiledEngine:
             self.ready(1)
         self.idle += 1
         changes = self.collect() if self.call(k.PUSH, code, 1, self._one) else []
-        if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
-            self.directory.touch(code)
-            self._end()
+        if self.keyed:
+            if not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
+                self.directory.touch(code)
+            if self.directory.touched:  # the key is new, or gone
+                self.directory.end()
         return changes
 
     def ready(self, n: int, coming: int = 0) -> None:
@@ -252,6 +255,8 @@ class CompiledEngine:
             return encode(self, columns, times, arcs, window, key_columns, single)
         except Unfit:
             return None
+        except MemoryError as error:
+            raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
 
     def run_columns(self, batch: Encoded, core: Core) -> None:
         """Carry out a batch of records in order of arrival; `Core.run` for columns."""
@@ -329,6 +334,7 @@ class CompiledEngine:
 
     def _end(self) -> None:
         self.memory.m[k.C_SERIAL] += 1
+        self.memory.settle()
         self.directory.end()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledEngine:

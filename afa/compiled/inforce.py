@@ -36,7 +36,6 @@ class InForce:
     table : ArcTable
     payloads, registers : Records
     memory : Memory
-        Which is told where the program stands.
     progress : Progress
     callback : int
         Address of the function that asks Python.
@@ -161,7 +160,6 @@ class InForce:
 
     def installed(self) -> None:
         """Be as quick as the memory's last process was; it has come as a whole."""
-        self._memory.m[k.C_P] = self.program.at
         if self._warm:
             self._rows = LONG if self._long else 0
             self._compile_step()
@@ -193,7 +191,6 @@ class InForce:
             2 * CHUNK if self._pool else 0,
             self._progress.now,
         )
-        self._memory.m[k.C_P] = self.program.at
 
     def _compile_step(self) -> None:
         """A step function for the arcs in force."""

@@ -1,4 +1,8 @@
-"""The arrays that the kernels work on, and their growth; see `afa.compiled.kernel.names`."""
+"""The arrays that the kernels work on, and their growth; see `afa.compiled.kernel.names`.
+
+What grows is made beside what there is, and takes its place in one step; or it grows where it stands, and one word says so.
+Whatever ends a call in between (no more memory, an interrupt) leaves the arrays whole.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from afa.compiled import reserve
 from afa.compiled.heap import FileHeap
 from afa.compiled.kernel import names as k
 
 SAMPLE = 64
 """Steps of a block that are looked at to see whether runs suit it; and how many records must have come."""
-
-
-HEAP = 1 << 18
-"""Words of a new heap. That they are many costs nothing: the system gives memory when it is first touched."""
+HEAP, RESERVED = 1 << 18, 1 << 29
+"""Words of a new heap, and of the address space that it has where that costs nothing."""
+AHEAD = 16
+"""So many times as much address space is taken when the first does not suffice: copying is rare then."""
+SIZES = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16}
+"""Of scratch, to begin with: words of the undo log; rows of the output log; steps of a block; records of a batch; rows of a buffer;
+words of matches; keys."""
+ROOMS = {"undo": 1 << 25, "log": 1 << 22, "places": 1 << 22, "batch": 1 << 22, "rows": 1 << 18, "temp": 1 << 22, "keys": 1 << 24}
+"""How far they grow where they stand, where address space costs nothing."""
+APART = 584
+"""Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
+LASTING = {"undo": 1 << 22, "log": 1 << 19}
+"""What stays of them when a large call has ended."""
 
 
 def _larger(n: int) -> int:
@@ -47,24 +61,51 @@ class Memory:
     keyed : bool
     """
 
+    m: Any
+    m_at: int
+    m_size: int
+    file: FileHeap | None  # where the heap lies, if not in this process alone
+    w: Any
+    w_at: int
+    w_size: int
+    sizes: dict[str, int]
+    _rooms: dict[str, int]
+
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
         self.payload, self.register = payload, register
         self.row = 4 + register
         self.keys = 16  # room in the directory
-        self.sizes = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16 if keyed else 1}
-        self.file: FileHeap | None = None  # where the heap lies, if not in this process alone
-        self.m: Any = np.zeros(HEAP, np.int64)
-        self.m[k.C_V], self.m[k.C_R], self.m[k.C_ORDERED], self.m[k.C_KEYED] = payload, register, ordered, int(keyed)
-        self.m[k.C_DIR], self.m[k.C_TOP] = k.CONTROL, k.CONTROL + self.keys * k.DIRECTORY
-        self.m[k.C_KEYS], self.m[k.C_SERIAL] = 0 if keyed else 1, 1
-        self.m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
-        self.m[k.C_SAMPLE] = SAMPLE
-        self._set_heap()
-        self._lay_out()
+        m = reserve.heap(HEAP, RESERVED)
+        top = k.CONTROL + self.keys * k.DIRECTORY
+        m[:top] = 0
+        m[k.C_V], m[k.C_R], m[k.C_ORDERED], m[k.C_KEYED] = payload, register, ordered, int(keyed)
+        m[k.C_DIR], m[k.C_TOP] = k.CONTROL, top
+        m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
+        m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
+        m[k.C_SAMPLE] = SAMPLE
+        self._use(m=m)
+        self._new_scratch(SIZES, ROOMS)
 
-    def _set_heap(self) -> None:
-        self.m_size, self.m_at = len(self.m), int(self.m.ctypes.data)
-        self.m[k.C_LIMIT], self.m[k.C_M] = self.m_size, self.m_at
+    def _use(self, file: FileHeap | None = None, **arrays: Any) -> None:
+        """Let the array ``m`` or ``w`` be this one, with what goes with it. INVARIANT: in one step, which nothing can interrupt."""
+        found: dict[str, Any] = dict(arrays)
+        for name in ("m", "w"):
+            if name in arrays:
+                found[f"{name}_at"], found[f"{name}_size"] = int(arrays[name].ctypes.data), len(arrays[name])
+        if "m" in arrays:
+            found["file"] = file
+        vars(self).update(found)
+
+    def aim(self, program: int) -> None:
+        """Tell the kernels where the arrays are; compiled ones tell themselves."""
+        self.m[k.C_M], self.m[k.C_W], self.m[k.C_P], self.m[k.C_LIMIT] = self.m_at, self.w_at, program, self.m_size
+
+    @property
+    def used(self) -> int:
+        """Bytes of the heap."""
+        return int(self.m[k.C_TOP]) * reserve.WORD
+
+    # -- the heap ------------------------------------------------------------------------------------------------------------
 
     def adopt(self, file: FileHeap, top: int, keys: int, sizes: dict[str, int]) -> None:
         """Let the words of a file be the heap: ``top`` of them are in use, with room for so many keys; and scratch of these sizes.
@@ -74,95 +115,65 @@ class Memory:
         OSError
             The file system has no room for more.
         """
-        self.file, self.m, self.keys, self.sizes = file, file.mapped(top), keys, sizes
-        self._set_heap()
-        self._lay_out()
+        self._use(m=file.mapped(top), file=file, keys=keys)
+        self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
-        """Twice the heap; what was never used of it is left alone, as the system gives memory when it is first touched.
+        """More words for the heap; what was never used of it is left alone, as the system gives memory when it is first touched.
 
         In a file, which takes its room at once, a quarter more; or none where there is none: then the heap is in a file no longer.
+
+        Raises
+        ------
+        MemoryError
         """
         if self.file is not None:
             try:
-                self.m = self.file.mapped(_larger(len(self.m)))
-                self._set_heap()
+                self._use(m=self.file.mapped(_larger(len(self.m))), file=self.file)
                 return
-            except OSError:
-                self.file = None
-        more, top = np.zeros(2 * len(self.m), np.int64), int(self.m[k.C_TOP])
+            except OSError:  # then it is a heap like any other
+                pass
+        n = len(self.m)
+        more = reserve.heap(2 * n, max(AHEAD * n, RESERVED))
+        top = int(self.m[k.C_TOP])
         more[:top] = self.m[:top]
-        self.m = more
-        self._set_heap()
+        self._use(m=more)
 
-    def add_key(self) -> int:
-        """One more entry in the directory; its number."""
-        key = int(self.m[k.C_KEYS])
-        if key == self.keys:
+    def reach(self, keys: int) -> None:
+        """Room for so many keys.
+
+        Raises
+        ------
+        MemoryError
+        """
+        while keys > self.keys:
             self._grow_directory()
-        self.m[k.C_KEYS] = key + 1
-        if key >= self.sizes["keys"]:
-            self.grow("keys", key + 1)
-        return key
+        if keys > self.sizes["keys"]:
+            self.grow("keys", keys)
+        if keys > self.m[k.C_KEYS]:
+            self.m[k.C_KEYS] = keys
 
     def _grow_directory(self) -> None:
         words = self.keys * k.DIRECTORY
-        while self.m[k.C_TOP] + 2 * words > self.m[k.C_LIMIT]:
+        while self.m[k.C_TOP] + 2 * words > len(self.m):
             self.grow_heap()
-        old, new = int(self.m[k.C_DIR]), int(self.m[k.C_TOP])
-        self.m[new : new + words] = self.m[old : old + words]
-        self.m[new + words : new + 2 * words] = 0
-        self.m[k.C_DIR], self.m[k.C_TOP] = new, new + 2 * words
+        m = self.m
+        old, new = int(m[k.C_DIR]), int(m[k.C_TOP])
+        m[new : new + words] = m[old : old + words]
+        m[new + words : new + 2 * words] = 0
+        m[k.C_TOP] = new + 2 * words  # INVARIANT: from here on in an order that leaves it whole wherever it ends
+        m[k.C_DIR] = new
         self.keys *= 2
 
-    def grow(self, what: str, least: int = 0) -> None:
-        """At least twice as much of one kind of scratch; undo and output log stay."""
-        while True:
-            assert self.sizes[what] < 1 << 24, what
-            self.sizes[what] *= 2
-            if self.sizes[what] >= least:
-                break
-        old = self.w
-        self._lay_out()
-        undo, log = int(old[k.W_UNDO_TOP]), int(old[k.W_LOG_TOP]) * self.row
-        self.w[self.w[k.W_UNDO] : self.w[k.W_UNDO] + undo] = old[old[k.W_UNDO] : old[k.W_UNDO] + undo]
-        self.w[self.w[k.W_LOG] : self.w[k.W_LOG] + log] = old[old[k.W_LOG] : old[k.W_LOG] + log]
-        for word in (k.W_UNDO_TOP, k.W_LOG_TOP, k.W_TAKEN):
-            self.w[word] = old[word]
-
-    def _lay_out(self) -> None:
-        s, at = self.sizes, k.SCRATCH
-        heads: dict[int, int] = {}
-        hashes = 1 << (2 * s["rows"]).bit_length()
-        parts = [
-            (k.W_UNDO, s["undo"]),
-            (k.W_LOG, s["log"] * self.row),
-            (k.W_MARK, s["places"]),
-            (k.W_ORDER, s["places"]),
-            (k.W_INDEX, s["batch"]),
-            (k.W_SORT, 2 * s["batch"]),
-            (k.W_NEXT, s["batch"]),
-            (k.W_TOUCHED, s["batch"]),
-            *((word, s["rows"] * (self.row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
-            (k.W_TEMP, s["temp"]),
-            (k.W_HASH, 3 * hashes),
-            (k.W_AHEAD, k.X_WORDS + self.payload),
-            (k.W_HEADS, s["keys"]),
-        ]
-        for word, size in parts:
-            heads[word] = at
-            at += size
-        self.w: Any = np.zeros(at, np.int64)
-        for word, place in heads.items():
-            self.w[word] = place
-        self.w[k.W_UNDO_CAP], self.w[k.W_LOG_CAP], self.w[k.W_PLACES] = s["undo"], s["log"], s["places"]
-        self.w[k.W_BATCH], self.w[k.W_ROWS], self.w[k.W_TEMP_CAP], self.w[k.W_HASHES] = s["batch"], s["rows"], s["temp"], hashes
-        self.w[heads[k.W_HEADS] :] = k.NOWHERE
-        self.w_size, self.w_at = len(self.w), int(self.w.ctypes.data)
-        self.m[k.C_W] = self.w_at
+    # -- scratch -------------------------------------------------------------------------------------------------------------
 
     def meet(self, status: int) -> bool:
-        """Provide what a status asks for; whether it was one that can be met."""
+        """Provide what a status asks for; whether it was one that can be met.
+
+        Raises
+        ------
+        MemoryError
+        """
         if status == k.NEED_HEAP:
             self.grow_heap()
             return True
@@ -172,5 +183,100 @@ class Memory:
         self.grow(what)
         return True
 
+    def grow(self, what: str, least: int = 0) -> None:
+        """At least twice as much of one kind of scratch; undo and output log stay.
+
+        Raises
+        ------
+        MemoryError
+        """
+        size = 2 * self.sizes[what]
+        while size < least:
+            size *= 2
+        if what == "rows" and size > k.COUNT:
+            raise MemoryError(f"expected at most {k.COUNT:,} partial matches of one key at an instant but got more")
+        if size > self._rooms[what]:
+            self._new_scratch({**self.sizes, what: size}, {**self._rooms, what: AHEAD * size})
+        else:
+            self._resize(self.w, what, size)
+            self.sizes = {**self.sizes, what: size}
+
+    def settle(self) -> None:
+        """A call has ended: let the system have what its logs needed beyond the usual."""
+        if self.sizes["undo"] <= LASTING["undo"] and self.sizes["log"] <= LASTING["log"]:
+            return
+        for what, words, width in (("undo", k.W_UNDO, 1), ("log", k.W_LOG, self.row)):
+            size = self.sizes[what]
+            if size > LASTING[what]:
+                self._resize(self.w, what, LASTING[what])
+                self.sizes = {**self.sizes, what: LASTING[what]}
+                start = int(self.w[words])
+                reserve.release(self.w, start + LASTING[what] * width, start + size * width)
+
+    def _new_scratch(self, sizes: dict[str, int], rooms: dict[str, int]) -> None:
+        """Let there be scratch of these sizes, with room to grow as far as ``rooms`` says, where address space costs nothing."""
+        rooms = {what: max(size, rooms[what]) for what, size in sizes.items()}
+        (tight, least), (places, end) = (_laid_out(each, self.row, self.payload) for each in (sizes, rooms))
+        w = reserve.words(least, end)
+        if len(w) < end:
+            places, rooms = tight, sizes
+        for word, place in places.items():
+            w[word] = place
+        for what, size in sizes.items():
+            self._resize(w, what, size)
+        for word, n in ((k.W_UNDO, rooms["undo"]), (k.W_LOG, rooms["log"] * self.row)):
+            reserve.large_pages(w, places[word], places[word] + n)
+        old = vars(self).get("w")
+        if old is not None:
+            for word, width, log in ((k.W_UNDO_TOP, 1, k.W_UNDO), (k.W_LOG_TOP, self.row, k.W_LOG)):
+                n = int(old[word]) * width
+                w[w[log] : w[log] + n] = old[old[log] : old[log] + n]
+            for word in (k.W_UNDO_TOP, k.W_LOG_TOP, k.W_TAKEN):
+                w[word] = old[word]
+        self._use(w=w, sizes=dict(sizes), _rooms=rooms)
+
+    def _resize(self, w: Any, what: str, size: int) -> None:
+        """Say how much there is of one kind."""
+        if what == "rows":
+            w[k.W_HASHES] = _hashes(size)
+        if what in _CAPACITIES:
+            w[_CAPACITIES[what]] = size
+
+
+def _hashes(rows: int) -> int:
+    return 1 << (2 * rows).bit_length()
+
+
+def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, int], int]:
+    """Where each kind of scratch begins, and how many words all of them take."""
+    parts = [
+        (k.W_UNDO, sizes["undo"]),
+        (k.W_LOG, sizes["log"] * row),
+        (k.W_MARK, sizes["places"]),
+        (k.W_ORDER, sizes["places"]),
+        (k.W_INDEX, sizes["batch"]),
+        (k.W_SORT, 2 * sizes["batch"]),
+        (k.W_NEXT, sizes["batch"]),
+        (k.W_TOUCHED, sizes["batch"]),
+        *((word, sizes["rows"] * (row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
+        (k.W_TEMP, sizes["temp"]),
+        (k.W_HASH, 3 * _hashes(sizes["rows"])),
+        (k.W_AHEAD, k.X_WORDS + payload),
+        (k.W_HEADS, sizes["keys"]),
+    ]
+    places, at = {}, k.SCRATCH
+    for word, size in parts:
+        places[word] = at
+        at += size + APART
+    return places, at
+
 
 _NEEDS = {k.NEED_UNDO: "undo", k.NEED_LOG: "log", k.NEED_PLACES: "places", k.NEED_ROWS: "rows", k.NEED_TEMP: "temp"}
+_CAPACITIES = {
+    "undo": k.W_UNDO_CAP,
+    "log": k.W_LOG_CAP,
+    "places": k.W_PLACES,
+    "batch": k.W_BATCH,
+    "rows": k.W_ROWS,
+    "temp": k.W_TEMP_CAP,
+}

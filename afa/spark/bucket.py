@@ -258,7 +258,7 @@ class Bucket:
             "keys": len(engine.directory.codes) if sizes is None else sizes.keys,
             "partial_matches": None if sizes is None else sizes.partial_matches,
             "held": len(self._held.rows),
-            "memory_bytes": engine.memory.m_size * 8,
+            "memory_bytes": engine.memory.used,
         }
 
     @property

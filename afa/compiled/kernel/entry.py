@@ -39,7 +39,11 @@ def load() -> Call:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         from afa.compiled.kernel.main import main as plain
 
-        return lambda memory, program, batch, *what: int(plain(memory.m, memory.w, program.words, batch.words, *what))
+        def call(memory: Memory, program: Program, batch: Batch, *what: int) -> int:
+            memory.aim(program.at)
+            return int(plain(memory.m, memory.w, program.words, batch.words, *what))
+
+        return call
     function = PROTOTYPE(native.function(f"kernel {digest()}", _ir, optimise=True))
 
     def main(memory: Memory, program: Program, batch: Batch, what: int, low: int, high: int) -> int:

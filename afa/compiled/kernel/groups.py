@@ -44,16 +44,16 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     count = 0
     for row in range(x - 1, low - 1, -1):
         key = peek(key_at + 8 * row)
-        if w[heads + key] == NOWHERE:
+        if w[heads + key] == 0:
             w[touched + count] = key
             count += 1
-        w[links + row - low] = w[heads + key]
-        w[heads + key] = row
+        w[links + row - low] = w[heads + key] - 1
+        w[heads + key] = row + 1
     n = 0
     for k in range(count):
         first, before, rises = n, BEGINNING, True
-        row = w[heads + w[touched + k]]
-        w[heads + w[touched + k]] = NOWHERE
+        row = w[heads + w[touched + k]] - 1
+        w[heads + w[touched + k]] = 0
         while row != NOWHERE:
             w[index + n] = row
             n += 1

@@ -9,6 +9,7 @@ from afa.compiled.kernel.many import chunk, everyone, groups, scan
 from afa.compiled.kernel.memory import commit, rollback
 from afa.compiled.kernel.names import (
     ARRANGE,
+    C_COMING,
     C_DIR,
     C_SERIAL,
     C_WAITED,
@@ -47,6 +48,8 @@ from afa.compiled.kernel.unit import serve
 @kernel
 def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     """Do one thing; see each."""
+    if what not in (FORWARD, GROUPS):
+        m[C_COMING] = 0
     if what == RUN:
         return chunk(m, w, p, c, low, high)
     if what == FORWARD:

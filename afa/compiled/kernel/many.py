@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.call import kernel, peek
 from afa.compiled.kernel.groups import group_rows
 from afa.compiled.kernel.names import (
     ALL_KEYS,
     BEGINNING,
     C_CHANGES,
+    C_COMING,
     C_DIR,
     C_EVENTS,
     C_FINAL,
@@ -34,8 +35,11 @@ from afa.compiled.kernel.names import (
     DONE,
     DROPPED,
     EVENT,
+    F_COUNTS,
     F_INDEX,
     FORWARD,
+    H_FIRST,
+    H_LAST,
     I_DIFF,
     I_KEY,
     I_KIND,
@@ -100,11 +104,11 @@ def group(m: Any, w: Any, c: Any, low: int, high: int) -> int:
         if c[I_KIND, x] != EVENT:
             continue
         key = c[I_KEY, x]
-        if w[heads + key] == NOWHERE:
+        if w[heads + key] == 0:
             w[touched + count] = key
             count += 1
-        w[links + x - low] = w[heads + key]
-        w[heads + key] = x
+        w[links + x - low] = w[heads + key] - 1
+        w[heads + key] = x + 1
     return count
 
 
@@ -153,8 +157,8 @@ def chunk(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     status = DONE
     for k in range(count):
         key = w[w[W_TOUCHED] + k]
-        x, n = w[w[W_HEADS] + key], 0
-        w[w[W_HEADS] + key] = NOWHERE
+        x, n = w[w[W_HEADS] + key] - 1, 0
+        w[w[W_HEADS] + key] = 0
         while x != NOWHERE:
             w[index + n] = x
             n += 1
@@ -169,6 +173,16 @@ def chunk(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
+def coming(m: Any, c: Any, key: int) -> int:
+    """About how many rows of a key are still to come in this call; 0: no more than are at work."""
+    if c[0, F_COUNTS] == 0:
+        return 0
+    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    held = m[b + H_LAST] - m[b + H_FIRST] if b else 0
+    return int(peek(c[0, F_COUNTS] + 8 * key) - held)
+
+
+@kernel
 def groups(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from C_NEXT and C_FROM on; where it stopped, or a status.
 
@@ -179,7 +193,9 @@ def groups(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     c[0, F_INDEX] = m[C_W] + 8 * w[W_INDEX]
     while m[C_NEXT] < count:
         end = w[w[W_SORT] + w[W_BATCH] + m[C_NEXT]]
-        status = serve(m, w, p, c, w[w[W_TOUCHED] + m[C_NEXT]], end - m[C_FROM], FORWARD, m[C_FROM], end)
+        key = w[w[W_TOUCHED] + m[C_NEXT]]
+        m[C_COMING] = coming(m, c, key)
+        status = serve(m, w, p, c, key, end - m[C_FROM], FORWARD, m[C_FROM], end)
         if status < 0:
             return status
         if m[C_SHORT]:

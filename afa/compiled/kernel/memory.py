@@ -5,6 +5,9 @@ The undo log is a stack of records, read from its top:
     [word.. , address, n]     n words of ``m`` as they were
     [key, block, act, clean, -1]   the entry of a key in the directory; its old block is freed when the call is carried out, and
                                    the one that stands there now when the call is taken back
+    [key, act, clean, -2]          the same of a key whose block stays
+
+By key, for the directory may have moved since.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from afa.compiled.kernel.names import (
     C_WAITED,
     C_WAITING,
     CLASSES,
+    D_ACT,
     D_BLOCK,
+    D_CLEAN,
     D_OWNED,
     DIRECTORY,
     NEED_HEAP,
@@ -29,7 +34,7 @@ from afa.compiled.kernel.names import (
     W_UNDO_TOP,
 )
 
-OWNER = -1
+OWNER, DEADLINES = -1, -2
 SMALLEST = 64
 
 
@@ -73,6 +78,15 @@ def own(m: Any, w: Any, key: int) -> None:
 
 
 @kernel
+def own_deadlines(m: Any, w: Any, key: int) -> None:
+    """Keep what the directory says of a key whose block stays. *Requires* `room` for 4."""
+    top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * DIRECTORY
+    w[top], w[top + 1], w[top + 2] = key, m[entry + D_ACT], m[entry + D_CLEAN]
+    w[top + 3] = DEADLINES
+    w[W_UNDO_TOP] += 4
+
+
+@kernel
 def rollback(m: Any, w: Any, mark: int) -> None:
     """Take back all writes since the log stood at ``mark``."""
     base = w[W_UNDO]
@@ -87,6 +101,11 @@ def rollback(m: Any, w: Any, mark: int) -> None:
                 m[entry + i] = w[base + top - 4 + i]
             m[entry + D_OWNED] = 0
             top -= 5
+            continue
+        if n == DEADLINES:
+            entry = m[C_DIR] + w[base + top - 4] * DIRECTORY
+            m[entry + D_ACT], m[entry + D_CLEAN] = w[base + top - 3], w[base + top - 2]
+            top -= 4
             continue
         address = w[base + top - 2]
         start = base + top - 2 - n
@@ -108,7 +127,7 @@ def commit(m: Any, w: Any) -> None:
                 give(m, w[base + top - 4])
             top -= 5
         else:
-            top -= n + 2
+            top -= 4 if n == DEADLINES else n + 2
     w[W_UNDO_TOP] = 0
     m[C_WAITED] = m[C_WAITING]
 

@@ -34,7 +34,7 @@ OPEN = FOREVER  # the end of a node that goes on
 NOWHERE = -1
 
 # -- m: control words
-C_M, C_W, C_P = 0, 1, 2  # addresses of the arrays
+C_M, C_W, C_P = 0, 1, 2  # addresses of the arrays, and C_LIMIT: set anew whenever the kernels are called
 C_TOP, C_LIMIT = 3, 4  # of the heap
 C_SERIAL = 5  # the call
 C_DIR, C_KEYS = 6, 7  # the directory, and how many entries it has
@@ -43,6 +43,7 @@ C_V, C_R = 11, 12  # words of a payload, of a register
 C_ORDERED = 13  # 0: no sequence; 1: its words are in order; 2: ranks of strings
 C_SEQ = 39  # which word of a payload is the sequence's as it stands; NOWHERE: none
 C_ARC, C_PLACE, C_NEED = 14, 15, 16  # what a status is about
+C_COMING = 19  # rows that a key is about to get in this call; 0: not known
 C_KEYED = 17  # keys are cleaned when they are touched, not at once
 C_LATE, C_REFUSE = 18, 22  # late records of this call; whether one ends it
 C_STALE, C_CHANGES = 23, 24  # punctuations that promised nothing new; event changes taken
@@ -70,14 +71,17 @@ D_CHANGED = 4  # the call in which what a snapshot holds of it last changed
 DIRECTORY = 5
 
 # -- block header
-H_CLASS, H_CAP, H_FIRST, H_LAST, H_STEPS = 0, 1, 2, 3, 4
-H_EVENTS, H_EVENT_CAP, H_EVENT_TOP = 5, 6, 7  # offset of the section in words; capacity and top in rows
-H_NODES, H_NODE_CAP, H_NODE_TOP = 8, 9, 10
-H_MATCHES, H_MATCH_CAP, H_MATCH_TOP = 11, 12, 13
-H_PENDING, H_PENDING_CAP, H_PENDING_TOP = 14, 15, 16
-H_SINCE = 17  # since when the list of a cover step waits
-H_CLEANED = 18  # the punctuation that was carried out last
-H_BORN = 19  # the call in which the block was made
+H_CLASS, H_CAP = 0, 1
+H_EVENTS, H_EVENT_CAP = 2, 3  # offset of the section in words; capacity in rows
+H_NODES, H_NODE_CAP = 4, 5
+H_MATCHES, H_MATCH_CAP = 6, 7
+H_PENDING, H_PENDING_CAP = 8, 9
+H_BORN = 10  # the call in which the block was made
+H_MOVING = 11  # from here on the header changes with the state; what stands before is the block's for ever
+H_FIRST, H_LAST, H_STEPS = 11, 12, 13
+H_EVENT_TOP, H_NODE_TOP, H_MATCH_TOP, H_PENDING_TOP = 14, 15, 16, 17  # in rows
+H_SINCE = 18  # since when the list of a cover step waits
+H_CLEANED = 19  # the punctuation that was carried out last
 H_RUNS = 20  # whether partial matches that stay are kept as runs; else each step has its whole list. Where A_CARRY is
 H_PRUNED = (
     21  # the LE of the last step whose list is not what the one before it gives, or not what the next one needs; BEGINNING: none
@@ -152,10 +156,11 @@ W_AHEAD = 36  # what the loops of `afa.compiled.ahead` work on
 W_WHOLE = 37  # from this LE on each list is what the one before it gives, wherever H_PRUNED is
 # What `summary` says of the list at W_SOURCE: its earliest and latest m, its earliest node, the first end among its nodes.
 W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
-W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: the first of each key, the next one, the keys
+W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: one past the first of each key, 0: none; the next one; the keys
 # -- c: rows of a batch
 # Where `forward` reads: addresses of the columns of a batch, 0 for those that are not there; then of each word, and what it is.
-F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_CODES, F_DIFF, F_KEY, F_INDEX, F_WORDS = range(10)  # F_INDEX: the rows to take
+# F_INDEX: the rows to take; F_COUNTS: how many rows each key has in the call.
+F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_CODES, F_DIFF, F_KEY, F_INDEX, F_COUNTS, F_WORDS = range(11)
 WORD, FLOAT = 0, 1
 I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
 

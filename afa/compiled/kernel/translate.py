@@ -19,6 +19,13 @@ define i64 @f(ptr %m, i64 %ml, ptr %w, i64 %wl, ptr %p, i64 %pl, ptr %c, i64 %ro
   store i64 0, ptr %value
   store ptr null, ptr %fault
   %all = mul i64 %rows, %n
+  %C_W = getelementptr i64, ptr %m, i64 1
+  %C_P = getelementptr i64, ptr %m, i64 2
+  %C_LIMIT = getelementptr i64, ptr %m, i64 4
+  store ptr %m, ptr %m
+  store ptr %w, ptr %C_W
+  store ptr %p, ptr %C_P
+  store i64 %ml, ptr %C_LIMIT
   %stride = mul i64 %n, 8
   %status = call i32 @main(ptr %value, ptr %fault,
     ptr null, ptr null, i64 %ml, i64 8, ptr %m, i64 %ml, i64 8,
@@ -31,7 +38,7 @@ define i64 @f(ptr %m, i64 %ml, ptr %w, i64 %wl, ptr %p, i64 %pl, ptr %c, i64 %ro
 }
 """
 """numba passes an array of int64 as (owner, parent, items, bytes an item, data, shape.., strides..), after the places of the
-result and of the error; no kernel raises."""
+result and of the error; no kernel raises. The arrays' addresses are told in C_*: what is kept of them could be out of date."""
 
 
 WRAPAROUND = re.compile(r"(%\S+) = icmp slt i64 (\S+), 0(?=\n +(%\S+) = add i64 \2, %\S+\n +%\S+ = select i1 \1, i64 \3, i64 \2\n)")

@@ -15,13 +15,14 @@ from afa.compiled.kernel.carry import lists, suits
 from afa.compiled.kernel.cleanup import clean, deadlines, expire, oldest, tick
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
-from afa.compiled.kernel.memory import give, own, rollback, room, save
+from afa.compiled.kernel.memory import give, own, own_deadlines, rollback, room, save
 from afa.compiled.kernel.names import (
     A_BOUNDCOUNT,
     A_CARRY,
     BEGINNING,
     C_ARCS,
     C_CHANGES,
+    C_COMING,
     C_DIR,
     C_EVENTS,
     C_FINAL,
@@ -54,6 +55,7 @@ from afa.compiled.kernel.names import (
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
+    H_MOVING,
     H_NODE_CAP,
     H_NODE_TOP,
     H_PENDING_CAP,
@@ -109,7 +111,8 @@ def replace(m: Any, w: Any, key: int, b: int) -> None:
 def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     """Move a key's state to a block with room for ``n`` records more, or make its first one; the block, or a status.
 
-    What `clean` is about to drop stays behind.
+    What `clean` is about to drop stays behind. There is room for all that is known to come in the call: with less, a long one would
+    move the state again and again.
     ``status``: what the old block, which was made for the same records, was short of; DONE for another one.
     """
     if not room(w, 8):
@@ -122,6 +125,8 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         waiting = m[b + H_PENDING_TOP]
         adjust(m, b)
     spare = n + n // 4 + steps // 2 + 3
+    if m[C_KEYED] or (b and m[b + H_STEPS] >= m[C_SAMPLE]):  # what a step takes is known
+        spare = max(spare, m[C_COMING])
     events += (spare * m[C_RATE] >> 6) + 1
     nodes += (spare * m[C_RATE + 1] >> 6) + 2
     matches += (spare * m[C_RATE + 2] >> 6) + 1
@@ -191,6 +196,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     entry = m[C_DIR] + key * DIRECTORY
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = counts(m, w, p), w[W_UNDO_TOP]
+    start = origin
     again = False
     b = m[entry + D_BLOCK]
     w[W_KEY] = key
@@ -203,9 +209,9 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         if not room(w, HEAD + 16):
             b = NEED_UNDO
             break
-        save(m, w, b, HEAD)
+        save(m, w, b + H_MOVING, HEAD - H_MOVING)
         if m[b + H_BORN] != m[C_SERIAL]:
-            save(m, w, entry, 3)
+            own_deadlines(m, w, key)
         status = unit(m, w, p, c, b, n, simple, what, low, high)
         if status >= 0:
             if m[b + H_BORN] == m[C_SERIAL]:
@@ -221,18 +227,21 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         else:
             b = status
     empty = b > 0 and m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0
-    if empty and not room(w, 8):
+    if empty and m[b + H_BORN] != m[C_SERIAL]:  # its block, as it was, is all that it takes to bring it back
+        rollback(m, w, start)
+    elif empty and not room(w, 8):
         b = NEED_UNDO
     if b < 0:
         rollback(m, w, origin)
         set_counts(m, w, p, begun)
         return b
-    deadlines(m, p, b, entry)
     if what != TICK:
         m[entry + D_CHANGED] = m[C_SERIAL]
     if empty:
         replace(m, w, key, 0)
         m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
+    else:
+        deadlines(m, p, b, entry)
     return DONE
 
 
