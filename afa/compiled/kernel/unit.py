@@ -55,7 +55,6 @@ from afa.compiled.kernel.names import (
     H_LAST,
     H_MATCH_CAP,
     H_MATCH_TOP,
-    H_MOVING,
     H_NODE_CAP,
     H_NODE_TOP,
     H_PENDING_CAP,
@@ -65,6 +64,7 @@ from afa.compiled.kernel.names import (
     HEAD,
     I_LE,
     LE,
+    MOVING,
     NEED_BLOCK,
     NEED_EVENTS,
     NEED_LISTS,
@@ -209,7 +209,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         if not room(w, HEAD + 16):
             b = NEED_UNDO
             break
-        save(m, w, b + H_MOVING, HEAD - H_MOVING)
+        save(m, w, b + MOVING, HEAD - MOVING)
         if m[b + H_BORN] != m[C_SERIAL]:
             own_deadlines(m, w, key)
         status = unit(m, w, p, c, b, n, simple, what, low, high)
