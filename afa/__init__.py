@@ -5,6 +5,8 @@ prefix leaves in force, never of the order in which they arrived.
 
     automaton   the program: states, arcs, start, final states, initial register (frozen)
     arc         fence, transfer, epsilon arcs, time-outs
+    reach       states that nothing reaches or leaves yet
+    copies      how many copies of an event there may be
     schema      what fields may hold: int, float, bool, str, None
     expression/  fences and transfers taken apart: out of functions, text and JSON; explain
     change      the one record of input and output: insert, retract

@@ -27,7 +27,8 @@ class Automaton:
     final : iterable of str
         The final states. More can come with arcs that carry ``final=True``.
     arcs : iterable of Arc
-        Several arcs between two states are allowed.
+        Several arcs between two states are allowed. There may be none, and states that nothing reaches or leaves: all of a pattern
+        may come to a running operator (`Operator.push_arc`), and bring states of its own. `explain` tells what is still to come.
     register : NamedTuple instance, optional
         The initial register ``Z``; its class is the register schema. Left out: no values.
     event : NamedTuple class, optional
@@ -36,9 +37,9 @@ class Automaton:
     Raises
     ------
     AutomatonError
-        Whatever is wrong, named: an unknown start, a final state that nothing reaches, a register that does not fit its schema,
-        a field that is no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon
-        self-loop that can't end.
+        Whatever is wrong, named: a state that is no name, no final state, a register that does not fit its schema, a field that is
+        no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon self-loop that can't
+        end.
 
     Examples
     --------
@@ -80,10 +81,9 @@ class Automaton:
         _check_names(fields["arcs"])
         if isinstance(final, str):
             raise AutomatonError(f"expected a set of states but got final={final!r}; write {{{final!r}}}")
-        marked = [arc.dst for arc in fields["arcs"] if arc.final]
         fields["final"] = frozenset(final)
-        fields["states"] = _states(start, fields["arcs"])
-        _check_graph(start, fields["final"].union(marked), fields["arcs"], fields["states"])
+        _check_states(start, fields["final"], fields["arcs"])
+        fields["states"] = _states(start, fields["arcs"], fields["final"])
         fields["event_schema"] = None if event is None else Schema.of(event, "event")
         fields["register_schema"], fields["register"] = _initial(register)
         for arc in fields["arcs"]:
@@ -104,6 +104,8 @@ class Automaton:
     def explain(self) -> Explanation:
         """What becomes of each arc: its text, the parts of its fence, the values that it allows, and how it runs.
 
+        Then the states that nothing reaches or leaves yet, which only arcs to come can do: see ``.states``.
+
         Examples
         --------
         >>> class Tick(NamedTuple):
@@ -112,6 +114,9 @@ class Automaton:
         arc a -> b: compiled
             fence     e.change < 0
             change    < 0
+        >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[]).explain())
+        state 'a' (start): no arc leaves it yet
+        state 'b' (final): no arc leads to it yet
         """
         from afa.expression.explain import explain
 
@@ -141,9 +146,9 @@ def _automaton(start: str, final: frozenset[str], arcs: tuple[Arc, ...], registe
     return Automaton(start=start, final=final, arcs=arcs, register=register, event=event)
 
 
-def _states(start: str, arcs: tuple[Arc, ...]) -> tuple[str, ...]:
+def _states(start: str, arcs: tuple[Arc, ...], final: frozenset[str]) -> tuple[str, ...]:
     ends = [state for arc in arcs for state in (arc.src, arc.dst)]
-    return tuple(dict.fromkeys([start, *ends]))
+    return tuple(dict.fromkeys([start, *ends, *sorted(final)]))
 
 
 def _check_names(arcs: tuple[Arc, ...]) -> None:
@@ -154,23 +159,12 @@ def _check_names(arcs: tuple[Arc, ...]) -> None:
         seen[arc] = arc
 
 
-def _check_graph(start: str, final: frozenset[str], arcs: tuple[Arc, ...], states: tuple[str, ...]) -> None:
-    known = ", ".join(dict.fromkeys(arc.src for arc in arcs))
-    if not any(arc.src == start for arc in arcs):
-        raise AutomatonError(f"expected a start state that an arc leaves but got start={start!r}; arcs leave {known}")
-    if not final:
+def _check_states(start: Any, final: frozenset[Any], arcs: tuple[Arc, ...]) -> None:
+    for name, state in [("start", start), *(("final state", state) for state in final)]:
+        if not isinstance(state, str) or not state:
+            raise AutomatonError(f"expected a state name (str) but got {name}={state!r}")
+    if not final and not any(arc.final for arc in arcs):
         raise AutomatonError("expected at least one final state but got final=set()")
-    reached = {start}
-    while True:
-        more = {arc.dst for arc in arcs if arc.src in reached} - reached
-        if not more:
-            break
-        reached |= more
-    for state in sorted(final, key=str):
-        if state not in reached:
-            into = [repr(arc) for arc in arcs if arc.dst == state]
-            hint = f"only {into[0]} leads to it, from a state that is not reached" if into else "no arc leads to it"
-            raise AutomatonError(f"expected final states that {start!r} reaches but got {state!r}: {hint}")
 
 
 def _initial(register: Any) -> tuple[Schema, Any]:

@@ -137,6 +137,15 @@ def automaton(choose: Choices, waits: bool = False) -> dict[str, Any]:
     return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E" if choose.chance(80) else None}
 
 
+def arcs_to_come(choose: Choices, spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """Take arcs out of an automaton's spec, half of the time all of them; they come later, if they come."""
+    keep = (lambda _: False) if choose.chance(50) else (lambda _: choose.chance(50))
+    kept = [arc for arc in spec["arcs"] if keep(arc)]
+    taken = [arc for arc in spec["arcs"] if arc not in kept]
+    spec["arcs"] = kept
+    return taken
+
+
 def width_of(spec: dict[str, Any]) -> int:
     """How many fields the register of an automaton's spec has."""
     return {None: 0, "R1(0)": 1, "R2(0, 1)": 2}[spec["register"]]

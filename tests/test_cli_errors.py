@@ -206,8 +206,8 @@ def test_usage(arguments: list[str], words: str) -> None:
         ("\na = (\n", "b.py:2: SyntaxError: '(' was never closed (b.py, line 2)"),
         ("import nothing_of_this_name\n", "b.py:1: ModuleNotFoundError: No module named 'nothing_of_this_name'"),
         (
-            "from afa import Automaton\na = Automaton(start='x', final={'y'}, arcs=[])\n",
-            "b.py:2: expected a start state that an arc leaves but got start='x'; arcs leave ",
+            "from afa import Automaton\na = Automaton(start='x', final=set(), arcs=[])\n",
+            "b.py:2: expected at least one final state but got final=set()",
         ),
     ],
 )

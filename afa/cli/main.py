@@ -199,6 +199,7 @@ def show(
     from afa.draw.mermaid import mermaid as drawn
     from afa.draw.table import table
     from afa.draw.words import final_states
+    from afa.reach import loose
 
     with plain_exit():
         automaton = load(pattern)
@@ -220,5 +221,7 @@ def show(
             console.print(f"{word:<9}", text, style="none", markup=False, soft_wrap=True)
         console.print()
         console.print(table(automaton))
+        for state in loose(automaton):
+            console.print(str(state), style="none", markup=False, soft_wrap=True)
         console.print()
         console.print(drawn(automaton), markup=False, soft_wrap=True)

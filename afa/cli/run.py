@@ -15,7 +15,8 @@ from afa.cli.load import load
 from afa.cli.read import Source, batches, open_source
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import writing
-from afa.errors import AfaError
+from afa.errors import AfaError, AutomatonError
+from afa.reach import check_whole
 from punctuation.sources import BoundedDisorder
 
 
@@ -50,6 +51,10 @@ def run(job: Job) -> None:
         The one line that says what is wrong.
     """
     automaton = load(job.pattern)
+    try:
+        check_whole(automaton)
+    except AutomatonError as error:
+        raise CommandError(f"{job.pattern}: {error}") from error
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     source = open_source(job.file, job.form)

@@ -1,7 +1,11 @@
-"""What becomes of each arc of an automaton: its text, the parts of its fence, the values that it allows, and how it runs."""
+"""What becomes of each arc of an automaton: its text, the parts of its fence, the values that it allows, and how it runs.
+
+And which states wait for arcs to come.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from afa.arc import Arc
@@ -14,6 +18,7 @@ from afa.expression.refusal import Unreadable
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
 from afa.expression.written import Written
+from afa.reach import Loose, loose
 
 COMPILED, PYTHON, INTERPRETED = "compiled", "Python per partial match", "interpreted engine"
 
@@ -49,17 +54,27 @@ class ArcExplanation(NamedTuple):
 
 
 class Explanation(tuple[ArcExplanation, ...]):
-    """One explanation an arc; as text one block an arc."""
+    """One explanation an arc; as text one block an arc, then a line for each state that only arcs to come can connect.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    states : list of Loose
+    """
+
+    states: list[Loose]
+
+    def __new__(cls, arcs: Iterable[ArcExplanation], states: list[Loose]) -> Explanation:
+        self = super().__new__(cls, arcs)
+        self.states = states
+        return self
 
     def __str__(self) -> str:
-        return "\n".join(str(item) for item in self)
+        return "\n".join(map(str, [*self, *self.states]))
 
 
 def explain(automaton: Automaton) -> Explanation:
     """Explain each arc of an automaton, in order."""
-    return Explanation(_explained(arc, automaton) for arc in automaton.arcs)
+    return Explanation((_explained(arc, automaton) for arc in automaton.arcs), loose(automaton))
 
 
 def rung_of(arc: Arc, automaton: Automaton) -> Rung:

@@ -15,6 +15,7 @@ from pyspark.sql.types import DataType, StructType
 
 from afa.automaton import Automaton
 from afa.errors import AfaError
+from afa.reach import check_whole
 from afa.spark.bucket import Bucket
 from afa.spark.ipc import stream_of
 from afa.spark.job import Job, job_of
@@ -77,7 +78,8 @@ def match(
     sequence : str, optional
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
-        A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`.
+        A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`. Without it no arc can come, so that
+        an automaton is refused whose start no arc leaves, or of which a final state is not reached.
     lateness : str
         How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation.
     speculation : str or timedelta, optional
@@ -114,6 +116,8 @@ def match(
     """
 
     def transform(events: DataFrame) -> DataFrame:
+        if arcs is None and isinstance(automaton, Automaton):
+            check_whole(automaton)
         types = _key_types(events.schema, key)
         ahead = speculation if events.isStreaming else None
         job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None)

@@ -270,3 +270,22 @@ def test_the_lines_of_the_readme(spark: Any, tmp_path: Path, monkeypatch: pytest
             exec(ast.unparse(statement), names)
     assert names["changes"].columns == ["symbol", "total", "le", "re", "diff", "id", "kind", "reason"]
     assert len(list((tmp_path / "arcs").glob("*.json"))) == 1
+
+
+def test_a_pattern_that_comes_by_the_arc_log(spark: Any, tmp_path: Path) -> None:
+    """Of an automaton without arcs; where there is no arc log, none can come."""
+
+    class Ping(NamedTuple):
+        sort: int
+
+    empty = Automaton(start="a", final={"b"}, event=Ping, arcs=[])
+    log = afa_spark.arc_log(tmp_path / "arcs", empty)
+    log.insert(Arc("a", "b", "e.sort > 3", name="high"), at=when(0), until=when(30))
+    table = spark.createDataFrame([(1, 5, when(10)), (1, 2, when(20)), (1, 5, when(40))], "who long, sort int, at timestamp")
+    given: dict[str, Any] = {"key": "who", "time": "at", "window": "1 hour"}
+    found = table.transform(afa_spark.match(empty, arcs=spark.read.text(str(log.path)), **given))
+    assert [micros(row["le"]) - ZERO for row in found.select("le").collect()] == [10 * SECOND]
+    with pytest.raises(AfaError, match="expected a start state that an arc leaves but got start='a'; arcs leave"):
+        table.transform(afa_spark.match(empty, **given))
+    with pytest.raises(AfaError, match="expected final states that 'a' reaches but got 'b': no arc leads to it"):
+        table.transform(afa_spark.match(Automaton(start="a", final={"b"}, event=Ping, arcs=[Arc("a", "c", "True")]), **given))

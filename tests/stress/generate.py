@@ -102,6 +102,8 @@ def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
     extra = [
         strategies.arc(choose, width, states, f"x{i}", final=choose.chance(30), waits=waits) for i in range(choose.number(0, 3))
     ]
+    if choose.chance(15):
+        extra = strategies.arcs_to_come(choose, automaton) + extra
     spec: dict[str, Any] = {"automaton": automaton, "extra": extra, "options": {**options(choose), "about": about}, "ops": []}
     if automaton["event"] and choose.chance(40):
         in_tables(spec)
