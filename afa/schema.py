@@ -21,6 +21,10 @@ NAN = math.nan
 """The one NaN that payloads carry, so that NaN equals itself in every comparison of payloads."""
 
 
+ODD = (ValueError, TypeError, OverflowError, NotImplementedError)
+"""What Arrow, numpy and pandas raise of values that have no other form: an instant beyond Python's, text that is none."""
+
+
 class Field(NamedTuple):
     """One field of a schema: its scalar type (None: any hashable value) and whether it may be None."""
 
@@ -143,15 +147,14 @@ def _coerce(item: Any, field: Field, schema: Schema) -> Any:
     """The slow path of `Schema.take`: numpy scalars, ints for floats, NaN, and all that is wrong."""
     if field.type is None:
         return any_payload(item)
-    if field.type is int and hasattr(type(item), "__index__"):
-        number = int(operator.index(item))
+    if field.type is int and (number := _index(item)) is not None:
         if not BEGINNING <= number <= FOREVER:
             raise Int64Error(f"expected an int64 but got {field.name}={item!r} in {schema.cls.__name__} (int64 overflow)")
         return number
     if field.type is float and (isinstance(item, float) or type(item).__name__.startswith("float")):  # numpy.float32, too
         return _one_float(float(item))
-    if field.type is float and hasattr(type(item), "__index__"):
-        return _whole(operator.index(item), field, schema)
+    if field.type is float and (number := _index(item)) is not None:
+        return _whole(number, field, schema)
     if field.type is bool and type(item).__name__ in ("bool", "bool_"):
         return bool(item)
     if field.type is str and isinstance(item, str):
@@ -160,6 +163,14 @@ def _coerce(item: Any, field: Field, schema: Schema) -> Any:
         f"expected {field.name}: {field.type.__name__}{' | None' if field.optional else ''} "
         f"but got {field.name}={item!r} in {schema.cls.__name__}"
     )
+
+
+def _index(item: Any) -> int | None:
+    """An int, a numpy one among them; None: it is none."""
+    try:
+        return int(operator.index(item))
+    except TypeError:
+        return None
 
 
 def _whole(item: int, field: Field, schema: Schema) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from afa.change import Change
 from afa.core import Core
 from afa.errors import ChangeError
 from afa.keys import Keys, take_key
-from afa.schema import NAN, Field
+from afa.schema import NAN, ODD, Field
 from afa.tableout import TIMES, assemble, check_output, kind_of, names_of, write
 from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
@@ -212,20 +213,17 @@ def _rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tu
     return _event_rows(core, batch, keys)
 
 
-def _event_rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, Any, Hashable]]:
-    """The rows of a table as event changes."""
+def _event_rows(core: Core, batch: Any, keys: Keys | None, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
+    """The rows of a table, or those at some places, as event changes."""
     schema = core.automaton.event_schema
     names = ["payload"] if schema is None else [field.name for field in schema.fields]
     clash = [name for name in names if name in TIMES]
     if clash:
         raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
     wanted = [*names, "le", *(keys.columns if keys else ())]
-    columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {})
+    columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
     le = columns["le"]
     n = len(le)
-    uneven = [name for name, column in columns.items() if len(column) != n]
-    if uneven:
-        raise ChangeError(f"expected columns of one length but got {len(columns[uneven[0]])} in {uneven[0]!r}, {n} in 'le'")
     if schema is None:
         payloads = list(columns["payload"])
     else:
@@ -241,12 +239,19 @@ def _event_rows(core: Core, batch: Any, keys: Keys | None) -> list[tuple[str, An
 
 def _mixed_rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
     """The rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
-    kinds = _listed(batch["kind"], "kind")
+    there = names_of(batch)
+    times = {name: _listed(batch[name], name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
+    if "le" not in times:
+        raise _missing("le", there)
+    _check_lengths(times)
+    kinds = times["kind"]
+    for i, kind in enumerate(kinds):
+        if isinstance(kind, bool) or not isinstance(kind, Real) or kind not in (EVENT, ARC, PUNCTUATION):
+            raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
     events = [i for i, kind in enumerate(kinds) if kind == EVENT]
     found: list[Any] = [None] * len(kinds)
-    for i, item in zip(events, _event_rows(core, _taken(batch, events), keys)):
+    for i, item in zip(events, _event_rows(core, batch, keys, events)):
         found[i] = item
-    times = {name: _listed(batch[name], name) for name in ("le", "re", "diff", "arc") if name in names_of(batch)}
     for i, kind in enumerate(kinds):
         le = times["le"][i]
         if kind == PUNCTUATION:
@@ -261,43 +266,55 @@ def _mixed_rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> l
                 Change(arcs[number], None if le == BEGINNING else le, re, times.get("diff", [1] * len(kinds))[i]),
                 None,
             )
-        elif kind != EVENT:
-            raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
     return found
 
 
-def _taken(batch: Any, rows: list[int]) -> Any:
-    """Some rows of a table."""
-    if kind_of(batch) == "dict":
-        return {name: [column[i] for i in rows] for name, column in ((n, _listed(c, n)) for n, c in batch.items())}
-    return batch.take(np.array(rows, np.int64))
-
-
-def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field]) -> dict[str, list[Any]]:
-    there = [str(name) for name in (batch.schema.names if kind_of(batch) == "arrow" else list(batch))]
+def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field], places: list[int] | None) -> dict[str, list[Any]]:
+    """Columns as lists, of all rows or of those at some places."""
+    there = names_of(batch)
     for name in [*wanted, *TIMES]:
         if there.count(name) > 1:
             raise ChangeError(f"expected one column {name!r} but got {there.count(name)} among the columns {', '.join(there)}")
     for name in wanted:
         if name not in there:
-            raise ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
+            raise _missing(name, there)
+    given = {}
     columns = {}
     for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
-        column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
+        given[name] = column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
         if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
             raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
         field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
         pandas = kind_of(batch) == "pandas" and name != "payload"
         columns[name] = _from_pandas(column, field) if pandas else _listed(column, name)
-        if name in TIMES:
-            _check_times(name, column, columns[name])
+    _check_lengths(columns)
+    if places is not None:
+        columns = {name: [column[i] for i in places] for name, column in columns.items()}
+    for name in TIMES:
+        if name in columns:
+            _check_times(name, given[name], columns[name], places)
     return columns
 
 
+def _missing(name: str, there: list[str]) -> ChangeError:
+    return ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
+
+
+def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
+    n = len(columns["le"])
+    uneven = [name for name, column in columns.items() if len(column) != n]
+    if uneven:
+        raise ChangeError(f"expected columns of one length but got {len(columns[uneven[0]])} in {uneven[0]!r}, {n} in 'le'")
+
+
 def _listed(column: Any, name: str) -> list[Any]:
+    kind = getattr(column, "type", None) or getattr(column, "dtype", None)
     for method in ("to_pylist", "tolist"):
         if hasattr(column, method):
-            column = getattr(column, method)()
+            try:
+                column = getattr(column, method)()
+            except ODD as error:
+                raise ChangeError(f"expected values that Python holds in column {name!r} of {kind} but got {error}") from error
     if isinstance(column, str) or not isinstance(column, Iterable):
         raise ChangeError(f"expected a column of values but got {name}={column!r}")
     return list(column)
@@ -314,9 +331,9 @@ def _from_pandas(column: Any, field: Field | None) -> list[Any]:
     return items
 
 
-def _check_times(name: str, column: Any, items: list[Any]) -> None:
+def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None) -> None:
     """Times are ticks: say so once for a column of dates, floats or strings, and where a null stands."""
-    for i, item in enumerate(items):
+    for i, item in zip(range(len(items)) if places is None else places, items):
         if type(item) is int or (item is None and name == "re"):
             continue
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):

@@ -12,7 +12,7 @@ from afa.automaton import Automaton
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.keys import Keys
-from afa.schema import Field
+from afa.schema import ODD, Field
 from punctuation.promise import Punctuation
 
 TIMES = ("le", "re", "diff")
@@ -81,7 +81,9 @@ def assemble(
 
         types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
         arrays = [
-            pa.array(column, types[field.type]) if field.type else _arrow_keys(column, getattr(given.get(name), "type", None))
+            _written(column, types[field.type], name)
+            if field.type
+            else _arrow_keys(column, getattr(given.get(name), "type", None), name)
             for name, column, field in zip(names, listed, fields)
         ]
         return pa.Table.from_arrays(arrays, names=names)
@@ -123,10 +125,10 @@ def _dtype(field: Field) -> Any:
     return object if field.optional else _DTYPES.get(field.type, object)
 
 
-def _arrow_keys(column: list[Any], given: Any) -> Any:
+def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
     """Keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
 
-    Text where a function makes the keys, or where one does not fit. It never raises: the call is already carried out.
+    Text where a function makes the keys, or where one does not fit.
     """
     import pyarrow as pa
 
@@ -134,11 +136,25 @@ def _arrow_keys(column: list[Any], given: Any) -> Any:
     value = given.value_type if given is not None and kinds.is_dictionary(given) else given
     if value is not None and not kinds.is_null(value):
         wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
-        try:
+        with contextlib.suppress(pa.ArrowException, *ODD):
             return pa.array(column, wide)
-        except (pa.ArrowException, OverflowError):
-            pass
-    return pa.array([str(key) for key in column], pa.string())
+    return _written([str(key) for key in column], pa.string(), name)
+
+
+def _written(column: Any, kind: Any, name: str) -> Any:
+    """A column as an Arrow one.
+
+    Raises
+    ------
+    ChangeError
+        It can't be written so: text that is none, a lone surrogate, say.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, kind)
+    except (pa.ArrowException, *ODD) as error:
+        raise ChangeError(f"expected values that Arrow holds in the output's column {name!r} of {kind} but got {error}") from error
 
 
 def _keys_array(column: list[Any], given: Any) -> Any:
@@ -151,8 +167,10 @@ def _keys_array(column: list[Any], given: Any) -> Any:
             return pd.array(column, dtype=dtype)
     kinds = {"i": int, "u": int, "f": float, "b": bool}
     kind = kinds.get(getattr(dtype, "kind", "O"))
-    fits = kind is not None and set(map(type, column)) <= {kind}
-    return _array(column, _DTYPES[kind] if fits else object)
+    if kind is not None and set(map(type, column)) <= {kind}:
+        with contextlib.suppress(OverflowError):
+            return _array(column, _DTYPES[kind])
+    return _array(column, object)
 
 
 def _array(column: Any, dtype: Any) -> Any:

@@ -174,6 +174,15 @@ def ticks_of(table: Any, name: str = "le") -> Any:
     if names.count(name) != 1:
         raise AfaError(f"expected one column {name!r} but got the columns {', '.join(names) or 'none'}")
     column = _column_of(table, name)
+    try:
+        return _ticks(column, name)
+    except (ValueError, TypeError, OverflowError, NotImplementedError) as error:  # an instant that Python does not hold
+        if isinstance(error, AfaError):
+            raise
+        raise AfaError(f"expected int ticks in column {name!r} but got {error}") from error
+
+
+def _ticks(column: Any, name: str) -> Any:
     plain = column if isinstance(column, np.ndarray) else np.asarray(column) if hasattr(column, "__array__") else None
     if plain is not None and (plain.ndim != 1 or plain.dtype.kind in "Mm"):
         raise AfaError(f"expected int ticks in column {name!r} but got a column of {plain.dtype}, shape {plain.shape}")

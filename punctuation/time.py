@@ -42,7 +42,10 @@ def as_time(value: Any, what: str) -> int:
     else:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise AfaError(f"expected an int (ticks) but got {what}={value!r}")
-        ticks = int(operator.index(value))
+        try:
+            ticks = int(operator.index(value))
+        except TypeError as error:  # an array of more than one number
+            raise AfaError(f"expected an int (ticks) but got {what}={value!r}") from error
     if not BEGINNING <= ticks <= FOREVER:
         raise AfaError(f"expected an int64 (ticks) but got {what}={value!r}")
     return ticks

@@ -14,7 +14,7 @@ from afa.change import Change
 from afa.copies import COPIES, total
 from afa.core import Core
 from afa.keys import Keys
-from afa.schema import Field
+from afa.schema import ODD, Field
 from afa.table import is_mixed
 from afa.tableout import TIMES, kind_of, names_of
 from punctuation.promise import Punctuation
@@ -53,7 +53,7 @@ class Columns:
             return None
         try:
             return self._of(batch, there)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        except (pa.ArrowException, *ODD):
             return None
 
     def _of(self, batch: Any, there: list[str]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.schema import Field
+from afa.schema import ODD, Field
 from afa.tableout import kind_of
 
 
@@ -61,7 +61,7 @@ def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> 
         mask[blank] = True
         taken = column.take(pa.array(rows, mask=mask))
         return taken if field.optional else taken.fill_null(neutral)
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:  # a type that takes no such fill
+    except (pa.ArrowException, *ODD) as error:  # a type that takes no such fill
         raise Unusual from error
 
 
@@ -105,7 +105,7 @@ def _distinct(column: Any) -> tuple[Any, list[Any]]:
             raise Unusual
         found = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         return found.indices.to_numpy(zero_copy_only=False).astype(np.int64), found.dictionary.to_pylist()
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, *ODD) as error:
         raise Unusual from error
 
 
@@ -134,6 +134,6 @@ def _arrow(column: Any) -> Any:
 
     try:
         array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, *ODD) as error:
         raise Unusual from error
     return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) and array.num_chunks else array

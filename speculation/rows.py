@@ -12,7 +12,7 @@ import numpy as np
 
 from afa.copies import COPIES, added, as_diff, total
 from afa.errors import ChangeError
-from afa.schema import NAN, any_payload
+from afa.schema import NAN, ODD, any_payload
 from afa.tableout import kind_of, names_of
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def arrow_of(batch: Any) -> Any:
             table = pa.Table.from_pandas(batch, preserve_index=False)
         else:
             table = pa.table({name: batch.column(name) if kind_of(batch) == "arrow" else batch[name] for name in names_of(batch)})
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, *ODD) as error:
         raise ChangeError(f"expected columns of one type and length but got others: {error}") from error
     for name in ("le", "diff"):
         if table.column_names.count(name) == 1 and not len(table):  # an empty list says no type
@@ -155,12 +155,21 @@ def arrow_of(batch: Any) -> Any:
 
 
 def like(table: Any, batch: Any) -> Any:
-    """An Arrow table as one of the kind of another."""
-    if kind_of(batch) == "arrow":
-        return table
-    if kind_of(batch) == "pandas":
-        return table.to_pandas(integer_object_nulls=True).astype(batch.dtypes.to_dict())
-    return {name: _array(table[name]) for name in table.column_names}
+    """An Arrow table as one of the kind of another.
+
+    Raises
+    ------
+    ChangeError
+        It can't be written so.
+    """
+    try:
+        if kind_of(batch) == "arrow":
+            return table
+        if kind_of(batch) == "pandas":
+            return table.to_pandas(integer_object_nulls=True).astype(batch.dtypes.to_dict())
+        return {name: _array(table[name]) for name in table.column_names}
+    except ODD as error:  # an instant beyond Python's
+        raise ChangeError(f"expected columns that go into a {kind_of(batch)} again but got {error}") from error
 
 
 def _array(column: Any) -> Any:

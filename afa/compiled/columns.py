@@ -17,7 +17,7 @@ from afa.compiled.kernel import names as k
 from afa.compiled.layout import Slot
 from afa.compiled.memory import Batch
 from afa.compiled.strings import Strings
-from afa.schema import NAN
+from afa.schema import NAN, ODD
 from punctuation.promise import Punctuation
 
 if TYPE_CHECKING:
@@ -225,8 +225,11 @@ def plain(column: Any) -> Any:
     if type(column).__module__.startswith("pyarrow"):
         if column.null_count:
             raise Unfit
-        array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        return array.to_numpy(zero_copy_only=False)
+        try:
+            array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+            return array.to_numpy(zero_copy_only=False)
+        except ODD as error:
+            raise Unfit from error
     if hasattr(column, "to_numpy") and isinstance(getattr(column, "dtype", None), np.dtype):
         return column.to_numpy()
     raise Unfit
@@ -244,7 +247,7 @@ def _field(column: Any, slot: Slot, strings: Strings, n: int) -> Source:
     if slot.width == 2:
         column, present = optional(column)
     values = _numbers(column, strings) if kind is str else plain(column)
-    if len(values) != n or values.ndim != 1 or values.dtype.kind != ("f" if kind is float else "b" if kind is bool else "i"):
+    if values.shape != (n,) or values.dtype.kind != ("f" if kind is float else "b" if kind is bool else "i"):
         raise Unfit
     return Source(slot, values, present)
 
@@ -284,7 +287,7 @@ def distinct(column: Any) -> tuple[Any, list[Any]]:
             raise Unfit
         found = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         return found.indices.to_numpy(zero_copy_only=False), found.dictionary.to_pylist()
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, *ODD) as error:
         raise Unfit from error
 
 
