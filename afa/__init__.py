@@ -24,7 +24,8 @@ prefix leaves in force, never of the order in which they arrived.
     engine      the protocol of an engine
     interpreted/  the readable engine: Algorithm 1 of the paper
     compiled/     the fast one: the same over arrays, arcs as machine code
-    table       batches as Arrow, pandas or columns
+    table       batches as Arrow, pandas or columns; tablecall: a call that holds some; tableout: output like them
+    cuts        where such output is cut, if it is not to be one difference
     snapshot    state as bytes, without pickle
     statistics  what is held and was done
     errors      AfaError and what is under it

@@ -21,6 +21,7 @@ from afa.automaton import Automaton
 from afa.change import Change
 from afa.conditions import Condition, condition_of
 from afa.copies import as_diff
+from afa.cuts import Cuts
 from afa.engine import Engine, make_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.implied import Promised, fact
@@ -142,20 +143,24 @@ class Core:
         """
         out: Output = []
         with self.transaction():
-            batch: dict[Hashable, list[Change]] = {}
             for part in parts:
                 before = self.progress.final
-                for port, item, key in part:
-                    if port == "event" and isinstance(item, Change):
-                        change = self.check_event(item, key)
-                        if change is not None:
-                            batch.setdefault(key, []).append(change)
-                    else:
-                        self._flush(batch)
-                        self._control(port, item)
-                self._flush(batch)
+                self.take(part)
                 out += self._collect(before)
         return out
+
+    def take(self, items: Iterable[tuple[str, Any, Hashable]]) -> None:
+        """Carry out items in order of arrival, in a transaction. Their output stays with the engine until it is collected."""
+        batch: dict[Hashable, list[Change]] = {}
+        for port, item, key in items:
+            if port == "event" and isinstance(item, Change):
+                change = self.check_event(item, key)
+                if change is not None:
+                    batch.setdefault(key, []).append(change)
+            else:
+                self._flush(batch)
+                self._control(port, item)
+        self._flush(batch)
 
     def end_arc(self, arc: Arc, t: int) -> Output:
         """Let an arc be out of force from ``t`` on, as one call."""
@@ -175,11 +180,16 @@ class Core:
             self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
             for promise in then:
                 self._control("event", promise)
-            rows, keys = self.engine.log()  # type: ignore[attr-defined]
-            withdrawn = int((rows[:, 1] < 0).sum())
-            self.withdrawn += withdrawn
-            self.outputs += len(rows) - withdrawn
+            rows, keys = self.logged()
         return rows, keys, self.progress.final if self.progress.final > before else None
+
+    def logged(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
+        """The rows of the output log, counted, and the keys of those rows if there are keys; see `afa.compiled.output.take`."""
+        rows, keys = self.engine.log(cuts)  # type: ignore[attr-defined]
+        withdrawn = int((rows[:, 1] < 0).sum())
+        self.withdrawn += withdrawn
+        self.outputs += len(rows) - withdrawn
+        return rows, keys
 
     def progress_to(self, t: int) -> None:
         """A promise of the event input that leaves no retraction waiting in vain."""

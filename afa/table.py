@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -14,6 +14,7 @@ from afa.core import Core
 from afa.errors import ChangeError
 from afa.keys import Keys, take_key
 from afa.schema import NAN, ODD, Field
+from afa.tablecall import Found, carry_out, takes_tables
 from afa.tableout import TIMES, assemble, check_output, kind_of, names_of, write
 from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
@@ -21,17 +22,48 @@ from punctuation.time import BEGINNING
 
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
-    """`Operator.push_many` and `Keyed.push_many`."""
-    if is_list(batch):
-        found = _one_table(core, batch, keys, list(arcs)) if net and like_of(batch) is not None else None
-        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net) if found is None else found
-    check_output(core.automaton, keys, batch)
-    encoded = _encoded(core, batch, keys, list(arcs)) if net else None
-    if encoded is None:
-        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
-    rows, found, promised = core.run_columns(encoded)
-    mixed = is_mixed(core, batch, keys)
-    return assemble(_columns_of(core, rows, found, keys), promised, batch, core.automaton, keys, mixed)
+    """`Operator.push_many` and `Keyed.push_many`. What can't be written is part of the call: it leaves no trace."""
+    listed, arcs = is_list(batch), list(arcs)
+    like = like_of(batch) if listed else batch
+    if like is None:
+        return core.run(items_of(core, batch, keys, arcs), net)
+    check_output(core.automaton, keys, like)
+    with core.transaction():
+        if not takes_tables(core):
+            return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+        found = carry_out(core, _parts(core, batch if listed else [batch], keys, arcs), net)
+        if not listed:
+            promised = max((t for _, t in found.promises), default=None)
+            columns = _columns_of(core, found.rows, found.keys, keys)
+            return assemble(columns, promised, like, core.automaton, keys, is_mixed(core, batch, keys))
+        return _tables_of(core, found, like, keys, net)
+
+
+def _parts(core: Core, batch: Iterable[Any], keys: Keys | None, arcs: list[Arc]) -> Iterator[Any]:
+    """What stands in a batch as `carry_out` takes it: tables encoded, or row by row where they must; the items between them."""
+    items: list[tuple[str, Any, Hashable]] = []
+    for part in batch:
+        if kind_of(part) is None:
+            items.append(_item(part, keys))
+            continue
+        if items:
+            yield items
+            items = []
+        encoded = _encoded(core, part, keys, arcs)
+        yield _rows(core, part, keys, arcs) if encoded is None else encoded
+    yield items
+
+
+def _tables_of(core: Core, found: Found, like: Any, keys: Keys | None, net: bool) -> list[Any]:
+    """An output as tables and punctuations; a net one always begins with a table, empty or not."""
+
+    def table(rows: Any, names: list[Hashable]) -> Any:
+        return assemble(_columns_of(core, rows, names, keys), None, like, core.automaton, keys, mixed=False)
+
+    out = [part if isinstance(part, Punctuation) else table(*part) for part in found.parts()]
+    if not len(found.rows) and (net or not out):
+        out.insert(0, table(found.rows, found.keys))
+    return out
 
 
 def run_table(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = (), like: Any = None) -> tuple[Any, int | None]:
@@ -96,20 +128,6 @@ def shaped(out: Iterable[Any], core: Core, batch: Any, keys: Keys | None, net: b
         return write(out, batch, core.automaton, keys, is_mixed(core, batch, keys))
     like = like_of(batch)
     return list(out) if like is None else _grouped(out, core, like, keys, net)
-
-
-def _one_table(core: Core, batch: Sequence[Any], keys: Keys | None, arcs: list[Arc]) -> list[Any] | None:
-    """A list of a table and punctuations after it, as columns; None: go row by row."""
-    first, *then = batch
-    if kind_of(first) is None or not all(isinstance(item, Punctuation) for item in then):
-        return None
-    check_output(core.automaton, keys, first)
-    encoded = _encoded(core, first, keys, arcs)
-    if encoded is None:
-        return None
-    rows, found, promised = core.run_columns(encoded, then)
-    table = assemble(_columns_of(core, rows, found, keys), None, first, core.automaton, keys, mixed=False)
-    return [table] if promised is None else [table, Punctuation(promised)]
 
 
 def is_mixed(core: Core, batch: Any, keys: Keys | None) -> bool:

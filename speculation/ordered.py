@@ -269,6 +269,7 @@ class _Rows:
 
     def __init__(self, op: Ordered) -> None:
         self.automaton = op.automaton
+        self.transaction = op._sequences.call
         self._sequences = op._sequences
 
     def run(self, items: Any, net: bool) -> Output:

@@ -61,6 +61,8 @@ def carried_out(here: World, operator: Any, op: Any) -> list[Any]:
         return operator.push_many([item for item, _ in items], net=op[2])
     if op[0] == "table":
         return tables.push(here, operator, [item for item, _ in items], op[2])
+    if op[0] == "list":
+        return tables.push_list(here, operator, [item for item, _ in items], op[2])
     ((item, arcs),) = items
     return operator.push_arc(item) if arcs else operator.push(item)
 

@@ -21,7 +21,7 @@ native       LLVM IR -> addresses; folder: machine code on disk
 program      the arcs in force as the kernels read them; inforce: when one is made, and code for it
 memory       the arrays, and their growth; directory: keys and their numbers
 records      payloads and registers as words, and back; strings: as numbers; inuse: which of them may be forgotten
-columns      batches without a Python object a row; batches: how they go through the kernels
+columns      batches without a Python object a row; plain: a column, however it came; batches: how they go through the kernels
 reduced      columns where payloads are not kept; plan: changes of arcs in them, foreseen
 callback     arcs that Python runs for the kernels
 output       the output log

@@ -11,6 +11,7 @@ from afa.change import Change
 from afa.compiled.columns import Encoded, marked, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
+from afa.cuts import Cuts
 from afa.errors import blame
 
 if TYPE_CHECKING:
@@ -71,6 +72,23 @@ class Batches:
             self._run_part(words, batch, low, core)
             low = high
         engine.follow(core)
+
+    def run_each(self, batch: Encoded, core: Core, cuts: Cuts) -> None:
+        """Carry out a batch of records one by one; where the output of each ends goes to ``cuts``."""
+        n, engine = len(batch.le), self._engine
+        others = [] if batch.kind is None else np.flatnonzero(batch.kind != k.EVENT).tolist()
+        for begin, end in zip([0, *(i + 1 for i in others)], [*others, n]):
+            for low in range(begin, end, KEYED_CHUNK):
+                high = min(low + KEYED_CHUNK, end)
+                engine.ready(1, high - low)
+                words = self._words(high - low)
+                batch.fill(words.words, slice(low, high))
+                self._scan(words, 0, words.n, core)
+                self._run(words, 0, words.n, k.EACH)
+                cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
+            if end < n:
+                core.take_record(batch.item(end))
+                cuts.after(engine.logged, core.progress.final)
 
     def _straight(self, batch: Encoded) -> Batch | None:
         """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
@@ -174,9 +192,9 @@ class Batches:
                 core.take_record(batch.item(start + low))
                 low += 1
 
-    def _run(self, words: Batch, low: int, high: int) -> None:
+    def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
         try:
-            self._engine.call(k.RUN, low, high, words)
+            self._engine.call(how, low, high, words)
         except Exception as error:
             if self._engine.keyed:
                 blame(error, f"of key {self._engine.directory.names[int(self._engine.memory.w[k.W_KEY])]!r}")

@@ -16,8 +16,9 @@ from afa.change import Change
 from afa.compiled.kernel import names as k
 from afa.compiled.layout import Slot
 from afa.compiled.memory import Batch
+from afa.compiled.plain import Unfit, distinct, filled, ints, numbers
 from afa.compiled.strings import Strings
-from afa.schema import NAN, ODD
+from afa.schema import NAN
 from punctuation.promise import Punctuation
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ _NAN_WORD = np.array([NAN]).view(np.int64)[0]
 
 HEAVY = 2.0**62
 """Copies of one batch that the kernels count; what moves more goes row by row."""
-
-
-class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
-    """A column that is not plainly of its type."""
 
 
 class Source(NamedTuple):
@@ -183,7 +180,8 @@ def encode(
     """
     le = ints(times["le"])
     n = len(le)
-    re, diff, kind, arc = (ints(times[name], n) if name in times else None for name in ("re", "diff", "kind", "arc"))
+    diff, kind, arc = (ints(times[name], n) if name in times else None for name in ("diff", "kind", "arc"))
+    re = _ends(times["re"], le, kind, window) if "re" in times else None
     if kind is not None and not _known(kind, arc, len(arcs)):
         raise Unfit
     odd = np.empty(0, np.int64) if diff is None else np.flatnonzero(diff != 1)
@@ -192,7 +190,7 @@ def encode(
         raise Unfit
     if re is not None and _any_event(re <= le, kind):
         raise Unfit
-    if re is None and window is not None and n and int(le.max()) > k.FOREVER - window:
+    if re is None and _beyond(le, kind, window):
         raise Unfit
     fields = [_field(columns[slot.field.name], slot, engine.strings, n) for slot in engine.payloads.layout.slots]
     for slot, values, _ in fields:
@@ -200,6 +198,26 @@ def encode(
             raise Unfit
     key, keys = (None, None) if key_columns is None else _keys(engine, key_columns, single, n)
     return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, not len(odd), [])
+
+
+def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
+    """The ends of lifetimes; where none is said, what the window says, and of an arc FOREVER."""
+    filling, present = filled(column, int, optional=True)
+    re = ints(filling, len(le))
+    if present is None:
+        return re
+    missing = ~present if kind is None else ~present & (kind == k.EVENT)
+    if _beyond(le[missing], None, window):
+        raise Unfit
+    re = np.where(present, re, k.FOREVER)
+    if window is not None:
+        re[missing] = le[missing] + window
+    return re
+
+
+def _beyond(le: Any, kind: Any, window: int | None) -> bool:
+    """Whether a lifetime that the window ends would end past all times."""
+    return window is not None and bool(_any_event(le > k.FOREVER - window, kind))
 
 
 def _known(kind: Any, arc: Any, arcs: int) -> bool:
@@ -218,54 +236,14 @@ def _any_event(wrong: Any, kind: Any) -> bool:
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
-def plain(column: Any) -> Any:
-    """A column as a numpy array without nulls."""
-    if isinstance(column, np.ndarray):
-        return column
-    if type(column).__module__.startswith("pyarrow"):
-        if column.null_count:
-            raise Unfit
-        try:
-            array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-            return array.to_numpy(zero_copy_only=False)
-        except ODD as error:
-            raise Unfit from error
-    if hasattr(column, "to_numpy") and isinstance(getattr(column, "dtype", None), np.dtype):
-        return column.to_numpy()
-    raise Unfit
-
-
-def ints(column: Any, n: int | None = None) -> Any:
-    array = plain(column)
-    if array.dtype.kind != "i" or array.ndim != 1 or (n is not None and len(array) != n):
-        raise Unfit
-    return array
-
-
 def _field(column: Any, slot: Slot, strings: Strings, n: int) -> Source:
-    kind, present = slot.field.type, None
-    if slot.width == 2:
-        column, present = optional(column)
-    values = _numbers(column, strings) if kind is str else plain(column)
-    if values.shape != (n,) or values.dtype.kind != ("f" if kind is float else "b" if kind is bool else "i"):
+    kind = slot.field.type
+    assert kind is not None
+    column, present = filled(column, kind, slot.width == 2)
+    values = _numbers(column, strings) if kind is str else numbers(column, kind)
+    if len(values) != n:
         raise Unfit
     return Source(slot, values, present)
-
-
-def optional(column: Any) -> tuple[Any, Any]:
-    """An Arrow column without nulls, and which values of it are there."""
-    if not type(column).__module__.startswith("pyarrow"):
-        raise Unfit
-    if not column.null_count:
-        return column, None
-    import pyarrow as pa
-
-    fill = "" if pa.types.is_string(column.type) else False if pa.types.is_boolean(column.type) else 0
-    try:
-        filled = column.fill_null(fill)
-    except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:  # a type that takes no such fill
-        raise Unfit from error
-    return filled, column.is_valid().to_numpy(zero_copy_only=False)
 
 
 def _numbers(column: Any, strings: Strings) -> Any:
@@ -276,27 +254,12 @@ def _numbers(column: Any, strings: Strings) -> Any:
     return np.fromiter((strings.number(text) for text in texts), np.int64, len(texts))[indices]
 
 
-def distinct(column: Any) -> tuple[Any, list[Any]]:
-    """A column as places in the list of its different values."""
-    import pyarrow as pa
-
-    try:
-        array = column if type(column).__module__.startswith("pyarrow") else pa.array(column, from_pandas=False)
-        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
-        if array.null_count or pa.types.is_floating(array.type):
-            raise Unfit
-        found = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        return found.indices.to_numpy(zero_copy_only=False), found.dictionary.to_pylist()
-    except (pa.ArrowException, *ODD) as error:
-        raise Unfit from error
-
-
 def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
     """The number of each row's key, and the numbers."""
-    indices, values = distinct(columns[0])
+    indices, values = distinct(columns[0], nulls=not single)
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:
-        more, values = distinct(column)
+        more, values = distinct(column, nulls=True)
         indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
         found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     if len(indices) != n:

@@ -16,7 +16,7 @@ from afa.change import Change
 from afa.compiled import check, output, pruning, saved
 from afa.compiled.batches import Batches
 from afa.compiled.callback import Callback
-from afa.compiled.columns import Encoded, Unfit, encode
+from afa.compiled.columns import Encoded, encode
 from afa.compiled.directory import Directory
 from afa.compiled.inforce import InForce
 from afa.compiled.inuse import forget_strings
@@ -24,9 +24,11 @@ from afa.compiled.kernel import names as k
 from afa.compiled.kernel.entry import load
 from afa.compiled.layout import Layout
 from afa.compiled.memory import EMPTY, Batch, Memory
+from afa.compiled.plain import Unfit
 from afa.compiled.records import Records, sortable
 from afa.compiled.strings import Strings
 from afa.copies import crowded
+from afa.cuts import Cuts
 from afa.engine import Sizes
 from afa.errors import AfaError, ChangeError
 from afa.journal import Journal
@@ -258,13 +260,16 @@ class CompiledEngine:
         except MemoryError as error:
             raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
 
-    def run_columns(self, batch: Encoded, core: Core) -> None:
-        """Carry out a batch of records in order of arrival; `Core.run` for columns."""
+    def run_columns(self, batch: Encoded, core: Core, cuts: Cuts | None = None) -> None:
+        """Carry out a batch of records in order of arrival; `Core.run` for columns. ``cuts``: each of them on its own."""
         if batch.keys is not None:
             self.directory.touch(batch.keys)
         if batch.arcs:
             self.arcs.use(batch.arcs)
-        self.batches.run(batch, core)
+        if cuts is None:
+            self.batches.run(batch, core)
+        else:
+            self.batches.run_each(batch, core, cuts)
 
     def collect(self) -> list[Change]:
         """The minimal difference since the last collect."""
@@ -274,9 +279,14 @@ class CompiledEngine:
         record, names = self.registers.record, self.directory.names
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
 
-    def log(self) -> tuple[Any, list[Hashable]]:
+    def log(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
         """The output log's net entries; empties it. See `afa.compiled.output.take`."""
-        return output.take(self)
+        return output.take(self, cuts)
+
+    @property
+    def logged(self) -> int:
+        """How many entries the output log has."""
+        return int(self.memory.w[k.W_LOG_TOP])
 
     # -- progress ------------------------------------------------------------------------------------------------------------
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from afa.arc import Arc
 from afa.change import Change
-from afa.compiled.columns import Encoded, Unfit, distinct, ints, optional, plain
+from afa.compiled.columns import Encoded
 from afa.compiled.kernel import names as k
+from afa.compiled.plain import Unfit, distinct, filled, ints, numbers
 from afa.compiled.plan import Beneath, Plan, plan, promises
+from afa.cuts import Cuts
 from afa.reduced import Reduced
 from afa.schema import Field
 from afa.states import Column, records
@@ -19,9 +21,6 @@ from afa.triggers import Picked
 
 if TYPE_CHECKING:
     from afa.core import Core
-
-KINDS: dict[type, str] = {int: "i", float: "f", bool: "b", str: "iu"}
-"""Of numpy's arrays, by a field's type; of str its places in a list of texts."""
 
 
 class Rows(NamedTuple):
@@ -45,9 +44,15 @@ class ReducedColumns(Reduced):
         """The records of registers."""
         return self.inner.registers
 
-    def log(self) -> Any:
+    def log(self, cuts: Cuts | None = None) -> Any:
         """The output log's net entries; empties it."""
-        return self.inner.log()
+        return self.inner.log(cuts)
+
+    @property
+    def logged(self) -> int:
+        """How many entries the output log has."""
+        found: int = self.inner.logged
+        return found
 
     def encode(
         self,
@@ -70,15 +75,15 @@ class ReducedColumns(Reduced):
         encoded = self.inner.encode({reduction.field: triggers, **kept}, times, arcs, window, key_columns, single)
         return None if encoded is None else Rows(encoded, triggers, own)
 
-    def run_columns(self, batch: Rows, core: Core) -> None:
-        """Carry out a batch of records in order of arrival.
+    def run_columns(self, batch: Rows, core: Core, cuts: Cuts | None = None) -> None:
+        """Carry out a batch of records in order of arrival; ``cuts``: each of them on its own.
 
         Where arcs change in it from the present on, all sets are made at once, by the arcs that will have been in force: what comes
         into force later than an event arrives does not concern it. Else from one change of an arc to the next.
         """
         n, kind, low = len(batch.triggers), batch.encoded.kind, 0
         changes = [] if kind is None else np.flatnonzero(kind == k.ARC).tolist()
-        if changes and not self.inner.keyed and (found := plan(self, batch.encoded, changes)) is not None:
+        if changes and cuts is None and not self.inner.keyed and (found := plan(self, batch.encoded, changes)) is not None:
             self.planned = found.triggers.places
             try:
                 self._run_part(batch._replace(encoded=found.encoded), slice(0, n), core, found)
@@ -88,12 +93,14 @@ class ReducedColumns(Reduced):
         events = batch._replace(encoded=batch.encoded._replace(arc=None, arcs=()))
         for high in [*changes, n]:
             if low < high:
-                self._run_part(events, slice(low, high), core, None)
+                self._run_part(events, slice(low, high), core, None, cuts)
             if high < n:
                 core.take_record(batch.encoded.item(high))
+                if cuts is not None:
+                    cuts.after(self.logged, core.progress.final)
             low = high + 1
 
-    def _run_part(self, batch: Rows, part: slice, core: Core, found: Plan | None) -> None:
+    def _run_part(self, batch: Rows, part: slice, core: Core, found: Plan | None, cuts: Cuts | None = None) -> None:
         """Some rows, without changes of arcs or with a plan for them. What is late is told here, where payloads are known."""
         le = batch.encoded.le[part]
         promised, events = promises(batch.encoded, part, core.progress.events)
@@ -110,7 +117,7 @@ class ReducedColumns(Reduced):
         triggers = self.triggers if found is None else found.triggers
         batch.triggers[wanted] = triggers.of_columns(Picked(batch.columns, wanted), batch.encoded.le[wanted])
         taken = _taken(batch.encoded, rows, bool(events.all()))
-        self.inner.run_columns(taken, core if found is None else Beneath(core, self, found.triggers))
+        self.inner.run_columns(taken, core if found is None else Beneath(core, self, found.triggers), cuts)
 
     def _change(self, batch: Rows, row: int) -> Change:
         """An event of a batch as it came."""
@@ -144,17 +151,18 @@ def _taken(encoded: Encoded, rows: Any, events: bool) -> Encoded:
 
 def _column(column: Any, field: Field, n: int) -> Column:
     """A field's column, if it is plainly of its type."""
-    present, texts = None, None
-    if field.optional and field.type is not None:
-        column, present = optional(column)
+    if field.type is None:
+        raise Unfit
+    texts = None
+    column, present = filled(column, field.type, field.optional)
     if field.type is str:
         values, texts = distinct(column)
         if not all(type(text) is str for text in texts):
             raise Unfit
     else:
-        values = plain(column)
-    if field.type is None or values.dtype.kind not in KINDS[field.type] or values.shape != (n,):
+        values = numbers(column, field.type)
+    if values.shape != (n,):
         raise Unfit
     if field.type is float:
-        return Column(values.astype(np.float64) + 0.0, present)  # -0.0 becomes 0.0
-    return Column(values if field.type is bool else values.astype(np.int64, copy=False), present, texts)
+        return Column(values + 0.0, present)  # -0.0 becomes 0.0
+    return Column(values.astype(np.bool_ if field.type is bool else np.int64, copy=False), present, texts)

@@ -9,6 +9,7 @@ Operations::
     ("punctuate", t), ("punctuate_arcs", t)
     ("batch", [operations without batch, save and punctuate_arcs], net)      one push_many of a list
     ("table", [the same], net)                               one push_many of columns, with a column ``kind`` where it is needed
+    ("list", [the same], net)                                one push_many of a list of such tables and of single items
     ("save",)                                                snapshot, and go on with the restored operator
 """
 
@@ -61,7 +62,7 @@ def push(model: Model, op: Op, item: Any) -> str:
     return model.push_arc(item) if on_arcs(op) else model.push(item)
 
 
-BATCHES = ("batch", "table")
+BATCHES = ("batch", "table", "list")
 ON_EVENTS = ("insert", "retract", "copies")
 
 MANY = (2**40, -(10**12), 2**62, -(2**62), FOREVER, -FOREVER)
@@ -153,7 +154,7 @@ def operation(choose: Choices, here: World) -> Op:
             inner.append(("insert", strategies.payload(choose), low - 1, None) if choose.chance(50) else ("arc-", 0, None, None))
         net = choose.chance(50)
         if here.automaton.event and choose.chance(60) and fits_table(inner, here):
-            return ("table", inner, net)
+            return ("list" if choose.chance(30) else "table", inner, net)
         return ("batch", inner, net)  # a batch can't say of a punctuation that it is the arcs'
     if kind < 12 and here.automaton.event:  # without a schema a NamedTuple can't be saved
         return ("save",)

@@ -134,6 +134,8 @@ def call(here: World, operator: Any, op: Op, items: list[tuple[Any, bool]]) -> t
             return operator.push_many([item for item, _ in items], net=op[2]), OK
         if op[0] == "table":
             return tables.push(here, operator, [item for item, _ in items], net=op[2]), OK
+        if op[0] == "list":
+            return tables.push_list(here, operator, [item for item, _ in items], net=op[2]), OK
         ((item, arcs),) = items
         return (operator.push_arc(item) if arcs else operator.push(item)), OK
     except LateEventError:

@@ -13,7 +13,7 @@ from tests.stress.generate import World
 EVENT, ARC, PROMISE = 0, 1, 2
 
 
-def columns(items: list[Any], event: type, window: int | None) -> tuple[dict[str, Any], list[Arc]]:
+def columns(items: list[Any], event: type, window: int | None, others: int = 0) -> tuple[dict[str, Any], list[Arc]]:
     """Items as the columns that `Operator.push_many` describes, and the arcs among them; ``kind`` only where one is no event.
 
     Parameters
@@ -24,6 +24,8 @@ def columns(items: list[Any], event: type, window: int | None) -> tuple[dict[str
         The event schema.
     window : int or None
         Of the operator: a column ``re`` has no gaps, unless all of it is left out.
+    others : int
+        Arcs of other tables, which are numbered before.
     """
     arcs = [item.payload for item in items if is_arc(item)]
     fields: dict[str, list[Any]] = {name: [] for name in event._fields}  # type: ignore[attr-defined]
@@ -32,7 +34,7 @@ def columns(items: list[Any], event: type, window: int | None) -> tuple[dict[str
         if isinstance(item, Punctuation):
             kind, arc, le, re, diff = PROMISE, 0, item.t, FOREVER, 1
         elif is_arc(item):
-            kind, arc, le = ARC, sum(row[0] == ARC for row in rows), BEGINNING if item.le is None else item.le
+            kind, arc, le = ARC, others + sum(row[0] == ARC for row in rows), BEGINNING if item.le is None else item.le
             re, diff = FOREVER if item.re is None else item.re, item.diff
         else:
             kind, arc, le, diff = EVENT, 0, item.le, item.diff
@@ -55,6 +57,11 @@ def is_arc(item: Any) -> bool:
     return isinstance(item, Change) and isinstance(item.payload, Arc)
 
 
+def is_event(item: Any) -> bool:
+    """Whether an item is a change of an event."""
+    return isinstance(item, Change) and not is_arc(item)
+
+
 def changes(out: dict[str, Any], register: type, key: str | None) -> list[Any]:
     """The changes and the punctuation that an output table says."""
     kinds = out["kind"].tolist() if "kind" in out else [EVENT] * len(out["le"])
@@ -72,3 +79,17 @@ def push(here: World, operator: Any, items: list[Any], net: bool) -> list[Any]:
     batch, arcs = columns(items, here.event, here.options["window"])
     out = operator.push_many(batch, net=net, arcs=arcs)
     return changes(out, here.automaton.register_schema.cls, here.options["key"])
+
+
+def push_list(here: World, operator: Any, items: list[Any], net: bool) -> list[Any]:
+    """Push the items of a world as one list: of each three, two as a table, and one as it is."""
+    batch: list[Any] = []
+    arcs: list[Arc] = []
+    for low in range(0, max(len(items), 1), 3):
+        table, found = columns(items[low : low + 2], here.event, here.options["window"], len(arcs))
+        batch += [table, *items[low + 2 : low + 3]]
+        arcs += found
+    register, key = here.automaton.register_schema.cls, here.options["key"]
+    out = operator.push_many(batch, net=net, arcs=arcs)
+    assert not net or isinstance(out[0], dict), f"a net output begins with a table: {out}"
+    return [change for part in out for change in ([part] if isinstance(part, Punctuation) else changes(part, register, key))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.many import chunk, everyone, groups, scan
+from afa.compiled.kernel.many import chunk, each, everyone, groups, scan
 from afa.compiled.kernel.memory import commit, rollback
 from afa.compiled.kernel.names import (
     ARRANGE,
@@ -18,6 +18,7 @@ from afa.compiled.kernel.names import (
     D_BLOCK,
     DONE,
     DROP,
+    EACH,
     EXPIRE,
     FORWARD,
     GROUPS,
@@ -77,6 +78,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return everyone(m, w, p, c, what, low, high)
     if what == SCAN:
         return scan(m, c, low, high)
+    if what == EACH:
+        return each(m, w, p, c, low, high)
     if what == NET:
         return net(w, c, low, high)
     if what == EXPIRE:

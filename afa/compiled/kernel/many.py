@@ -40,6 +40,7 @@ from afa.compiled.kernel.names import (
     FORWARD,
     H_FIRST,
     H_LAST,
+    I_ARC,
     I_DIFF,
     I_KEY,
     I_KIND,
@@ -53,6 +54,7 @@ from afa.compiled.kernel.names import (
     W_BATCH,
     W_HEADS,
     W_INDEX,
+    W_LOG_TOP,
     W_NEXT,
     W_SORT,
     W_TOUCHED,
@@ -180,6 +182,23 @@ def coming(m: Any, c: Any, key: int) -> int:
     b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
     held = m[b + H_LAST] - m[b + H_FIRST] if b else 0
     return int(peek(c[0, F_COUNTS] + 8 * key) - held)
+
+
+@kernel
+def each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+    """Carry out the events among records ``low`` to ``high`` one by one, but those that are TAKEN. A status.
+
+    At I_ARC of each, where the output log ends after it.
+    """
+    for x in range(low, high):
+        if c[I_KIND, x] != EVENT:
+            continue
+        w[w[W_INDEX]] = x
+        status = serve(m, w, p, c, c[I_KEY, x], 1, SERVE, 0, 0)
+        if status < 0:
+            return status
+        c[I_KIND, x], c[I_ARC, x] = TAKEN, w[W_LOG_TOP]
+    return DONE
 
 
 @kernel

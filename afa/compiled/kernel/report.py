@@ -45,7 +45,10 @@ LOW = (1 << 32) - 1
 
 @kernel
 def net(w: Any, order: Any, n: int, r: int) -> int:
-    """Let entries of the output log that cancel each other have the sign 0; ``order[0]`` sorts them by T. How many are left."""
+    """Let entries of the output log that cancel each other have the sign 0; how many are left.
+
+    ``order[0]`` sorts them by the change that they belong to (``order[1]``), T and key. O(n m), m of them of one change, T and key.
+    """
     s, log = 4 + r, w[W_LOG]
     left = n
     for k in range(n):
@@ -53,9 +56,9 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
         j = k - 1
         while j >= 0:
             y = log + order[0, j] * s
-            if w[y + L_T] != w[x + L_T]:
+            if w[y + L_T] != w[x + L_T] or w[y + L_KEY] != w[x + L_KEY] or order[1, j] != order[1, k]:
                 break
-            if w[y + L_SIGN] == -w[x + L_SIGN] and w[x + L_SIGN] != 0 and w[y + L_KEY] == w[x + L_KEY]:
+            if w[y + L_SIGN] == -w[x + L_SIGN] and w[x + L_SIGN] != 0:
                 twins = True
                 for i in range(L_RE, s):
                     twins = twins and w[x + i] == w[y + i]

@@ -1,0 +1,147 @@
+"""Columns, however they came (Arrow, numpy, pandas, lists), as numpy arrays of words, without a Python object a row.
+
+A column that is not plainly of its type is `Unfit`: its rows go one by one, which says what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afa.schema import NAN, ODD
+
+EXACT = 2**53
+"""Up to here each int is a float and the other way round."""
+
+
+class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
+    """A column that is not plainly of its type."""
+
+
+def is_arrow(column: Any) -> bool:
+    """Whether a column is Arrow's."""
+    return type(column).__module__.startswith("pyarrow")
+
+
+def is_pandas(column: Any) -> bool:
+    """Whether a column is pandas'."""
+    return type(column).__module__.startswith("pandas")
+
+
+def arrow(column: Any) -> Any:
+    """A column as an Arrow array; in pandas a NaN says that nothing is there.
+
+    Raises
+    ------
+    Unfit
+    """
+    import pyarrow as pa
+
+    pandas = is_pandas(column)
+    if not (is_arrow(column) or pandas or isinstance(column, (np.ndarray, list, tuple))):
+        raise Unfit
+    try:
+        array = column if is_arrow(column) else pa.array(column, from_pandas=pandas)
+        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    except (pa.ArrowException, *ODD) as error:
+        raise Unfit from error
+
+
+def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
+    """A column without nulls, where there may be any, and which values of it are there; None: all are.
+
+    Raises
+    ------
+    Unfit
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return column, None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not optional:
+        return column, None
+    array = arrow(column)
+    ints = kind is int and is_pandas(column) and column.dtype.kind == "f"  # floats because some are missing
+    try:
+        if pa.types.is_null(array.type) or (ints and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT):
+            array = array.cast({int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}[kind])
+        if not array.null_count:
+            return array, None
+        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        return array.fill_null({int: 0, float: 0.0, bool: False, str: ""}[kind]), array.is_valid().to_numpy(zero_copy_only=False)
+    except (pa.ArrowException, *ODD) as error:  # a type that takes no such fill
+        raise Unfit from error
+
+
+def plain(column: Any) -> Any:
+    """A column as a numpy array of its own type.
+
+    Raises
+    ------
+    Unfit
+        Something is missing in it.
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return column
+    if isinstance(getattr(column, "dtype", None), np.dtype) and column.dtype.kind != "O":
+        return column.to_numpy()
+    array = arrow(column)
+    if array.null_count:
+        raise Unfit
+    try:
+        return array.to_numpy(zero_copy_only=False)
+    except ODD as error:
+        raise Unfit from error
+
+
+def numbers(column: Any, kind: type) -> Any:
+    """A column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats.
+
+    Raises
+    ------
+    Unfit
+    """
+    values = plain(column)
+    have = values.dtype.kind
+    if values.ndim != 1 or have not in {int: "iu", float: "fiu", bool: "b"}[kind] or values.itemsize > 8:
+        raise Unfit
+    if have == "u" and values.itemsize == 8 and len(values) and values.max() > np.iinfo(np.int64).max:
+        raise Unfit
+    if kind is float and have != "f" and len(values) and not -EXACT <= values.min() <= values.max() <= EXACT:
+        raise Unfit
+    return np.ascontiguousarray(values, np.float64 if kind is float else np.int64)
+
+
+def ints(column: Any, n: int | None = None) -> Any:
+    """A column of int64, of ``n`` rows if that is said."""
+    values = numbers(filled(column, int, optional=False)[0], int)
+    if n is not None and len(values) != n:
+        raise Unfit
+    return values
+
+
+def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
+    """A column as places in the list of its different values; ``nulls``: whether None may be one of them.
+
+    Raises
+    ------
+    Unfit
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = arrow(column)
+    if array.null_count and not nulls:
+        raise Unfit
+    try:
+        if pa.types.is_floating(array.type):
+            array = pc.add(array, 0.0)  # -0.0 is 0.0
+        if pa.types.is_dictionary(array.type) and array.null_count:
+            array = array.dictionary_decode()
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode("encode" if nulls else "mask")
+        values = [NAN if value != value else value for value in coded.dictionary.to_pylist()]
+        return coded.indices.to_numpy(zero_copy_only=False), values
+    except (pa.ArrowException, *ODD) as error:
+        raise Unfit from error
