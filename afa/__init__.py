@@ -12,6 +12,7 @@ prefix leaves in force, never of the order in which they arrived.
     change      the one record of input and output: insert, retract
     operator    Operator: push, push_arc, push_many, snapshot, restore
     keyed       Keyed: one state per key under shared arcs and promises
+    shipping    operators pickled; twin: copied
     keys        how the key of an event is made
     core        what both share: promises, arcs in force, all-or-nothing calls
     arcinput    arcs as the second input

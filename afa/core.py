@@ -30,6 +30,7 @@ from afa.promises import Paths, Promises
 from afa.reduced import check_options, reduced_engine
 from afa.schema import taker
 from afa.statistics import Statistics
+from afa.twin import twin
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
@@ -397,6 +398,12 @@ class Core:
             late=self.late.count,
             stale=self.progress.stale,
         )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Core:
+        return twin(self, memo)  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got what is within one: use snapshot() and restore()")
 
     def check(self) -> None:
         """Assert all invariants; for tests."""

@@ -12,7 +12,9 @@ from afa.change import Change
 from afa.core import Core, Output
 from afa.keys import Keys, take_key
 from afa.operator import EngineName
+from afa.shipping import shipped
 from afa.statistics import Statistics
+from afa.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
@@ -144,6 +146,15 @@ class Keyed:
         keyed._key = Keys(automaton, key)
         keyed._core.key_fields = keyed._key.fields
         return keyed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return shipped(type(self), self._core, self._key)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Keyed:
+        return twin(self, memo)  # type: ignore[no-any-return]
+
+    def __copy__(self) -> Keyed:
+        return twin(self, {})  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         """Assert the invariants of every key; for tests."""

@@ -10,7 +10,9 @@ from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.core import Core, Output
+from afa.shipping import shipped
 from afa.statistics import Statistics
+from afa.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
@@ -203,6 +205,15 @@ class Operator:
         op = cls.__new__(cls)
         op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False)
         return op
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return shipped(type(self), self._core, None)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return twin(self, memo)  # type: ignore[no-any-return]
+
+    def __copy__(self) -> Operator:
+        return twin(self, {})  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         """Assert the invariants Content, Ordering, Completeness and Cleanup; for tests."""

@@ -55,13 +55,17 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
     SnapshotError
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
-    follows = core.saved if incremental else None
-    held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
-    packed = plain([*head(core, keyed), follows, pack(held, core.engine.save(changed=follows is not None))])
-    blob = seal(MAGIC, VERSION, packed)
+    blob = blob_of(core, keyed, core.saved if incremental else None)
     core.saved = _digest(blob)
     core.engine.saved()
     return blob
+
+
+def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
+    """`save`, of which the operator knows nothing afterwards; ``follows``: how an incremental one knows the last snapshot."""
+    held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
+    packed = plain([*head(core, keyed), follows, pack(held, core.engine.save(changed=follows is not None))])
+    return seal(MAGIC, VERSION, packed)
 
 
 def head(core: Core, keyed: bool) -> list[Any]:

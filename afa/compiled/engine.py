@@ -82,7 +82,7 @@ class CompiledEngine:
         self.registers = Records(Layout.of(automaton.register_schema), self.strings)
         self.progress = progress
         self.keyed = keyed
-        self._strict = strict
+        self.strict = strict
         self.automaton = automaton
         self._journal = journal
         self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
@@ -351,7 +351,7 @@ class CompiledEngine:
         """Another engine with the same state, on the copied operator's progress and journal."""
         progress, journal = copy.deepcopy(self.progress, memo), copy.deepcopy(self._journal, memo)
         name = None if self.sequence_slot is None else self.sequence_slot.field.name
-        other = CompiledEngine(self.automaton, self.table, progress, journal, name, self.keyed, self._strict)
+        other = CompiledEngine(self.automaton, self.table, progress, journal, name, self.keyed, self.strict)
         other.load(self.save())
         other.commit()
         other.directory.follow(self.directory)
