@@ -11,7 +11,7 @@ from punctuation.time import FOREVER
 from tests.strategies import Seeded
 from tests.stress import tables
 from tests.stress.generate import BATCHES, World, fits_table, on_arcs, pieces, push, world
-from tests.stress.run import counters, make
+from tests.stress.run import call, counters, make
 from tests.text import E
 
 
@@ -54,17 +54,9 @@ def refused_call(choose: Seeded, here: World, operator: Any, side: Side) -> None
     operator._check()
 
 
-def carried_out(here: World, operator: Any, op: Any) -> list[Any]:
+def carried_out(here: World, operator: Any, op: Any) -> Any:
     """One operation of a world."""
-    items = [(here.item(each), on_arcs(each)) for each in (op[1] if op[0] in BATCHES else [op])]
-    if op[0] == "batch":
-        return operator.push_many([item for item, _ in items], net=op[2])
-    if op[0] == "table":
-        return tables.push(here, operator, [item for item, _ in items], op[2])
-    if op[0] == "list":
-        return tables.push_list(here, operator, [item for item, _ in items], op[2])
-    ((item, arcs),) = items
-    return operator.push_arc(item) if arcs else operator.push(item)
+    return call(here, operator, op, [(here.item(each), on_arcs(each)) for each in (op[1] if op[0] in BATCHES else [op])])
 
 
 def twins(seed: int, engine: str) -> int:
