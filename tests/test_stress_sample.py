@@ -68,7 +68,7 @@ def test_worlds_that_change_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each snapshot is restored into the other engine; step functions from the first event on."""
     monkeypatch.setattr(inforce, "WARM", 0)
     seen = Seen()
-    for number in range(60):
+    for number in range(66):
         spec = generate.world(Seeded(f"both/{number}"), 40)
         try:
             seen = seen.plus(run(spec, BOTH))
