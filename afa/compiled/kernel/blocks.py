@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.memory import class_of, size_of, take
+from afa.compiled.kernel.memory import size_of, take
 from afa.compiled.kernel.names import (
     BEGINNING,
     C_R,
@@ -63,7 +63,7 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
     b = take(m, words)
     if b < 0:
         return int(b)
-    size = class_of(words)
+    size = m[b]
     spare = size_of(size) - words
     events += spare // 4 // (2 + v)
     nodes += spare // 2 // (4 + r)

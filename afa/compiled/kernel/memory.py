@@ -35,7 +35,7 @@ from afa.compiled.kernel.names import (
 )
 
 OWNER, DEADLINES = -1, -2
-SMALLEST = 64
+SMALLEST, LARGER = 64, 4
 
 
 @kernel
@@ -134,14 +134,16 @@ def commit(m: Any, w: Any) -> None:
 
 @kernel
 def size_of(size: int) -> int:
-    """The words of a size class: 64, 96, 128, 192, ..."""
-    return (SMALLEST << (size >> 1)) + ((SMALLEST >> 1) << (size >> 1)) * (size & 1)
+    """The words of a size class: 64, 80, 96, 112, 128, 160, ..."""
+    return (4 + (size & 3)) * (SMALLEST >> 2) << (size >> 2)
 
 
 @kernel
 def class_of(words: int) -> int:
     """The smallest size class that holds so many words."""
     size = 0
+    while size_of(size + 4) < words:
+        size += 4
     while size_of(size) < words:
         size += 1
     return size
@@ -149,18 +151,24 @@ def class_of(words: int) -> int:
 
 @kernel
 def take(m: Any, words: int) -> int:
-    """The address of a free block of at least so many words, or NEED_HEAP. Its size class is `class_of`."""
+    """The address of a free block of at least so many words, or NEED_HEAP; its first word is its size class.
+
+    One that was used before is taken even if it is somewhat larger: memory that is new costs more.
+    """
     size = class_of(words)
-    if size >= CLASSES:
+    if size + LARGER >= CLASSES:
         return NEED_HEAP
-    head = m[C_FREE + size]
-    if head != 0:
-        m[C_FREE + size] = m[head]
-        return int(head)
+    for found in range(size, size + LARGER):
+        head = m[C_FREE + found]
+        if head != 0:
+            m[C_FREE + found] = m[head]
+            m[head] = found
+            return int(head)
     address = m[C_TOP]
     if address + size_of(size) > m[C_LIMIT]:
         return NEED_HEAP
     m[C_TOP] = address + size_of(size)
+    m[address] = size
     return int(address)
 
 

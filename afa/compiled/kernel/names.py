@@ -61,7 +61,7 @@ C_FROM = 38  # where `groups` goes on among the rows of a key
 C_SAMPLE = 36  # from how many steps it is seen whether it should
 C_RATE = 30  # rows of events, nodes and matches that a step takes, in 64ths: three words
 C_FREE = 40  # heads of the free lists, by size class
-CLASSES = 96
+CLASSES = 160
 CONTROL = C_FREE + CLASSES
 
 # -- directory entries

@@ -15,7 +15,7 @@ from afa.compiled.kernel.carry import lists, suits
 from afa.compiled.kernel.cleanup import clean, deadlines, expire, oldest, tick
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
-from afa.compiled.kernel.memory import give, own, own_deadlines, rollback, room, save
+from afa.compiled.kernel.memory import give, own, own_deadlines, rollback, room, save, size_of
 from afa.compiled.kernel.names import (
     A_BOUNDCOUNT,
     A_CARRY,
@@ -36,6 +36,7 @@ from afa.compiled.kernel.names import (
     C_STALE,
     C_STOPPED,
     C_WAITING,
+    CLEAN,
     D_ACT,
     D_BLOCK,
     D_CHANGED,
@@ -48,6 +49,7 @@ from afa.compiled.kernel.names import (
     FORWARD,
     H_BORN,
     H_CAP,
+    H_CLASS,
     H_CLEANED,
     H_EVENT_CAP,
     H_EVENT_TOP,
@@ -93,6 +95,11 @@ from afa.compiled.kernel.steps import mark
 from afa.compiled.kernel.swap import forget_arcs
 from afa.compiled.kernel.sweep import sweep
 
+LARGE = 1 << 13
+"""Words of a block that is worth moving out of."""
+FEW = 32
+"""Records after which it is seen how many rows a step takes."""
+
 
 @kernel
 def replace(m: Any, w: Any, key: int, b: int) -> None:
@@ -126,7 +133,7 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         adjust(m, b)
     spare = n + n // 4 + steps // 2 + 3
     if m[C_KEYED] or (b and m[b + H_STEPS] >= m[C_SAMPLE]):  # what a step takes is known
-        spare = max(spare, m[C_COMING])
+        spare = max(spare, m[C_COMING] + m[C_COMING] // 8)
     events += (spare * m[C_RATE] >> 6) + 1
     nodes += (spare * m[C_RATE + 1] >> 6) + 2
     matches += (spare * m[C_RATE + 2] >> 6) + 1
@@ -142,6 +149,12 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         move(m, b, to, first)
     replace(m, w, key, to)
     return to
+
+
+@kernel
+def spacious(m: Any, b: int) -> bool:
+    """Whether a block is large and nearly empty: the next long call can have it once it is free."""
+    return bool(size_of(m[b + H_CLASS]) >= LARGE and 8 * (m[b + H_LAST] - m[b + H_FIRST]) <= m[b + H_CAP])
 
 
 @kernel
@@ -176,7 +189,7 @@ def spread_out(m: Any, w: Any, key: int) -> int:
 
 @kernel
 def adjust(m: Any, b: int) -> None:
-    """Learn from a block that is full how many rows a step takes: no less than here, or with many keys about what most take."""
+    """Learn from a block how many rows a step takes: no less than here, or with many keys about what most take."""
     steps = m[b + H_STEPS]
     if steps < 8:
         return
@@ -226,6 +239,10 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
             again = True
         else:
             b = status
+    if b > 0 and what == CLEAN and m[b + H_FIRST] < m[b + H_LAST] and spacious(m, b):
+        b = grow(m, w, key, 0, DONE)
+    elif b > 0 and what == FORWARD and n >= FEW:
+        adjust(m, b)
     empty = b > 0 and m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0
     if empty and m[b + H_BORN] != m[C_SERIAL]:  # its block, as it was, is all that it takes to bring it back
         rollback(m, w, start)
