@@ -26,6 +26,10 @@ from afa.schema import NAN
 
 DEPTH = 150
 """Operations that stand one in the other; more have no native form, as text and code are made by recursion."""
+LONGEST = 4_000
+"""Lines of an arc's IR. LLVM takes 15 to 50 microseconds a line, more where there are many, and no signal reaches it there."""
+SHORT = 100
+"""Operations, counted as often as they stand, that never make so many lines."""
 ARC = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %reg, ptr noalias %out, ptr noalias readonly %params) nounwind"
 TEST = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %params) nounwind"
 
@@ -80,6 +84,11 @@ class ArcCode:
     def ir(self) -> str:
         """The code of the arc."""
         return arc_ir(self)
+
+    @property
+    def lines(self) -> int:
+        """How long the IR is."""
+        return self.ir.count("\n")
 
     @property
     def test_key(self) -> str:
@@ -154,7 +163,11 @@ def arc_code(
         text = " ".join(shape.walk(t) if t is not None else "-" for t in terms)
     except RecursionError:
         raise NotCompilable("the expression is nested too deep") from None
-    return ArcCode(text, tuple(shape.params), *terms, ignorable, register.width, shape.words)
+    code = ArcCode(text, tuple(shape.params), *terms, ignorable, register.width, shape.words)
+    if sum(t.cost for t in terms if t is not None) > SHORT and code.lines > LONGEST:
+        reason = f"its machine code has {code.lines} lines, more than {LONGEST}"
+        raise NotCompilable(reason, "split it over several arcs")
+    return code
 
 
 class _Shape:

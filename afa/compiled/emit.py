@@ -14,6 +14,8 @@ from afa.compiled.writer import Writer
 
 TYPES = {"int": "i64", "str": "i64", "none": "i64", "float": "double", "num": "double", "bool": "i1"}
 ZEROS = {"i64": "0", "double": "0.0", "i1": "false"}
+JUMPS = ("all", "any", "not", "if")
+"""Truths that are made of others, and asked no further than needed."""
 CHEAP = 6
 """Operations; up to here both ends of a choice are computed and one is selected."""
 UNROLL = 12
@@ -33,6 +35,15 @@ class Value(NamedTuple):
         return TYPES[self.base]
 
 
+Known = dict[Any, Value]
+"""What is computed, by the key of its term."""
+
+
+def _common(first: Known, *others: Known) -> Known:
+    """What is known on all of several ways, and by the same SSA value: it was computed before they part."""
+    return {key: v for key, v in first.items() if all(other.get(key) == v for other in others)}
+
+
 class Emitter(Writer):
     """The text of one function over terms.
 
@@ -45,7 +56,7 @@ class Emitter(Writer):
     def __init__(self, words: Mapping[int, int]) -> None:
         super().__init__()
         self.words = words
-        self.known: dict[Any, Value] = {}
+        self.known: Known = {}
         self.pointers = {"e": "%ev", "r": "%reg", "p": "%params"}
 
     def value(self, t: Term) -> Value:
@@ -56,52 +67,58 @@ class Emitter(Writer):
             found = self.known[key] = OPERATIONS[t.op](self, t)
         return found
 
-    def jump(self, t: Term, yes: str, no: str) -> None:
-        """Go to ``yes`` or to ``no`` by a truth; what is known then holds in ``yes``, if nothing else leads there."""
-        if t.op == "all":
-            for item in t.items[:-1]:
-                on = self.name()
-                self.jump(item, on, no)
-                self.place(on)
-            self.jump(t.items[-1], yes, no)
-        elif t.op in ("any", "not", "if"):
-            before = dict(self.known)
-            self._fork(t, yes, no)
-            self.known = before
+    def jump(self, t: Term, yes: str, no: str) -> tuple[Known, Known]:
+        """Go to ``yes`` or to ``no`` by a truth; returns what is known in each of them, if nothing else leads there.
+
+        Afterwards that of ``yes`` is taken as known.
+        """
+        if t.op == "not":
+            there, here = self.jump(t.items[0], no, yes)
+        elif t.op in ("all", "any"):
+            here, there = self._go_along(t, yes, no)
+        elif t.op == "if":
+            here, there = self._fork(t, yes, no)
         else:
             self.branch(self.value(t).ssa, yes, no)
+            here = there = self.known
+        self.known = dict(here)
+        return here, there
 
-    def _fork(self, t: Term, yes: str, no: str) -> None:
-        """`jump` where what is computed on one way is not known on the other."""
-        if t.op == "not":
-            self.jump(t.items[0], no, yes)
-            return
-        before = dict(self.known)
-        if t.op == "any":
-            for item in t.items[:-1]:
-                on = self.name()
-                self.jump(item, yes, on)
-                self.known = dict(before)
-                self.place(on)
-            self.jump(t.items[-1], yes, no)
-            return
-        then, other = self.name(), self.name()
-        self.jump(t.items[0], then, other)
-        for label, end in ((then, t.items[1]), (other, t.items[2])):
+    def _go_along(self, t: Term, yes: str, no: str) -> tuple[Known, Known]:
+        """`jump` by one item after the other, no further than needed."""
+        further = t.op == "all"
+        left: list[Known] = []  # what is known where an item decides
+        for item in t.items[:-1]:
+            on = self.name()
+            here, there = self.jump(item, *((on, no) if further else (yes, on)))
+            left.append(there if further else here)
+            self.known = dict(here if further else there)
+            self.place(on)
+        here, there = self.jump(t.items[-1], yes, no)
+        return (here, _common(*left, there)) if further else (_common(*left, here), there)
+
+    def _fork(self, t: Term, yes: str, no: str) -> tuple[Known, Known]:
+        """`jump` by one of two truths."""
+        test, *ends = t.items
+        labels = self.name(), self.name()
+        known = self.jump(test, *labels)
+        found = []
+        for label, before, end in zip(labels, known, ends):
             self.place(label)
-            self.jump(end, yes, no)
             self.known = dict(before)
+            found.append(self.jump(end, yes, no))
+        return _common(found[0][0], found[1][0]), _common(found[0][1], found[1][1])
 
     def register(self, t: Term, out: str) -> None:
         """Write the register that a transfer makes."""
         if t.op == "if":
-            before, then, other, end = dict(self.known), self.name(), self.name(), self.name()
-            self.jump(t.items[0], then, other)
-            for label, item in ((then, t.items[1]), (other, t.items[2])):
+            labels, end = (self.name(), self.name()), self.name()
+            known = self.jump(t.items[0], *labels)
+            for label, before, item in zip(labels, known, t.items[1:]):
                 self.place(label)
+                self.known = dict(before)
                 self.register(item, out)
                 self.goto(end)
-                self.known = dict(before)
             self.place(end)
             return
         for (word, width), item in zip(t.data, t.items):
@@ -119,9 +136,8 @@ class Emitter(Writer):
             while len(ssa) > 1:
                 ssa[:2] = [self.let(f"{'and' if t.op == 'all' else 'or'} i1 {ssa[0]}, {ssa[1]}")]
             return Value("bool", ssa[0])
-        before, yes, no, end = dict(self.known), self.name(), self.name(), self.name()
-        self.jump(t, yes, no)
-        self.known = before
+        yes, no, end = self.name(), self.name(), self.name()
+        self.known = _common(*self.jump(t, yes, no))
         for label in (yes, no):
             self.place(label)
             self.goto(end)
@@ -131,20 +147,23 @@ class Emitter(Writer):
     def choice(self, t: Term) -> Value:
         """if: one of two values."""
         test, *ends = t.items
+        if test.op not in JUMPS:
+            self.value(test)  # before it is asked what is known: what it is made of may be all that the ends need
         if all(id(end) in self.known or (not end.asks and end.cost <= CHEAP) for end in ends):
             flag = self.value(test).ssa
             x, y = (self.value(end) for end in ends)
             return self._merge(t, x, y, lambda type_, a, b: self.let(f"select i1 {flag}, {type_} {a}, {type_} {b}"))
-        before, labels, end = dict(self.known), (self.name(), self.name()), self.name()
-        self.jump(test, *labels)
-        found, blocks = [], []
-        for label, item in zip(labels, ends):
+        labels, end = (self.name(), self.name()), self.name()
+        found, blocks, known = [], [], []
+        for label, before, item in zip(labels, self.jump(test, *labels), ends):
             self.place(label)
+            self.known = dict(before)
             found.append(self.value(item))
             blocks.append(self.block)
+            known.append(self.known)
             self.goto(end)
-            self.known = dict(before)
         self.place(end)
+        self.known = _common(*known)
         return self._merge(t, found[0], found[1], lambda type_, a, b: self.phi(type_, (a, blocks[0]), (b, blocks[1])))
 
     def _merge(self, t: Term, x: Value, y: Value, one: Callable[[str, str, str], str]) -> Value:
@@ -227,6 +246,16 @@ class Emitter(Writer):
         if t.op == "neg":
             return Value("int", minus)
         return Value("int", self.let(f"select i1 {self.let(f'icmp slt i64 {x.ssa}, 0')}, i64 {minus}, i64 {x.ssa}"))
+
+    def extreme(self, t: Term) -> Value:
+        """min, max: the first of those that tie, or that NaN keeps from being compared."""
+        best, *others = (self.value(item) for item in t.items)
+        test = {"i64": "icmp s", "double": "fcmp o", "i1": "icmp u"}[best.type] + ("lt" if t.op == "min" else "gt")
+        ssa = best.ssa
+        for item in others:
+            wins = self.let(f"{test} {best.type} {item.ssa}, {ssa}")
+            ssa = self.let(f"select i1 {wins}, {best.type} {item.ssa}, {best.type} {ssa}")
+        return Value(t.kind.base, ssa)
 
     def bits(self, t: Term) -> Value:
         """and, or, xor, invert."""
@@ -313,6 +342,7 @@ OPERATIONS: dict[str, Callable[[Emitter, Term], Value]] = {
     **dict.fromkeys(("and", "or", "xor", "invert"), Emitter.bits),
     **dict.fromkeys(("add", "sub", "mul", "div", "floordiv", "mod", "pow"), Emitter.arithmetic),
     **dict.fromkeys(("neg", "abs"), Emitter.sign),
+    **dict.fromkeys(("min", "max"), Emitter.extreme),
     **dict.fromkeys(("bit", "float", "exact", "trunc", "even", "near", "canon"), Emitter.convert),
     "as": Emitter.retag,
     **dict.fromkeys(("lt", "le", "gt", "ge"), Emitter.order),

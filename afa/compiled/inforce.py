@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from afa.arc import CONSUME, Arc
+from afa.arc import Arc
 from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.compiled.arcs import CompiledArc, compiled_arc
@@ -14,7 +15,7 @@ from afa.compiled.choice import admitted
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Memory
 from afa.compiled.native import native
-from afa.compiled.program import Program, Slots, class_of, slots
+from afa.compiled.program import Program, Slots, TooLong, class_of, slots
 from afa.compiled.records import Records
 from afa.errors import AutomatonError
 from punctuation.progress import Progress
@@ -50,7 +51,7 @@ class InForce:
     states : list of str
         By their numbers.
     lacking : bool
-        Whether there is no step function, or one without a place for an arc in force.
+        Whether a step function is to be made: there is none, or one without a place for an arc in force.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class InForce:
         self._ordered = bool(memory.m[k.C_ORDERED])
         self._known: dict[int, CompiledArc] = {}
         self._slots: Slots | None = None
+        self._too_long: Counter[Any] | None = None  # classes of arcs for which a step function would be
         self._rows = 0  # of batches since the step function was made
         self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
@@ -173,9 +175,9 @@ class InForce:
         return admitted(compiled_arc(arc, self._payloads.layout, self._registers.layout), self._strict)
 
     def _make_program(self) -> None:
-        places = self._slots.places if self._slots else {}
-        wanted = (class_of(arc, self._numbers[arc.arc.src], self._carry) for arc in self._known.values() if arc.arc.kind == CONSUME)
-        self.lacking = self._slots is None or any(key is not None and key not in places for key in wanted)
+        places, wanted = self._slots.places if self._slots else {}, self._wanted()
+        lacking = self._slots is None or any(key not in places for key in wanted)
+        self.lacking = lacking and not (self._too_long is not None and self._too_long <= wanted)
         self.program = Program(
             self.table.events,
             self._known,
@@ -192,12 +194,20 @@ class InForce:
             self._progress.now,
         )
 
+    def _wanted(self) -> Counter[Any]:
+        """The classes of the consuming arcs, and how many arcs there are of each."""
+        classes = [class_of(arc, self._numbers[arc.arc.src], self._carry) for arc in self._known.values()]
+        return Counter(key for key in classes if key is not None)
+
     def _compile_step(self) -> None:
         """A step function for the arcs in force."""
         quiet = self._carry and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG
-        self._slots = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)
+        try:
+            self._slots = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)
+        except TooLong:
+            self._too_long = self._wanted()
         self._looped = loops
         self._rows = 0
         self._memory.m[k.C_GENERAL] = 0

@@ -23,7 +23,13 @@ from afa.compiled.native import native
 from afa.compiled.steps import SlotClass, quiet_ir, quiet_key, step_ir, step_key
 from afa.compiled.strings import Strings
 
+LONGEST = 32_000
+"""Lines of a step function's IR; of more there is none, arcs are served one by one. LLVM takes 1 s for these, 10 s for 130,000."""
 KINDS = {CONSUME: k.CONSUME, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
+
+
+class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
+    """A step function that would take too long to compile."""
 
 
 class Slots(NamedTuple):
@@ -58,6 +64,10 @@ def slots(
     """The code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
 
     ``quiet``: whether to ask which events leave lists as they are; ``loops``: whether to compile the loops if they are not at hand.
+
+    Raises
+    ------
+    TooLong
     """
     found: dict[Any, list[ArcCode]] = {}
     for arc in arcs:
@@ -70,7 +80,7 @@ def slots(
         places[key] = (len(classes), len(found[key]))
         classes += [SlotClass(key[0], code, key[2]) for code in found[key]]
     width = register.width
-    made = Slots(places, native.function(step_key(classes, width), lambda: step_ir(classes, width)))
+    made = Slots(places, native.function(step_key(classes, width), lambda: _within(step_ir(classes, width))))
     quiet = quiet and any(c.ignorable for c in classes)
     if quiet:
         made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
@@ -78,6 +88,12 @@ def slots(
         plain = _loop(classes, width, payload, False, loops)
         made = made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if quiet else 0)
     return made
+
+
+def _within(ir: str) -> str:
+    if ir.count("\n") > LONGEST:
+        raise TooLong
+    return ir
 
 
 def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, wanted: bool) -> int:

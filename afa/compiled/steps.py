@@ -157,11 +157,13 @@ def _load(pointer: str, e: Emitter, word: int) -> str:
 
 def _event_fields(e: Emitter, classes: Sequence[SlotClass]) -> None:
     """Read what the fences read of the event, once."""
+    seen: set[int] = set()
 
     def visit(t: Term) -> None:
         if t.op == "field" and t.data[0] == "e":
             e.value(t)
-        elif "e" in t.reads:
+        elif "e" in t.reads and id(t) not in seen:
+            seen.add(id(t))
             for item in t.items:
                 visit(item)
 

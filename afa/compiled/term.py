@@ -3,6 +3,7 @@
     param   a constant: a word of the parameters         none   None
     field   a field of the event or of the register
     add sub mul div floordiv mod pow neg abs   of two ints, two floats, or two nums
+    min max                                    of ints, floats, nums or bools: the first of those that tie
     and or xor invert                          of two bools or ints
     bit  float  exact  trunc  even             bool -> int, int -> float rounded, int -> float or ask, float -> int
     near                         float -> the whole float next to it, ties to even

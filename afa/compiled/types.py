@@ -140,7 +140,7 @@ class Types:
         result = items.pop()
         for item in reversed(items):
             ends = (result, item) if isinstance(expr, nodes.And) else (item, result)
-            result = term("if", kind, casts.truth(item), *ends)
+            result = term("if", kind, term("truth", BOOL, item) if item.kind == BOOL else casts.truth(item), *ends)
         return result
 
     def choice(self, expr: Any) -> Term:
@@ -168,7 +168,7 @@ class Types:
         return x if x.kind.base == "int" else term("trunc" if expr.name == "int" else "even", INT, x)
 
     def _extreme(self, expr: Any) -> Term:
-        """min and max: the first of those that tie, or that NaN keeps from being compared."""
+        """min and max."""
         if len(expr.items) < 2:
             raise NotCompilable(f"{expr.name}() of {len(expr.items)} arguments has no native form")
         items = [casts.need(self.value(item)) for item in expr.items]
@@ -176,11 +176,7 @@ class Types:
             if item.kind.base not in casts.NUMBERS:
                 raise NotCompilable(f"{expr.name}() of {item.kind} has no native form")
         kind = casts.union([item.kind for item in items], expr.name)
-        best, *others = (casts.cast(item, kind) for item in items)
-        for item in others:
-            wins = term("lt" if expr.name == "min" else "gt", BOOL, *casts.one_base(casts.number(item, ""), casts.number(best, "")))
-            best = term("if", kind, wins, item, best)
-        return best
+        return term(expr.name, kind, *(casts.cast(item, kind) for item in items))
 
     def within(self, expr: Any) -> Term:
         x = self.value(expr.x)

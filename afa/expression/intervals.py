@@ -134,26 +134,43 @@ def ranges(fence: Expr, event_schema: Schema) -> Ranges:
     >>> found["kind"].values
     ('a', 'b')
     """
-    found = _allowed(fence, True) if event_schema.scalar else {}  # objects may compare as they like
+    found = _Allowed().where(fence, True) if event_schema.scalar else {}  # objects may compare as they like
     names = [field.name for field in event_schema.fields]
     return {name: NOTHING if found is None else found.get(name, EVERYTHING) for name in names}
 
 
-def _allowed(expr: Expr, truth: bool) -> Ranges | None:
-    """The ranges where ``expr`` has this truth; None: nowhere."""
+class _Allowed:
+    """The ranges of an expression's parts, each worked out once: a test is asked for what it allows either way."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bool], Ranges | None] = {}
+
+    def where(self, expr: Expr, truth: bool) -> Ranges | None:
+        """The ranges where ``expr`` has this truth; None: nowhere."""
+        key = id(expr), truth
+        if key not in self._known:
+            self._known[key] = self._found(expr, truth)
+        return self._known[key]
+
+    def _found(self, expr: Expr, truth: bool) -> Ranges | None:
+        match expr:
+            case Const(value):
+                return {} if bool(value) is truth else None
+            case Not(x):
+                return self.where(x, not truth)
+            case And(items) | Or(items):
+                parts = [self.where(item, truth) for item in items]
+                return _meet(parts) if isinstance(expr, And) is truth else _join(parts)
+            case If(test, then, other):
+                return _join(_meet([self.where(test, way), self.where(x, truth)]) for way, x in ((True, then), (False, other)))
+            case Call("bool", (x,)):
+                return self.where(x, truth)
+        return _of_field(expr, truth)
+
+
+def _of_field(expr: Expr, truth: bool) -> Ranges | None:
+    """The ranges where what a field is asked has this truth."""
     match expr:
-        case Const(value):
-            return {} if bool(value) is truth else None
-        case Not(x):
-            return _allowed(x, not truth)
-        case And(items) | Or(items):
-            parts = [_allowed(item, truth) for item in items]
-            return _meet(parts) if isinstance(expr, And) is truth else _join(parts)
-        case If(test, then, other):
-            yes, no = (_meet([_allowed(test, way), _allowed(x, truth)]) for way, x in ((True, then), (False, other)))
-            return _join([yes, no])
-        case Call("bool", (x,)):
-            return _allowed(x, truth)
         case Field("e", name):
             return _nonempty(name, VALUE if truth else Range(values=(0, ""), nan=False))
         case IsNone(Field("e", name)):

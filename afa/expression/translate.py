@@ -164,6 +164,7 @@ class Translator(Records):
             items = tuple(a if a == b else self.join(test, a, b, node) for a, b in pairs)
             both = isinstance(then, Make) and isinstance(other, Make)
             made = Make(tuple(as_scalar(item, node) for item in items)) if both else Row(items)
+            check_size(made)  # the test stands in each field
             return self.keep(test, made, node)
         if isinstance(then, Event) and isinstance(other, Event):
             return self.keep(test, then, node)
@@ -190,6 +191,8 @@ class Translator(Records):
                 found.append(self.link(op, as_scalar(left, node), as_scalar(right, node), node))
             left = right
         forget(names, inner)
+        if len(found) > 1:
+            check_size(Row(tuple(found)))  # what stands in the middle stands twice
         return nodes.conjunction(found)
 
     def operand(self, node: ast.expr, names: Names, truth: bool) -> Value:
@@ -297,6 +300,7 @@ class Translator(Records):
                 f"math.{name} of something that need not be a number", "test it for None first, by an arc of its own", node
             )
         nan, infinite = nodes.Compare("!=", x, x), In(x, (Const(math.inf), Const(-math.inf)))
+        check_size(Row((nan, infinite)))
         if name == "isfinite":
             return Not(nodes.Or((nan, infinite)))
         return nan if name == "isnan" else infinite

@@ -103,6 +103,7 @@ def kept(x: Value, result: Value, schemas: tuple[Schema | None, Schema], node: a
         return result
     if not isinstance(x, Expr) or isinstance(x, Const | nodes.Field) or not may_raise(x, *schemas):
         return result
+    check_size(result)  # before it is searched: it may hold what was kept once more
     if isinstance(result, Make | Row):
         items = result.items
         if any(isinstance(item, Expr) and evaluates(item, x) for item in items):

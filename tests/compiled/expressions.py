@@ -169,3 +169,38 @@ def transfer(rng: random.Random, depth: int) -> Expr:
         else:
             items.append(expression(rng, name[-1], depth))
     return Make(tuple(items))
+
+
+def nested(rng: random.Random, depth: int) -> Expr:
+    """A truth in which each operation stands in an operand of the one around it, and is used twice there in one way or another."""
+    x: Expr = leaf(rng, rng.choice("ifb"))
+    twice = 0
+    for _ in range(depth):
+        other = lambda kinds="iifb": leaf(rng, rng.choice(kinds))  # noqa: E731
+        way = rng.randrange(11 if twice < 5 else 9)  # written out, what stands twice doubles
+        if way < 3:
+            items = [x, *(other() for _ in range(rng.choice((1, 1, 2, 3))))]
+            rng.shuffle(items)
+            x = Call(rng.choice(("min", "max")), tuple(items))
+        elif way < 5:
+            items = [x, *(other("iifbb") for _ in range(rng.choice((1, 1, 2))))]
+            rng.shuffle(items)
+            x = rng.choice((And, Or))(tuple(items))
+        elif way == 5:
+            items = [x, other(), other()]
+            rng.shuffle(items)
+            x = If(*items)
+        elif way == 6:
+            x = rng.choice((Not(x), IsNone(x), Call("abs", (x,)), Unary("-", x), Call("bool", (x,)), In(x, (Const(1), Const(2.5)))))
+        elif way == 7:
+            x = Binary(rng.choice("+-*&|^"), x, other("iib"))
+        elif way == 8:
+            pair = (x, other()) if rng.random() < 0.5 else (other(), x)
+            x = Compare(rng.choice(("<", "<=", ">", ">=", "==", "!=")), *pair)
+        elif way == 9:  # a chain
+            twice += 1
+            x = And((Compare(rng.choice(("<", "<=", "!=")), other(), x), Compare(rng.choice(("<", ">=", "==")), x, other())))
+        else:
+            twice += 1
+            x = If(other("b"), Binary("+", x, other("i")), rng.choice((x, Unary("-", x), Call("min", (x, other())))))
+    return x

@@ -17,7 +17,7 @@ from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field,
 from afa.schema import NAN, Schema
 from punctuation.errors import AfaError
 from tests.compiled.calls import NATIVE, NativeArc, compiled, function, of, to_words
-from tests.compiled.expressions import REGISTER, STRS, E, R, expression, record, transfer
+from tests.compiled.expressions import REGISTER, STRS, E, R, expression, nested, record, transfer
 
 TAKE = Schema.of(R, "register").take
 ALWAYS = Const(True)
@@ -56,33 +56,53 @@ def stores_int_as_bool(made: Expr, register: R) -> bool:
     )
 
 
+def parts(role: str, rng: random.Random) -> tuple[Expr, Expr]:
+    """A fence and a transfer, one of them random."""
+    if role == "nested":
+        return nested(rng, rng.randint(1, 25)), SAME
+    return (expression(rng, "b", rng.randint(1, 4)), SAME) if role == "fence" else (ALWAYS, transfer(rng, rng.randint(0, 3)))
+
+
+def compare(role: str, seed: int, seen: Counter[str]) -> None:
+    """One arc on 25 events, native and in Python."""
+    rng = random.Random(f"{role} {seed}")
+    strings = Strings(STRS)
+    fence, made = parts(role, rng)
+    try:
+        arc = NativeArc(compiled(fence, made), strings)
+    except NotCompilable:
+        return
+    for _ in range(25):
+        event, register = record(rng, E), record(rng, R)
+        wanted, wanted_words = python(fence, made, event, register, strings)
+        status, found = arc(event, register)
+        where = (role, seed, fence, made, event, register)
+        assert status in (wanted, -1), where
+        assert status < 1 or found == wanted_words, where
+        asked_in_vain = status == -1 and wanted != -1
+        if asked_in_vain:
+            assert is_limit(And((fence, made)), event, register) or stores_int_as_bool(made, register), where
+        seen["in vain" if asked_in_vain else str(status)] += 1
+
+
 @pytest.mark.filterwarnings("ignore:Bitwise inversion")
-@pytest.mark.parametrize("role", ["fence", "transfer"])
+@pytest.mark.parametrize("role", ["fence", "transfer", "nested"])
 def test_expressions_mean_what_they_mean_in_python(role: str) -> None:
     seen: Counter[str] = Counter()
     for seed in range(350):
-        rng = random.Random(f"{role} {seed}")
-        strings = Strings(STRS)
-        fence, made = (
-            (expression(rng, "b", rng.randint(1, 4)), SAME) if role == "fence" else (ALWAYS, transfer(rng, rng.randint(0, 3)))
-        )
-        try:
-            arc = NativeArc(compiled(fence, made), strings)
-        except NotCompilable:
-            continue
-        for _ in range(25):
-            event, register = record(rng, E), record(rng, R)
-            wanted, wanted_words = python(fence, made, event, register, strings)
-            status, found = arc(event, register)
-            where = (role, seed, fence, made, event, register)
-            assert status in (wanted, -1), where
-            assert status < 1 or found == wanted_words, where
-            asked_in_vain = status == -1 and wanted != -1
-            if asked_in_vain:
-                assert is_limit(And((fence, made)), event, register) or stores_int_as_bool(made, register), where
-            seen["in vain" if asked_in_vain else str(status)] += 1
+        compare(role, seed, seen)
     assert seen["1"] > 2000, seen
-    assert seen["in vain"] < sum(seen.values()) / 20, seen
+    assert seen["in vain"] < sum(seen.values()) / (8 if role == "nested" else 20), seen
+
+
+@pytest.mark.stress
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")
+@pytest.mark.parametrize("role", ["fence", "transfer", "nested"])
+def test_many_expressions_mean_what_they_mean_in_python(role: str) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(1_000, 11_000):
+        compare(role, seed, seen)
+    assert seen["1"] > 50_000, seen
 
 
 F, N, B, S, ON, OS = (Field("r", name) for name in ("f", "i", "b", "s", "oi", "os"))
