@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 from hypothesis import strategies as st
@@ -117,7 +118,7 @@ def arc(
     else:
         ignorable = loop and choose.chance(50)
         spec |= {"fence": fence(choose, width), "transfer": None if ignorable else transfer(choose, width)}
-    return {key: value for key, value in spec.items() if value not in (None, False, "consume", "True")}
+    return thin(spec)
 
 
 def automaton(choose: Choices, waits: bool = False) -> dict[str, Any]:
@@ -144,6 +145,46 @@ def arcs_to_come(choose: Choices, spec: dict[str, Any]) -> list[dict[str, Any]]:
     taken = [arc for arc in spec["arcs"] if arc not in kept]
     spec["arcs"] = kept
     return taken
+
+
+def chain(choose: Choices) -> dict[str, Any]:
+    """The spec of an automaton that waits along ignorable arcs: states in a row, none to three of these arcs at each of them.
+
+    Their fences overlap with those of the arcs that lead on, or do not; the start and final states have some as well; epsilon arcs
+    and time-outs may wait behind them.
+    """
+    width = choose.one([0, 0, 0, 1, 1, 2])
+    states = STATES[: choose.one([2, 3, 3, 4, 4, 4])]
+    arcs: list[dict[str, Any]] = []
+    skips = choose.chance(75)  # all that does not lead on is passed over
+    for src, dst in pairwise(states):
+        kind = choose.number(0, KINDS - 1)
+        on = f"e.kind == {kind}" if skips else letter(choose, width)
+        arcs.append({"src": src, "dst": dst, "fence": on, "transfer": transfer(choose, width)})
+        if skips and src != "a":
+            arcs.append({"src": src, "dst": src, "fence": f"e.kind != {kind}" if choose.chance(85) else "True"})
+    for state in states:
+        loops = choose.one([0, 0, 0, 0, 1] if skips else [0, 1, 1, 1, 2, 3])
+        arcs += [{"src": state, "dst": state, "fence": letter(choose, width)} for _ in range(loops)]
+    others = choose.one([0, 0, 0, 0, 1] if skips else [0, 0, 1, 2])
+    arcs += [arc(choose, width, states, None, final=choose.chance(20)) for _ in range(others)]
+    for i, spec in enumerate(arcs):
+        spec["name"] = f"own{i}"
+    register = [None, "R1(0)", "R2(0, 1)"][width]
+    final = sorted({states[-1], choose.one([states[-1], states[-1], choose.one(states)])})
+    return {"start": "a", "final": final, "arcs": [thin(spec) for spec in arcs], "register": register, "event": "E"}
+
+
+def letter(choose: Choices, width: int) -> str:
+    """A fence that mostly is about the kind of the event alone."""
+    kind = choose.number(0, KINDS - 1)
+    texts = [f"e.kind == {kind}", f"e.kind != {kind}"]
+    return choose.one(texts) if choose.chance(75) else fence(choose, width)
+
+
+def thin(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of an arc without what need not be said."""
+    return {key: value for key, value in spec.items() if value not in (None, False, "consume", "True")}
 
 
 def width_of(spec: dict[str, Any]) -> int:

@@ -39,8 +39,8 @@ class Machine(RuleBasedStateMachine):
     def begin(self, spec: dict[str, Any]) -> None:
         self.here = World(spec)
         self.handed: list[Any] = []
-        late = self.handed.append if spec["options"]["late"] == "callback" else spec["options"]["late"]
-        self.operator = make(self.here, self.engine, late)
+        self.late = self.handed.append if spec["options"]["late"] == "callback" else spec["options"]["late"]
+        self.operator = make(self.here, self.engine, self.late)
         self.held: set[Any] = set()
 
     def do(self, op: tuple[Any, ...]) -> None:
@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.here.automaton.event)
     @rule()
     def save_and_restore(self) -> None:
-        self.operator = restored(self.here, self.operator, self.handed, self.engine)
+        self.operator = restored(self.here, self.operator, self.late, self.engine)
 
     # -- always
 

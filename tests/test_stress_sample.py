@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from afa import Punctuation
-from afa.compiled import inforce
+from afa.compiled import inforce, memory
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
 from tests.stress import generate
 from tests.stress.generate import World
-from tests.stress.run import BOTH, Seen, failure, make, report, run, smaller
+from tests.stress.mixes import mix
+from tests.stress.run import BOTH, EACH, Seen, failure, make, report, run, smaller
 from tests.stress.worlds import main
 
 
@@ -75,6 +76,31 @@ def test_worlds_that_change_engines(monkeypatch: pytest.MonkeyPatch) -> None:
         except AssertionError:
             pytest.fail(f"world both/{number}: {report(spec, BOTH)}")
     assert seen.matches > 1000, seen
+
+
+@pytest.mark.parametrize("warm", [0, inforce.WARM])
+def test_long_mixes(warm: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both engines side by side, in long mixes of changes over few instants; with step functions from the first event on or not."""
+    monkeypatch.setattr(inforce, "WARM", warm)
+    seen = Seen()
+    for number in range(100):
+        spec = mix(Seeded(f"mixes/{number}"), 30)
+        try:
+            seen = seen.plus(run(spec, EACH))
+        except AssertionError:
+            pytest.fail(f"world mixes/{number}: {report(spec, EACH)}")
+    assert seen.matches > 700, seen
+    assert seen.retractions > 400, seen
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("warm", ["0", str(inforce.WARM)])
+@pytest.mark.parametrize("sample", ["4", "64"])
+def test_many_long_mixes(warm: str, sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((inforce, "WARM"), (memory, "SAMPLE")):
+        monkeypatch.setattr(module, name, getattr(module, name))  # what the driver sets ends with the test
+    arguments = ["--mixes", "--worlds", "5000", "--seed", "1", "--engine", EACH, "--warm", warm, "--sample", sample]
+    assert main(arguments) == 0
 
 
 @pytest.mark.stress

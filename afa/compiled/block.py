@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from afa.compiled.kernel import names as k
 
@@ -63,17 +63,9 @@ class Block:
         return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.engine.payloads.layout.width)
 
     def lists(self) -> Iterator[list[list[int]]]:
-        """`list_of` of each place, in order. O(rows)."""
+        """The partial matches that stand at each place, in order: its own, and those of earlier steps that reach it. O(rows)."""
         standing: list[list[int]] = []
         for step in self.steps:
             le = self.word(k.LE, step)
             standing = [*(node for node in standing if node[k.N_END] > le), *self.nodes(step)]
             yield standing
-
-    def list_of(self, place: int) -> list[list[int]]:
-        """The partial matches that stand at a place: its own, and those of earlier steps that reach it."""
-        le = self.word(k.LE, self.steps[place])
-        found: list[list[Any]] = []
-        for at in range(place + 1):
-            found += [node for node in self.nodes(self.steps[at]) if at == place or node[k.N_END] > le]
-        return found

@@ -43,19 +43,18 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
     final, ordered = engine.progress.final, bool(engine.ordered)
     pruned, cleaned = block.head(k.H_PRUNED), max(final, block.head(k.H_CLEANED))
     before: list[PMatch] = []
+    nodes = [block.nodes(step) for step in block.steps]
     rest = Rest(0, 0)
     matches: Counter[Any] = Counter()
     totals["keys"] += 1
-    for place, step in enumerate(block.steps):
-        le, events = times[place], block.events(step)
-        own = block.nodes(step)
+    for place, (step, rows) in enumerate(zip(block.steps, block.lists())):
+        le, events, own = times[place], block.events(step), nodes[place]
         starts = [node[k.N_START] for node in own]
         assert starts == sorted(starts), f"Ordering at {le}: {starts}"
-        rows = block.list_of(place)
         layer = [PMatch(start, m, engine.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
         assert len(layer) == len(set(layer)), f"Content at {le}: a partial match twice in {layer}"
         reach = block.word(k.REACH, step)
-        far = [times[at] for at in range(place) for node in block.nodes(block.steps[at]) if node[k.N_END] > le]
+        far = [times[at] for at in range(place) for node in nodes[at] if node[k.N_END] > le]
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
         here = Rest(le, le if events or le >= cleaned else max(le, block.head(k.H_SINCE)))
         horizon = times[place + 1] if place + 1 < len(times) else max(le, engine.progress.events)

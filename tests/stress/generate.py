@@ -92,6 +92,15 @@ WEIGHTS: dict[str, dict[str, int]] = {
 }
 """What a world is mostly about, and what comes more or less often there."""
 
+REVISED = {"insert": 52, "retract": 38, "duplicate": 2, "copies": 1, "early": 2, "awaited": 4, "late": 1}
+MIXES: dict[str, dict[str, int]] = {
+    "mix": {**REVISED, "arc": 0, "punctuate": 0, "punctuate_arcs": 0},
+    "mix with arcs": {**REVISED, "arc": 12, "punctuate": 0, "punctuate_arcs": 0},
+    "mix with promises": {**REVISED, "arc": 0, "punctuate": 3, "punctuate_arcs": 0},
+    "mix with all": {**REVISED, "arc": 12, "punctuate": 2, "punctuate_arcs": 2},
+}
+"""The same of long mixes (`tests.stress.mixes`): what comes beside changes of events."""
+
 
 def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
     """The spec of a random world."""
@@ -109,16 +118,22 @@ def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
     if automaton["event"] and choose.chance(40):
         in_tables(spec)
     here = World(spec)
-    for _ in range(choose.number(8, 20) if steps is None else steps):
-        op = operation(choose, here)
+    length = choose.number(8, 20) if steps is None else steps
+    while len(spec["ops"]) < length:
+        follow(here, operations(choose, here))
+    if steps != 0 and choose.chance(25):
+        spec["ops"].append(("punctuate", FOREVER))
+    return spec
+
+
+def follow(here: World, ops: list[Op]) -> None:
+    """Put operations at the end of a world; its model is what they leave."""
+    for op in ops:
         inner = op[1] if op[0] in BATCHES else [] if op[0] == "save" else [op]
         trial = here.model.fork()
         if all(push(trial, each, here.item(each)) == OK for each in inner):
             here.model = trial
-        spec["ops"].append(op)
-    if steps != 0 and choose.chance(25):
-        spec["ops"].append(("punctuate", FOREVER))
-    return spec
+        here.spec["ops"].append(op)
 
 
 def in_tables(spec: dict[str, Any]) -> None:
@@ -129,7 +144,8 @@ def in_tables(spec: dict[str, Any]) -> None:
 
 
 def options(choose: Choices) -> dict[str, Any]:
-    """The options of an operator."""
+    """The options of an operator, and how its changes come: of 100 operations so many are batches, of up to so many changes, or
+    saves."""
     return {
         "window": choose.one([None, 3, 5, 9]),
         "sequence": choose.one([None, None, None, "seq"]),
@@ -138,14 +154,19 @@ def options(choose: Choices) -> dict[str, Any]:
         "key": choose.one([None, None, None, "seq"]),
         "horizon": choose.one([5, 8, 8, 16]),
         "style": choose.one(["window", "mixed"]),
+        "alone": False,
+        "batches": 9,
+        "sizes": 3,
+        "saves": 3,
     }
 
 
-def operation(choose: Choices, here: World) -> Op:
-    """A random operation that makes sense after what came before."""
-    kind = choose.number(0, 99)
-    if kind < 9:
-        inner = [piece for _ in range(choose.number(1, 3)) for piece in pieces(choose, here) if piece[0] != "punctuate_arcs"]
+def operations(choose: Choices, here: World) -> list[Op]:
+    """A random operation that makes sense after what came before; two for a revision."""
+    kind, batches = choose.number(0, 99), here.options["batches"]
+    if kind < batches:
+        several = [pieces(choose, here) for _ in range(choose.number(1, here.options["sizes"]))]
+        inner = [piece for found in several for piece in found if piece[0] != "punctuate_arcs"]
         if choose.chance(20):  # late, or not there: the whole batch is refused
             low = max(here.model.event_promise, 0)
             awaited = [event for event, n in here.model.copies.items() if n < 0]
@@ -154,11 +175,11 @@ def operation(choose: Choices, here: World) -> Op:
             inner.append(("insert", strategies.payload(choose), low - 1, None) if choose.chance(50) else ("arc-", 0, None, None))
         net = choose.chance(50)
         if here.automaton.event and choose.chance(60) and fits_table(inner, here):
-            return ("list" if choose.chance(30) else "table", inner, net)
-        return ("batch", inner, net)  # a batch can't say of a punctuation that it is the arcs'
-    if kind < 12 and here.automaton.event:  # without a schema a NamedTuple can't be saved
-        return ("save",)
-    return pieces(choose, here)[0]
+            return [("list" if choose.chance(30) else "table", inner, net)]
+        return [("batch", inner, net)]  # a batch can't say of a punctuation that it is the arcs'
+    if kind < batches + here.options["saves"] and here.automaton.event:  # without a schema a NamedTuple can't be saved
+        return [("save",)]
+    return pieces(choose, here)
 
 
 def fits_table(ops: list[Op], here: World) -> bool:
@@ -172,13 +193,14 @@ def pieces(choose: Choices, here: World) -> list[Op]:
     low = max(model.event_promise, 0)
     held = [event for event, n in model.copies.items() if n > 0 and event[1] >= low]
     awaited = [event for event, n in model.copies.items() if n < 0]
-    weights = {**BALANCED, **WEIGHTS[here.options["about"]]}
+    weights = {**BALANCED, **(WEIGHTS | MIXES)[here.options["about"]]}
     promises = model.arc_punctuation or choose.chance(10)
     possible = {"retract": held, "duplicate": held, "awaited": awaited, "punctuate_arcs": promises}
     kind = choose.one([kind for kind, weight in weights.items() for _ in range(weight) if possible.get(kind, True)])
     if kind == "retract":
         old = op_of("retract", choose.one(held), here)
-        new = ("insert", strategies.payload(choose), old[2], old[3])
+        re = lifetime(choose, here, low)[1] if choose.chance(20) else old[3]
+        new = ("insert", strategies.payload(choose), old[2], None if re is None else max(re, old[2] + 1))
         return [old, new] if choose.chance(40) else [old]
     if kind in ("awaited", "duplicate"):
         return [op_of("insert", choose.one(awaited if kind == "awaited" else held), here)]
@@ -198,8 +220,14 @@ def pieces(choose: Choices, here: World) -> list[Op]:
 
 
 def lifetime(choose: Choices, here: World, low: int) -> tuple[int, int | None]:
-    """A lifetime that is mostly not late."""
-    return strategies.lifetime(choose, here.options["style"], low, here.options["horizon"])
+    """A lifetime that is mostly not late; where events are ``alone``, mostly at an instant that has none."""
+    le, re = strategies.lifetime(choose, here.options["style"], low, here.options["horizon"])
+    if here.options["alone"] and choose.chance(90):
+        taken = {event[1] for event, n in here.model.copies.items() if n}
+        free = [t for t in range(low, max(low + 3, here.options["horizon"]) + 1) if t not in taken]
+        to = choose.one(free) if free else le
+        le, re = to, re if re in (None, FOREVER) else re - le + to
+    return le, re
 
 
 def op_of(kind: str, event: tuple[Any, int, int], here: World) -> Op:

@@ -16,8 +16,8 @@ from tests.stress import tables
 from tests.stress.generate import BATCHES, Op, World, on_arcs, push
 
 Make = Callable[[World, str, Any], Any]
-BOTH = "both"
-"""The engine's name for a run that goes on, after each save, with the other one."""
+BOTH, EACH = "both", "each"
+"""Names of engines: a run that goes on, after each save, with the other one; two of those side by side, that change over."""
 
 
 class Seen(NamedTuple):
@@ -32,6 +32,15 @@ class Seen(NamedTuple):
         return Seen(*(a + b for a, b in zip(self, other)))
 
 
+class Expected(NamedTuple):
+    """What the model says of an operation: how it ends, the matches and promises between its changes, and the model after it."""
+
+    items: list[tuple[Any, bool]]
+    outcome: str
+    trail: list[tuple[set[Any], int]]
+    model: Any
+
+
 def make(here: World, engine: str, late: Any) -> Any:
     """The operator of a world."""
     options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
@@ -40,6 +49,40 @@ def make(here: World, engine: str, late: Any) -> Any:
     if here.options["key"]:
         return Keyed(here.automaton, key=here.options["key"], engine=engine, late=late, **options)
     return Operator(here.automaton, engine=engine, late=late, **options)
+
+
+class Side:
+    """An operator at work, and what it handed to its policy."""
+
+    def __init__(self, here: World, engine: str, make: Make) -> None:
+        self.handed: list[Any] = []
+        self.change_over = engine == BOTH
+        self.operator = make(here, engine, self.late(here))
+
+    def late(self, here: World) -> Any:
+        """The policy for late changes."""
+        return self.handed.append if here.options["late"] == "callback" else here.options["late"]
+
+    def restore(self, here: World) -> None:
+        """Go on with what a snapshot says."""
+        engine = self.operator._core.engine.name
+        if self.change_over:
+            engine = "compiled" if engine == "interpreted" else "interpreted"
+        self.operator = restored(here, self.operator, self.late(here), engine)
+
+    def check(self, here: World, held: set[Any]) -> None:
+        """The invariants of the state, and what statistics and policy say."""
+        check_late(here, self.operator, self.handed)
+        check_statistics(here, self.operator, held)
+        self.operator._check()
+
+
+def sides_of(here: World, engine: str, make: Make) -> list[Side]:
+    """The operators of a run."""
+    sides = [Side(here, name, make) for name in (["interpreted", BOTH] if engine == EACH else [engine])]
+    for side in sides:
+        side.change_over = engine in (BOTH, EACH)
+    return sides
 
 
 def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> Seen:
@@ -51,22 +94,28 @@ def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) ->
         At the first step after which operator and oracle differ, or whatever the operator itself raises unasked.
     """
     here = World(spec)
-    handed: list[Any] = []
-    operator = make(here, engine, handed.append if here.options["late"] == "callback" else here.options["late"])
+    sides = sides_of(here, engine, make)
     held: set[Any] = set()
     seen = Seen()
     for number, op in enumerate(spec["ops"]):
+        side = sides[0]
         try:
             if op[0] == "save":
-                operator = restored(here, operator, handed, engine)
-                operator._check()
+                for side in sides:
+                    side.restore(here)
+                    side.operator._check()
                 continue
-            after, out = step(here, operator, op, held)
-            check_late(here, operator, handed)
-            check_statistics(here, operator, after)
-            operator._check()
+            expected = meant(here, op, held)
+            for side in sides:
+                out = take(here, side.operator, op, expected)
+            if expected.outcome == OK:
+                here.model = expected.model
+            after = expected.trail[-1][0] if expected.outcome == OK else held
+            for side in sides:
+                side.check(here, after)
         except Exception as error:
-            raise AssertionError(f"step {number}, {op}: {type(error).__name__}: {error}") from error
+            where = f" ({side.operator._core.engine.name})" if len(sides) > 1 else ""
+            raise AssertionError(f"step {number}, {op}{where}: {type(error).__name__}: {error}") from error
         retracted = sum(change.diff < 0 for change in out if not isinstance(change, Punctuation))
         seen = seen.plus(Seen(1, len(after - held), retracted, int(out is REJECTED)))
         held = after
@@ -98,6 +147,16 @@ def check_statistics(here: World, operator: Any, held: set[Any]) -> None:
 
 def step(here: World, operator: Any, op: Op, held: set[Any]) -> tuple[set[Any], list[Any]]:
     """One operation on operator and model alike; what is in force after it, and what was emitted."""
+    expected = meant(here, op, held)
+    out = take(here, operator, op, expected)
+    if expected.outcome != OK:
+        return held, REJECTED
+    here.model = expected.model
+    return expected.trail[-1][0], out
+
+
+def meant(here: World, op: Op, held: set[Any]) -> Expected:
+    """What the model and the oracle say of an operation, where ``held`` is in force before it."""
     ops = op[1] if op[0] in BATCHES else [op]
     items = [(here.item(each), on_arcs(each)) for each in ops]
     trial, outcome, trail = here.model.fork(), OK, [(held, here.model.effective)]
@@ -107,19 +166,23 @@ def step(here: World, operator: Any, op: Op, held: set[Any]) -> tuple[set[Any], 
             break
         if op[0] in BATCHES and not op[2]:
             trail.append((trial.matches(), trial.effective))
-    before = (counters(operator), saved(here, operator)) if outcome != OK else None
-    out, raised = call(here, operator, op, items)
-    assert raised == outcome, f"expected {outcome} but it ended {raised}"
-    if outcome != OK:
-        assert (counters(operator), saved(here, operator)) == before, "a rejected change left a trace"
-        return held, REJECTED
-    if len(trail) == 1:
+    if outcome == OK and len(trail) == 1:
         trail.append((trial.matches(), trial.effective))
-    here.model = trial
-    check_output(out, trail, table=op[0] == "table")
-    if trial.effective == FOREVER:
+    return Expected(items, outcome, trail, trial)
+
+
+def take(here: World, operator: Any, op: Op, expected: Expected) -> list[Any]:
+    """One operation on an operator, held against what the model says of it; what was emitted."""
+    before = (counters(operator), saved(here, operator)) if expected.outcome != OK else None
+    out, raised = call(here, operator, op, expected.items)
+    assert raised == expected.outcome, f"expected {expected.outcome} but it ended {raised}"
+    if expected.outcome != OK:
+        assert (counters(operator), saved(here, operator)) == before, "a rejected change left a trace"
+        return REJECTED
+    check_output(out, expected.trail, table=op[0] == "table")
+    if expected.model.effective == FOREVER:
         assert operator.statistics.state_size == 0, f"the stream has ended, but {operator.statistics} is held"
-    return trail[-1][0], out
+    return out
 
 
 def saved(here: World, operator: Any) -> bytes:
@@ -184,11 +247,8 @@ def counters(operator: Any) -> Any:
     return dict(statistics._asdict()) if hasattr(statistics, "_asdict") else dict(vars(statistics))
 
 
-def restored(here: World, operator: Any, handed: list[Any], engine: str) -> Any:
-    """The operator after a snapshot and a restore; with BOTH on the other engine."""
-    if engine == BOTH:
-        engine = "compiled" if operator._core.engine.name == "interpreted" else "interpreted"
-    late = handed.append if here.options["late"] == "callback" else here.options["late"]
+def restored(here: World, operator: Any, late: Any, engine: str) -> Any:
+    """The operator after a snapshot and a restore into an engine."""
     options = {"arcs": here.pool[len(here.automaton.arcs) :], "late": late, "engine": engine}
     if here.options["key"]:
         options["key"] = here.options["key"]

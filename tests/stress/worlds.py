@@ -14,6 +14,7 @@ from afa import Operator
 from afa.compiled import inforce, memory
 from tests.strategies import Seeded
 from tests.stress.generate import world
+from tests.stress.mixes import mix
 from tests.stress.run import Seen, report, run
 
 
@@ -23,8 +24,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--worlds", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
-    parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20)")
-    parser.add_argument("--engine", default="interpreted", help="or compiled, or both: each save changes over")
+    parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20; of a mix 8 to 120)")
+    parser.add_argument("--mixes", action="store_true", help="long mixes over few instants, of ignorable arcs")
+    parser.add_argument("--engine", default="interpreted", help="compiled; both: each save changes over; each: both side by side")
     parser.add_argument("--warm", type=int, default=inforce.WARM, help="steps after which a step function is compiled")
     parser.add_argument("--sample", type=int, default=memory.SAMPLE, help="steps from which it is seen whether runs pay")
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
@@ -36,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         Operator._check = lambda self: None
     seen, failed, begin, number = Seen(), 0, time.perf_counter(), options.first
     for number in range(options.first, options.first + options.worlds):
-        spec = world(Seeded(f"{options.seed}/{number}"), options.steps)
+        spec = (mix if options.mixes else world)(Seeded(f"{options.seed}/{number}"), options.steps)
         try:
             seen = seen.plus(run(spec, options.engine))
             continue

@@ -129,8 +129,10 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     if n < 0:
         return n
     rest = waits = 0
+    passed = BEGINNING  # the LE of the last step behind us that was there before: what ended by then is not in the list as it was
     if place > m[b + H_FIRST]:
         rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
+        passed = rest
     states = summary(m, w, p, b, n)
     bound = cut = BEGINNING  # see `sweep`
     while place < last:
@@ -140,7 +142,7 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         whole = new or complete(m, w, b, place)
         if not room(w, 64 + 8 * n):
             return NEED_UNDO
-        if whole and not here and le > w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+        if whole and not here and passed >= w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
             return settle(m, w, b, place, n, before)
         if not whole and not here and (n == 0 or w[w[W_SOURCE] + N_START] > bound):
             further = untouched(m, w, b, place, bound)
@@ -152,6 +154,7 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
                 if n < 0:
                     return n
                 rest, waits, states = m[times + m[order + place - 1]], since(m, b, place - 1), summary(m, w, p, b, n)
+                passed = rest
                 continue
         if not new:
             before = pass_on(m, w, b, i, le, before)
@@ -199,6 +202,7 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             if status < 0:
                 return status
         rest, waits = le, since(m, b, place)
+        passed = passed if new else le
         place += 1
     return int(place)
 
