@@ -28,7 +28,7 @@ prefix leaves in force, never of the order in which they arrived.
     table       batches as Arrow, pandas or columns; tablecall: a call that holds some; tableout: output like them
     cuts        where such output is cut, if it is not to be one difference
     snapshot    state as bytes, without pickle
-    statistics  what is held and was done
+    statistics  what is held and was done; timeouts: what time-outs may still bring
     errors      AfaError and what is under it
     draw/, cli/ pictures, command line
 

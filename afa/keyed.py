@@ -14,6 +14,7 @@ from afa.keys import Keys, take_key
 from afa.operator import EngineName
 from afa.shipping import shipped
 from afa.statistics import Statistics
+from afa.timeouts import open_timeouts
 from afa.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
@@ -110,6 +111,17 @@ class Keyed:
     def statistics(self) -> Statistics:
         """What is held and what was done so far, over all keys."""
         return self._core.statistics
+
+    @property
+    def open_timeouts(self) -> int:
+        """How many matches time-outs would still bring if no event came any more. O(what is held), for automata with time-outs.
+
+        Raises
+        ------
+        ClosureError
+            There is no end of them.
+        """
+        return open_timeouts(self._core)
 
     def snapshot(self, *, incremental: bool = False) -> bytes:
         """The whole state as bytes; as `Operator.snapshot`. Keys must be plain data too.

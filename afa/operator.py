@@ -12,6 +12,7 @@ from afa.change import Change
 from afa.core import Core, Output
 from afa.shipping import shipped
 from afa.statistics import Statistics
+from afa.timeouts import open_timeouts
 from afa.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
@@ -162,6 +163,17 @@ class Operator:
     def statistics(self) -> Statistics:
         """What is held and what was done so far."""
         return self._core.statistics
+
+    @property
+    def open_timeouts(self) -> int:
+        """How many matches time-outs would still bring if no event came any more. O(what is held), for automata with time-outs.
+
+        Raises
+        ------
+        ClosureError
+            There is no end of them.
+        """
+        return open_timeouts(self._core)
 
     def snapshot(self) -> bytes:
         """The whole state as bytes, in the format of `afa.snapshot`: plain data, no code.
