@@ -290,7 +290,9 @@ class Core:
             re = as_time(le + self.window, "le + window")
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
-        diff = change.diff if type(change.diff) is int and abs(change.diff) == 1 else as_diff(change.diff, payload)
+        diff = change.diff
+        if type(diff) is not int or diff != 1:
+            diff = as_diff(diff, payload)
         if diff < 0 and not self.retractions:
             raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
         if self.sequence is not None:

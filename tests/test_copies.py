@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,8 @@ from afa.copies import total
 from punctuation.late import SideOutput
 from speculation import Cleanse, Consolidate, Ordered, consolidate
 from speculation.control import Chattiness
+from tests.cli import call, fails, write
+from tests.cli import there as there  # a fixture
 
 MOST = 2**63 - 1
 FULL = r"expected at most 9223372036854775807 copies of an event but got diff=1 beside those of "
@@ -245,3 +249,21 @@ def test_counts_of_a_snapshot_are_checked() -> None:
 def test_totals_do_not_wrap() -> None:
     for diffs in ([], [1, -1], [MOST, MOST, 5], [-MOST - 1, -MOST - 1], [2**62] * 9):
         assert total(np.array(diffs, np.int64)) == sum(map(abs, diffs))
+
+
+def test_the_command_line(there: Path) -> None:
+    """Counts in a file are counted as others; what waits in vain is one row that is late."""
+    pattern = """
+from typing import NamedTuple
+from afa import Arc, Automaton
+class E(NamedTuple):
+    kind: int
+a = Automaton(start="a", final={"b"}, event=E, arcs=[Arc("a", "b", "kind == 1")])
+"""
+    write("p.py", pattern)
+    write("e.csv", f"kind,le,diff\n1,3,{MOST}\n1,3,1\n")
+    words = "expected at most 9223372036854775807 copies of an event but got diff=1 beside those of E(kind=1) at le=3"
+    assert words in fails("run", "p.py:a", "e.csv")
+    write("e.csv", f"kind,le,diff\n1,3,{MOST}\n1,4,-{MOST}\n")
+    result = call("run", "p.py:a", "e.csv", "--late", "drop", "--lateness", "0")
+    assert re.search(r"^late +1  dropped", result.stderr, re.MULTILINE)
