@@ -81,7 +81,7 @@ def assemble(
 
         types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
         arrays = [
-            _written(column, types[field.type], name)
+            as_arrow(column, types[field.type], name)
             if field.type
             else _arrow_keys(column, getattr(given.get(name), "type", None), name)
             for name, column, field in zip(names, listed, fields)
@@ -138,10 +138,10 @@ def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
         wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
         with contextlib.suppress(pa.ArrowException, *ODD):
             return pa.array(column, wide)
-    return _written([str(key) for key in column], pa.string(), name)
+    return as_arrow([str(key) for key in column], pa.string(), name)
 
 
-def _written(column: Any, kind: Any, name: str) -> Any:
+def as_arrow(column: Any, kind: Any, name: str) -> Any:
     """A column as an Arrow one.
 
     Raises

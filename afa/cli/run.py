@@ -17,6 +17,7 @@ from afa.cli.screen import Screen, Summary
 from afa.cli.write import writing
 from afa.errors import AfaError, AutomatonError
 from afa.reach import check_whole
+from afa.tableout import as_arrow
 from punctuation.sources import BoundedDisorder
 
 
@@ -155,7 +156,7 @@ def _typed(changes: dict[str, Any], schema: pa.Schema) -> pa.Table:
         column = list(changes[field.name])
         if pa.types.is_string(field.type):
             column = [None if item is None else str(item) for item in column]
-        columns.append(pa.array(column, field.type))
+        columns.append(as_arrow(column, field.type, field.name))
     return pa.table(columns, schema)
 
 
