@@ -67,4 +67,4 @@ def install() -> None:
     from afa.compiled import engine
 
     call = checked()
-    engine.kernel = lambda: call  # type: ignore[assignment]
+    engine.kernel = lambda wait: call  # type: ignore[assignment]

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 @functools.cache
-def kernel() -> Any:
-    """The kernels of this process."""
-    return load()
+def kernel(wait: bool) -> Any:
+    """The kernels of this process; ``wait``: compiled in full."""
+    return load(wait)
 
 
 class CompiledEngine:
@@ -96,7 +96,7 @@ class CompiledEngine:
         slot = self.sequence_slot
         self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
         self.directory = Directory(self.memory, keyed)
-        self._main = kernel()
+        self._main = kernel(strict)
         self._callback = Callback(self)
         self.batches = Batches(self)
         self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, self._callback.address, strict)

@@ -8,7 +8,13 @@ import os
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (Windows)
+    fcntl = None  # type: ignore[assignment]
 
 MAGIC = b"afa object 1\n"
 CHECK = 32
@@ -17,8 +23,13 @@ FILES, BYTES = 4096, 64 << 20
 """The oldest files beyond these go."""
 EVERY = 64
 """Files written from one look at the size of the folder to the next."""
-SUFFIX = ".afa"
-DAY = 86_400
+SUFFIX, LAST = ".afa", ".last.afa"
+"""Of a file; of one that outlasts the others."""
+LASTING = 8
+"""So many of those files."""
+PATIENCE = 60.0
+"""Seconds for which another process is waited for at most."""
+HOUR, DAY = 3_600, 86_400
 
 
 class Folder:
@@ -60,13 +71,13 @@ class Folder:
         try:
             if not self._usable():
                 return None
-            with open(os.open(self.path / (name + SUFFIX), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            with open(self._opened(name), "rb") as file:
                 status = os.fstat(file.fileno())
                 if not _ours(status):
                     self._failed(f"expected a file that only its owner writes to but got {name}{SUFFIX}")
                     return None
                 content = file.read()
-                if status.st_mtime < time.time() - DAY:
+                if status.st_mtime < time.time() - HOUR:
                     os.utime(file.fileno())
         except FileNotFoundError:
             return None
@@ -80,8 +91,22 @@ class Folder:
             return None
         return blob
 
-    def put(self, name: str, blob: bytes) -> None:
-        """Keep a blob; at once or not at all."""
+    def _opened(self, name: str) -> int:
+        for suffix in (SUFFIX, LAST):
+            with contextlib.suppress(FileNotFoundError):
+                return os.open(self.path / (name + suffix), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        raise FileNotFoundError
+
+    def put(self, name: str, blob: bytes, lasting: bool = False) -> None:
+        """Keep a blob; at once or not at all.
+
+        Parameters
+        ----------
+        name : str
+        blob : bytes
+        lasting : bool
+            Whether it took so long to make that all others go before it; true of the last few of those.
+        """
         try:
             if not self._usable():
                 return
@@ -89,7 +114,7 @@ class Folder:
             try:
                 with open(handle, "wb") as file:
                     file.write(MAGIC + _check(name, blob) + blob)
-                os.replace(temporary, self.path / (name + SUFFIX))
+                os.replace(temporary, self.path / (name + (LAST if lasting else SUFFIX)))
             except BaseException:
                 os.unlink(temporary)
                 raise
@@ -98,6 +123,50 @@ class Folder:
                 self._prune()
         except OSError as error:
             self._failed(str(error))
+
+    def lock(self) -> int | None:
+        """The folder's lock as an open file, which holds it until it is closed, by children that inherit it too; None: it has none.
+
+        Raises
+        ------
+        BlockingIOError
+            Another process holds it.
+        """
+        if fcntl is None:
+            return None
+        try:
+            if not self._usable():
+                return None
+            file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            self._failed(str(error))
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise
+        except OSError as error:  # a file system without locks
+            os.close(file)
+            self._failed(str(error))
+            return None
+        return file
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock; one that another process holds for longer than PATIENCE is not waited for."""
+        end, lock = time.monotonic() + PATIENCE, None
+        while time.monotonic() < end:
+            try:
+                lock = self.lock()
+                break
+            except BlockingIOError:
+                time.sleep(0.05)
+        try:
+            yield
+        finally:
+            if lock is not None:
+                os.close(lock)
 
     def _failed(self, reason: str) -> None:
         self.failures += 1
@@ -117,7 +186,7 @@ class Folder:
         return self._ready
 
     def _prune(self) -> None:
-        """Delete the oldest files, down to three quarters of the bounds, and what a killed process left."""
+        """Delete the oldest files, down to three quarters of the bounds, LASTING of the lasting ones last, and what a killed process left."""
         found: list[tuple[float, int, str]] = []
         with os.scandir(self.path) as entries:
             for entry in entries:
@@ -125,10 +194,12 @@ class Folder:
                     status = entry.stat()
                     found.append((status.st_mtime, status.st_size, entry.path))
         found.sort()
+        lasting = {path for *_, path in [entry for entry in found if entry[2].endswith(LAST)][-LASTING:]}
+        found.sort(key=lambda entry: entry[2] in lasting)
         count, size = len(found), sum(length for _, length, _ in found)
         over = count > FILES or size > BYTES
         for modified, length, path in found:
-            left = not path.endswith(SUFFIX) and modified < time.time() - DAY
+            left = not path.endswith((SUFFIX, "lock")) and modified < time.time() - DAY
             if left or (over and (count > FILES * 3 // 4 or size > BYTES * 3 // 4)):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)

@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 
 from afa.compiled.folder import Folder
 
-LEVEL = 2
-"""LLVM's effort at code generation. Nothing else is run over the IR, which comes as it should be: for Q1's step 7 ms instead of 20
-at the same speed of the code; level 0 takes 1 ms and runs at half of it."""
 LOGGER = logging.getLogger("afa")
 SOURCES = ("term", "casts", "types", "writer", "arithmetic", "emit", "code", "steps", "ahead", "native")
 """Modules on which the machine code of a key depends."""
@@ -24,6 +21,35 @@ LOCK = threading.RLock()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+class Effort(NamedTuple):
+    """How much LLVM does for a function.
+
+    Parameters
+    ----------
+    passes : "none", "places" or "all"
+        What is run over the IR: nothing; what makes registers of places on the stack; what there is, but for vectors.
+    level : int
+        Of code generation, 0 to 3.
+    kept : bool
+        Whether the code is kept on disk.
+    lasting : bool
+        Whether it is kept there when much else was used since.
+    """
+
+    passes: str
+    level: int
+    kept: bool = True
+    lasting: bool = False
+
+
+ARC = Effort("none", 2)
+"""The IR of arcs comes as it should be: for Q1's step 7 ms instead of 20 at the same speed of the code; level 0 takes 1 ms and runs at
+half of it."""
+HASTE = Effort("places", 0, kept=False)
+FULL = Effort("all", 2, lasting=True)
+"""For the kernels."""
 
 
 class NativeStatistics(NamedTuple):
@@ -68,7 +94,7 @@ class Native:
         self._compiled = self._from_disk = 0
         self._seconds = 0.0
 
-    def function(self, key: str, make_ir: Callable[[], str] | None, optimise: bool = False) -> int:
+    def function(self, key: str, make_ir: Callable[[], str] | None, effort: Effort = ARC) -> int:
         """The address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
 
         Without ``make_ir``: 0 if no code is kept.
@@ -76,20 +102,43 @@ class Native:
         Parameters
         ----------
         key : str
-            All that the IR depends on.
+            All that the IR depends on, and the effort.
         make_ir : callable
-        optimise : bool
-            Whether LLVM's passes are run over the IR: only the kernels need that, and take so long that the log says so.
+        effort : Effort
         """
         address = self._addresses.get(key)
         if address is not None:
             return address
         with LOCK:
-            address = self._addresses.get(key)
-            if address is None:
-                address = self._find(key, make_ir, optimise)
-                if address:
-                    self._addresses[key] = address
+            address = self._addresses.get(key) or self._kept(key)
+            if not address and make_ir is not None:
+                address = self.take(key, self.compile(key, make_ir, effort))
+        return address
+
+    def compile(self, key: str, make_ir: Callable[[], str], effort: Effort) -> bytes:
+        """The object code of a function, compiled now, and kept on disk."""
+        with LOCK:
+            begin = time.thread_time()
+            blob = self._llvm.compile(self._name(key), make_ir(), effort)
+            self._compiled += 1
+            self._seconds += time.thread_time() - begin
+            if self.folder is not None and effort.kept:
+                self.folder.put(self._name(key), blob, effort.lasting)
+        return blob
+
+    def take(self, key: str, blob: bytes) -> int:
+        """The address of the function in object code that `compile` has given, here or in another process of the same library.
+
+        Raises
+        ------
+        RuntimeError
+            There is none.
+        """
+        with LOCK:
+            address = self._llvm.load(self._name(key), blob)
+            if not address:
+                raise RuntimeError(f"expected a function @f in the IR of {key!r} but there is none")
+            self._addresses[key] = address
         return address
 
     def known(self, key: str) -> bool:
@@ -102,34 +151,25 @@ class Native:
         failed = (0, "") if folder is None else (folder.failures, folder.reason)
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
 
-    def _find(self, key: str, make_ir: Callable[[], str] | None, optimise: bool) -> int:
-        if self._engine is None:
-            self._engine = _Engine()
-        name = hashlib.blake2b(key.encode(), digest_size=20, key=self._engine.identity).hexdigest()
+    def _kept(self, key: str) -> int:
+        """The address of a function whose code is kept on disk; 0 if there is none."""
+        name = self._name(key)
         blob = None if self.folder is None else self.folder.get(name)
-        address = 0 if blob is None else self._engine.load(name, blob)
+        address = 0 if blob is None else self._llvm.load(name, blob)
         if address:
+            self._addresses[key] = address
             self._from_disk += 1
-            return address
-        if make_ir is None:
-            return 0
-        if optimise:
-            self._say_wait()
-        begin = time.thread_time()
-        blob = self._engine.compile(name, make_ir(), optimise)
-        self._compiled += 1
-        self._seconds += time.thread_time() - begin
-        if self.folder is not None:
-            self.folder.put(name, blob)
-        address = self._engine.load(name, blob)
-        if not address:
-            raise RuntimeError(f"expected a function @f in the IR of {key!r} but there is none")
         return address
 
-    def _say_wait(self) -> None:
-        """For a user who waits, and for one who waits in each process."""
-        failed = self.statistics().reason
-        LOGGER.warning("compiling the kernels, once (about 20 s)%s", f"; the folder of code failed: {failed}" if failed else "")
+    def _name(self, key: str) -> str:
+        """By what the code of a key is known to LLVM and on disk."""
+        return hashlib.blake2b(key.encode(), digest_size=20, key=self._llvm.identity).hexdigest()
+
+    @property
+    def _llvm(self) -> _Engine:
+        if self._engine is None:
+            self._engine = _Engine()
+        return self._engine
 
 
 class _Engine:
@@ -143,22 +183,32 @@ class _Engine:
         cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
         target = binding.Target.from_default_triple()
         self._binding: Any = binding
-        self._machine = target.create_target_machine(cpu=cpu, features=features, opt=LEVEL, jit=True, codemodel="jitdefault")
+        self._machines = {
+            level: target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True, codemodel="jitdefault")
+            for level in {ARC.level, FULL.level, HASTE.level}
+        }
+        self._machine = self._machines[ARC.level]
         self._jit = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
         self._triple, self._data = target.triple, str(self._machine.target_data)
         parts = (__version__, str(binding.llvm_version_info), target.triple, cpu, features, _sources())
         self.identity = hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()
 
-    def compile(self, name: str, ir: str, optimise: bool) -> bytes:
+    def compile(self, name: str, ir: str, effort: Effort) -> bytes:
         """The object code of ``@f``, under a name of its own."""
         module = self._binding.parse_assembly(ir.replace("@f(", f"@afa_{name}(", 1))
         module.triple, module.data_layout = self._triple, self._data
-        if optimise:
+        machine = self._machines[effort.level]
+        if effort.passes != "none":
             options = self._binding.create_pipeline_tuning_options(speed_level=2)
             options.loop_vectorization = options.slp_vectorization = False  # loops over a row's few words
-            builder = self._binding.create_pass_builder(self._machine, options)
-            builder.getModulePassManager().run(module, builder)
-        blob: bytes = self._machine.emit_object(module)
+            builder = self._binding.create_pass_builder(machine, options)
+            if effort.passes == "all":
+                passes = builder.getModulePassManager()
+            else:
+                passes = self._binding.create_new_module_pass_manager()
+                passes.add_sroa_pass()
+            passes.run(module, builder)
+        blob: bytes = machine.emit_object(module)
         return blob
 
     def load(self, name: str, blob: bytes) -> int:

@@ -1,31 +1,38 @@
 """The kernels as one native function.
 
-numba translates them to LLVM IR; that is compiled and kept on disk like the code of arcs (`afa.compiled.native`), so that a process
-that finds it there does not even import numba. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
+They are translated to LLVM IR (`afa.compiled.kernel.translate`), compiled and kept on disk like the code of arcs
+(`afa.compiled.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until a process of
+its own has compiled them in full (`afa.compiled.kernel.beside`); both do the same to the same arrays, so that the one is put in place
+of the other between two calls of the kernels. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
-import importlib.metadata
+import logging
 import os
 import pkgutil
-import subprocess
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from afa.compiled.native import native
-from punctuation.errors import AfaError
+from afa.compiled.kernel.beside import Beside
+from afa.compiled.kernel.translate import kernels
+from afa.compiled.native import FULL, HASTE, native
 
+LIMIT = 300
+"""Seconds after which a process that compiles the kernels ends, however far it is."""
+LOGGER = logging.getLogger("afa")
 SOURCES = (
-    *("arcs", "blocks", "buffers", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs"),
-    *("groups", "main", "many", "matches", "memory", "names", "order", "prune", "records", "report", "rows", "saved"),
-    *("steps", "swap", "sweep", "translate", "unit"),
+    *("arcs", "blocks", "body", "buffers", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs"),
+    *("groups", "lines", "main", "many", "matches", "memory", "names", "order", "prune", "records", "report", "rows", "saved"),
+    *("steps", "swap", "sweep", "translate", "unit", "words"),
 )
-PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 12)  # holds the interpreter's lock: state is no thread's own
+PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 9)  # holds the interpreter's lock: state is no thread's own
 
 if TYPE_CHECKING:
     from afa.compiled.memory import Batch, Memory
@@ -34,8 +41,14 @@ if TYPE_CHECKING:
 Call = Callable[..., int]
 
 
-def load() -> Call:
-    """The function ``main(memory, program, batch, what, low, high)``; compiles it where no code of it is kept (20 s, once)."""
+def load(wait: bool = False) -> Call:
+    """The function ``main(memory, program, batch, what, low, high)``.
+
+    Parameters
+    ----------
+    wait : bool
+        Whether to wait until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
+    """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         from afa.compiled.kernel.main import main as plain
 
@@ -44,36 +57,48 @@ def load() -> Call:
             return int(plain(memory.m, memory.w, program.words, batch.words, *what))
 
         return call
-    function = PROTOTYPE(native.function(f"kernel {digest()}", _ir, optimise=True))
+    address, beside = native.function(key(), None), None
+    if not address and not wait:
+        beside = Beside.begin(key(), __name__)
+    if beside is not None:
+        address = native.function(f"{key()} in haste", kernels, HASTE)
+    function = PROTOTYPE(address or _compiled())
 
     def main(memory: Memory, program: Program, batch: Batch, what: int, low: int, high: int) -> int:
-        return function(
-            memory.m_at, memory.m_size, memory.w_at, memory.w_size, program.at, program.size,
-            batch.at, batch.rows, batch.n, what, low, high,
-        )  # fmt: skip
+        nonlocal beside, function
+        if beside is not None:
+            over = beside.over()
+            function = PROTOTYPE(beside.address) if beside.address else function
+            beside = None if over else beside
+        return function(memory.m_at, memory.m_size, memory.w_at, program.at, batch.at, batch.n, what, low, high)
 
     return main
 
 
+def _compiled() -> int:
+    """The kernels compiled now, for one who waits; if another process is at it, by that."""
+    failed = native.statistics().reason
+    LOGGER.warning("compiling the kernels, once (about 3 s)%s", f"; the folder of code failed: {failed}" if failed else "")
+    with contextlib.nullcontext() if native.folder is None else native.folder.locked():
+        return native.function(key(), kernels, FULL)
+
+
 @functools.cache
-def digest() -> str:
-    """What the code depends on."""
-    digest = hashlib.blake2b(importlib.metadata.version("numba").encode(), digest_size=16)
+def key() -> str:
+    """What the code of the kernels depends on."""
+    digest = hashlib.blake2b(digest_size=16)
     for module in SOURCES:
         digest.update(pkgutil.get_data("afa.compiled.kernel", f"{module}.py") or b"")
-    return digest.hexdigest()
+    return f"kernel {digest.hexdigest()}"
 
 
-def _ir() -> str:
-    """The kernels as LLVM IR, from a process of its own."""
-    command = [sys.executable, "-m", "afa.compiled.kernel.translate"]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=False,
-    )
-    if done.returncode:
-        raise AfaError(f"expected the kernels from {command} but it ended with {done.returncode}: {done.stderr[-2000:]}")
-    return done.stdout
+def _serve() -> None:
+    """Compile the kernels for others, which do not wait."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(LIMIT)
+        os.nice(10)
+    sys.stdout.buffer.write(native.compile(key(), kernels, FULL))
+
+
+if __name__ == "__main__":
+    _serve()
