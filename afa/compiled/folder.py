@@ -186,7 +186,7 @@ class Folder:
         return self._ready
 
     def _prune(self) -> None:
-        """Delete the oldest files, down to three quarters of the bounds, LASTING of the lasting ones last, and what a killed process left."""
+        """Delete the oldest files, LASTING of the lasting ones last, down to three quarters of the bounds; and unfinished ones."""
         found: list[tuple[float, int, str]] = []
         with os.scandir(self.path) as entries:
             for entry in entries:

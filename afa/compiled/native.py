@@ -45,8 +45,8 @@ class Effort(NamedTuple):
 
 
 ARC = Effort("none", 2)
-"""The IR of arcs comes as it should be: for Q1's step 7 ms instead of 20 at the same speed of the code; level 0 takes 1 ms and runs at
-half of it."""
+"""The IR of arcs comes as it should be: for Q1's step 7 ms instead of 20 at the same speed of the code; level 0 takes 1 ms and runs
+at half of it."""
 HASTE = Effort("places", 0, kept=False)
 FULL = Effort("all", 2, lasting=True)
 """For the kernels."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import random
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, AutomatonError, Int64Error, Keyed, Operator, Punctuation, SnapshotError, insert, retract
-from afa.compiled.folder import Folder
-from afa.compiled.native import Native
 
 
 class E(NamedTuple):
@@ -92,17 +89,6 @@ def test_nothing_is_said_where_all_compiles_or_another_engine_was_asked_for(capl
     Operator(mixed(), engine="interpreted")
     Operator(Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", odd_one)]))
     assert said(caplog) == []
-
-
-def test_a_user_who_waits_for_the_kernels_is_told(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "cache", tmp_path / "cache", tmp_path / "file" / "cache"):
-        native = Native(Folder(path))
-        native.function("small", lambda: "define i64 @f() { ret i64 7 }")
-        native.function("kernels", lambda: "define i64 @f() { ret i64 7 }", optimise=True)
-    first, second = (record.getMessage() for record in caplog.records)
-    assert first == "compiling the kernels, once (about 20 s)"
-    assert second.startswith(f"{first}; the folder of code failed: [Errno 20]")
 
 
 # -- "compiled" refuses ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The kernels: what the compiled engine does with events, in the subset of Python that numba compiles.
+"""The kernels: what the compiled engine does with events, in a subset of Python that is translated to LLVM IR.
 
     main      what may be asked of the kernels
       many, groups       batches, and what concerns many keys
@@ -16,9 +16,9 @@
 names       where everything stands in the arrays: read it first
 blocks      the state of one key as a block of words
 memory      undo log, heap
-call        native code called by address
-translate   the kernels as LLVM IR, in a process of their own
-entry       that as one function, kept on disk
+call        native code called by address; what marks a kernel
+translate   the kernels as LLVM IR; body: one of them; words: its expressions; lines: the text
+entry       that as one function, kept on disk; beside: compiled in full by a process of its own
 
 No kernel raises: each returns a status (`names`), and the engine provides what is missing and asks again, or takes the call back.
 """

@@ -32,9 +32,9 @@ class Beside:
 
     Notes
     -----
-    The process keeps the code on disk, where each that waits finds it. It is told nothing, and nobody waits for it: it outlives this
-    one, by a few seconds, for the next one's sake, and an interrupt from the terminal does not reach it. Where the folder is of no use,
-    each process has one of its own, and takes the code from its output.
+    The process keeps the code on disk, where each that waits finds it. It may outlive this one, by a few seconds and for the next
+    one's sake; an interrupt from the terminal does not reach it. Where the folder is of no use, each process starts one of its own,
+    and takes the code from its output.
     """
 
     def __init__(self, key: str, process: subprocess.Popen[bytes] | None = None, blob: IO[bytes] | None = None) -> None:
@@ -42,7 +42,7 @@ class Beside:
         self._key, self._process, self._blob = key, process, blob
         self._home, self._next = os.getpid(), 0.0
         if process is not None:
-            atexit.register(setattr, process, "returncode", 0)  # it goes on by itself: Popen need not warn that it does
+            atexit.register(_let_go, process, blob)
 
     @classmethod
     def begin(cls, key: str, module: str) -> Beside | None:
@@ -52,11 +52,14 @@ class Beside:
                 lock = None if native.folder is None else native.folder.lock()
             except BlockingIOError:
                 return cls(key)
+            blob: IO[bytes] | None = None
             try:
                 blob = tempfile.TemporaryFile()  # noqa: SIM115  # it is read when the process has ended
                 return cls(key, _started(module, blob, lock), blob)
             except (OSError, ValueError) as error:
                 LOGGER.info("the kernels are compiled here: %s", error)
+                if blob is not None:
+                    blob.close()
                 return None
             finally:
                 if lock is not None:
@@ -99,6 +102,13 @@ class Beside:
         self._blob.seek(0)
         blob = self._blob.read()
         return native.take(self._key, blob) if blob else 0
+
+
+def _let_go(process: subprocess.Popen[bytes], blob: IO[bytes] | None) -> None:
+    """At the end of this process: the other one goes on by itself, and nothing warns that it does."""
+    process.returncode = 0
+    if blob is not None:
+        blob.close()
 
 
 def _started(module: str, blob: IO[bytes], lock: int | None) -> subprocess.Popen[bytes]:

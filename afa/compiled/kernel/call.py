@@ -1,6 +1,6 @@
 """What marks a kernel, and calls of native code by address: as Python, for the kernels that run as Python.
 
-Words are passed for pointers too: on the machines that numba serves both travel in the same registers.
+Words are passed for pointers too: on 64-bit machines both travel in the same registers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
+
 
 @functools.lru_cache(maxsize=4096)
 def _native(address: int, count: int) -> Callable[..., int]:

@@ -2,8 +2,8 @@
 
 They are translated to LLVM IR (`afa.compiled.kernel.translate`), compiled and kept on disk like the code of arcs
 (`afa.compiled.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until a process of
-its own has compiled them in full (`afa.compiled.kernel.beside`); both do the same to the same arrays, so that the one is put in place
-of the other between two calls of the kernels. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
+their own has compiled them in full (`afa.compiled.kernel.beside`). Both do the same to the same arrays: the one takes the place of
+the other between two calls. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
 """
 
 from __future__ import annotations
@@ -83,13 +83,18 @@ def _compiled() -> int:
         return native.function(key(), kernels, FULL)
 
 
-@functools.cache
 def key() -> str:
+    """By what their code is kept."""
+    return f"kernel {digest()}"
+
+
+@functools.cache
+def digest() -> str:
     """What the code of the kernels depends on."""
     digest = hashlib.blake2b(digest_size=16)
     for module in SOURCES:
         digest.update(pkgutil.get_data("afa.compiled.kernel", f"{module}.py") or b"")
-    return f"kernel {digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 def _serve() -> None:

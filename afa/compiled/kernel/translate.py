@@ -1,8 +1,8 @@
 """The kernels as LLVM IR: the source of each that `afa.compiled.kernel.main.main` reaches, one function each, and a way in.
 
-Kernels are Python of few words: int64 and arrays of it, which is why the way from source to IR is short. It takes 0.2 s, where numba,
-which infers types and knows all of Python and numpy, takes 16 s for the same functions; the code is as fast. numba compiles the same
-source, and a test holds both translations against each other, word for word of the state.
+Kernels are Python of few words, int64 and arrays of it, which is why the way from source to IR is short. It takes 0.2 s, where
+numba, which infers types and knows all of Python and numpy, takes 16 s for the same functions; the code is as fast. numba compiles
+the same source, and a test holds both translations against each other, word for word of the state.
 """
 
 from __future__ import annotations
