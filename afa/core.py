@@ -1,7 +1,7 @@
 """What `Operator` and `Keyed` share: promises, arcs in force, keys, all-or-nothing calls, the output in its order.
 
 push, push_arc, push_many
-  -> transaction          a journal of inverses; a call that fails leaves no trace
+  -> calls                one after the other; a call that fails leaves no trace (`punctuation.calls`)
        -> check, late?    as typed events with full lifetimes; a named policy takes late ones
        -> engine          the state of all keys
        -> collect         the minimal difference, retractions first, then insertions, each by LE
@@ -10,8 +10,7 @@ push, push_arc, push_many
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from afa.arc import Arc
@@ -31,6 +30,7 @@ from afa.reduced import check_options, reduced_engine
 from afa.schema import taker
 from afa.statistics import Statistics
 from afa.twin import twin
+from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
@@ -39,7 +39,7 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 Output = list["Change | Punctuation"]
 
 
-class Core:
+class Core(Member):
     """One automaton over many keys."""
 
     def __init__(
@@ -80,78 +80,103 @@ class Core:
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
         self.key_fields: tuple[str, ...] = ()  # the event's fields that make the key
-        self._at_work = False  # within a transaction
+        self._alone = hasattr(self.engine, "push")  # whether the engine takes single events as calls of their own
+        self.calls = Calls(self)
         self._take = taker(automaton.event_schema)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing; one within another is part of it."""
-        if self._at_work:
-            yield
-            return
-        self._at_work = True
-        marks, late = self.progress.marks(), self.late.count
-        numbers = (self.conditions, self.changes, self.outputs, self.withdrawn)
-        try:
-            yield
-            self.late.hand_over()
-        except BaseException:
-            self.journal.rollback()
-            self.progress.restore(marks)
-            self.late.count = late
-            self.late.waiting.clear()
-            self.conditions, self.changes, self.outputs, self.withdrawn = numbers
-            self.engine.rollback()
-            raise
-        finally:
-            self._at_work = False
+    def call_begins(self) -> Any:
+        """All that a call changes and neither journal nor engine takes back. See `punctuation.calls.Member`."""
+        return self.progress.marks(), self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn
+
+    def call_ends(self) -> None:
+        """The end of a call: callbacks get what was late."""
+        self.late.hand_over(self.calls)
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call."""
+        self.journal.rollback()
+        marks, self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn = before
+        self.progress.restore(marks)
+        self.late.waiting.clear()
+        self.engine.rollback()
+
+    def call_worked(self) -> None:
+        """A call has worked."""
         self.journal.commit()
         self.engine.commit()
 
     def push(self, change: Any, key: Hashable) -> Output:
         """One item of the event input, as one call."""
-        push = getattr(self.engine, "push", None)
-        promised = max(self.progress.events, self.progress.some)
-        if push is None or type(change) is not Change or type(change.le) is not int or change.le < promised:
-            return self.run([("event", change, key)], net=True)
-        now, changes = self.progress.now, self.changes
-        checked = self.check_event(change, key)
+        calls, mine, checked = self.calls, False, None
         try:
-            out: Output = push(checked)
+            with calls.lock:
+                if calls.before is not None:
+                    calls.enter()
+                mine = True
+                progress, engine = self.progress, self.engine
+                le = change.le if self._alone and type(change) is Change else None
+                if type(le) is not int or le < progress.events or le < progress.some:
+                    return calls.carry_out(self.run, [("event", change, key)], True)
+                engine.began = None  # type: ignore[attr-defined]
+                calls.before = ((_back_from_push, (self, progress.now, self.changes, self.outputs, self.withdrawn)),)
+                checked = self.typed(change, key)
+                progress.see(le)
+                self.changes += abs(checked.diff)
+                out: Output = engine.push(checked, True)  # type: ignore[attr-defined]
+                if out:
+                    self._count(out)
+                    calls.before = DONE
+                    engine.commit()
+                calls.before = None
+                return out
         except BaseException as error:
-            self.progress.now, self.changes = now, changes
-            self.engine.rollback()
-            if key is not None and isinstance(error, Exception):
+            if mine:
+                calls.leave()
+            if checked is not None and key is not None and isinstance(error, Exception):
                 blame(error, f"of key {key!r}")
             raise
-        if out:
-            self._count(out)
+
+    def push_within(self, change: Any, key: Hashable) -> Output:
+        """One item of the event input, as part of a call."""
+        progress = self.progress
+        le = change.le if self._alone and type(change) is Change else None
+        if type(le) is not int or le < progress.events or le < progress.some:
+            return self.run([("event", change, key)], net=True)
+        checked = self.typed(change, key)
+        progress.see(le)
+        self.changes += abs(checked.diff)
+        try:
+            out: Output = self.engine.push(checked, False)  # type: ignore[attr-defined]
+        except Exception as error:
+            if key is not None:
+                blame(error, f"of key {key!r}")
+            raise
+        self._count(out)
         return out
 
     def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
-        """Carry out one call: ``("event" | "arc", change or punctuation, key)`` in order of arrival.
+        """Carry out, within a call, ``("event" | "arc", change or punctuation, key)`` in order of arrival.
 
         With ``net`` the output is one minimal difference and at most one punctuation; else what each item alone would give.
         """
         return self.run_parts([items] if net else ([item] for item in items))
 
     def run_parts(self, parts: Iterable[Iterable[tuple[str, Any, Hashable]]]) -> Output:
-        """Carry out one call of several parts: of each the minimal difference, then the punctuation, if it moved.
+        """Carry out several parts within a call: of each the minimal difference, then the punctuation, if it moved.
 
-        Items are taken one by one, in the transaction: what makes them may look at the operator's progress and move it.
+        Items are taken one by one, in the call: what makes them may look at the operator's progress and move it.
         """
         out: Output = []
-        with self.transaction():
-            for part in parts:
-                before = self.progress.final
-                self.take(part)
-                out += self._collect(before)
+        for part in parts:
+            before = self.progress.final
+            self.take(part)
+            out += self._collect(before)
         return out
 
     def take(self, items: Iterable[tuple[str, Any, Hashable]]) -> None:
-        """Carry out items in order of arrival, in a transaction. Their output stays with the engine until it is collected."""
+        """Carry out items in order of arrival, within a call. Their output stays with the engine until it is collected."""
         batch: dict[Hashable, list[Change]] = {}
         for port, item, key in items:
             if port == "event" and isinstance(item, Change):
@@ -166,22 +191,23 @@ class Core:
     def end_arc(self, arc: Arc, t: int) -> Output:
         """Let an arc be out of force from ``t`` on, as one call."""
         self.automaton.check_arc(arc)
-        with self.transaction():
-            before = self.progress.final
-            self.arcs.end(arc, t)
-            return self._collect(before)
+        return self.calls.call(self._end_arc, arc, t)
+
+    def _end_arc(self, arc: Arc, t: int) -> Output:
+        before = self.progress.final
+        self.arcs.end(arc, t)
+        return self._collect(before)
 
     def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:
-        """Carry out a batch that the engine has encoded, and the promises after it, as one call.
+        """Carry out, within a call, a batch that the engine has encoded, and the promises after it.
 
         Its rows of the output log, the keys of those rows if there are keys, and the punctuation if it moved.
         """
-        with self.transaction():
-            before = self.progress.final
-            self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
-            for promise in then:
-                self._control("event", promise)
-            rows, keys = self.logged()
+        before = self.progress.final
+        self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
+        for promise in then:
+            self._control("event", promise)
+        rows, keys = self.logged()
         return rows, keys, self.progress.final if self.progress.final > before else None
 
     def logged(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
@@ -381,7 +407,6 @@ class Core:
         self.withdrawn += withdrawn
         self.outputs += len(changes) - withdrawn
 
-    @property
     def statistics(self) -> Statistics:
         """Numbers over all keys."""
         held = self.engine.sizes()
@@ -412,6 +437,20 @@ class Core:
         self.engine.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
+
+
+ENTRIES.add(Core.push.__code__)
+
+
+def _back_from_push(before: Any) -> None:
+    """Be as before a single event, or as after it if the kernels had ended the call."""
+    core, *counts = before
+    engine = core.engine
+    if engine.began in (None, engine.serial):
+        core.progress.now, core.changes, core.outputs, core.withdrawn = counts
+        engine.rollback()
+    else:
+        core.call_worked()
 
 
 def _sort(changes: list[Change]) -> None:

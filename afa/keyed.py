@@ -92,7 +92,7 @@ class Keyed:
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
-        return self._core.run([("arc", change, None)], net=True)
+        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
 
     @overload
     def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
@@ -100,17 +100,17 @@ class Keyed:
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call; as `Operator.push_many`, with the key's columns before the register's in the output."""
-        return table.push_many(self._core, batch, self._key, net, arcs)
+        return self._core.calls.call(table.push_many, self._core, batch, self._key, net, arcs)
 
     @property
     def keys(self) -> list[Hashable]:
         """The keys that hold anything."""
-        return self._core.engine.keys()
+        return self._core.calls.call(self._core.engine.keys)
 
     @property
     def statistics(self) -> Statistics:
         """What is held and what was done so far, over all keys."""
-        return self._core.statistics
+        return self._core.calls.call(self._core.statistics)
 
     @property
     def open_timeouts(self) -> int:
@@ -132,7 +132,7 @@ class Keyed:
             Only the keys that have changed since the last snapshot; the first one has all. Restored after those before it. O(state
             of these keys + keys, some tens of nanoseconds each).
         """
-        return snapshot.save(self._core, keyed=True, incremental=incremental)
+        return self._core.calls.call(snapshot.save, self._core, keyed=True, incremental=incremental)
 
     @classmethod
     def restore(
@@ -160,14 +160,14 @@ class Keyed:
         return keyed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return shipped(type(self), self._core, self._key)
+        return self._core.calls.call(shipped, type(self), self._core, self._key)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Keyed:
-        return twin(self, memo)  # type: ignore[no-any-return]
+        return self._core.calls.call(twin, self, memo)  # type: ignore[no-any-return]
 
     def __copy__(self) -> Keyed:
-        return twin(self, {})  # type: ignore[no-any-return]
+        return self._core.calls.call(twin, self, {})  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         """Assert the invariants of every key; for tests."""
-        self._core.check()
+        self._core.calls.call(self._core.check)

@@ -125,7 +125,7 @@ class Operator:
         ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen; with ``le`` (and ``re``) the arc serves the
         events of that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
         """
-        return self._core.run([("arc", change, None)], net=True)
+        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
 
     @overload
     def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
@@ -157,12 +157,12 @@ class Operator:
         ChangeError
             A column is missing or of the wrong type; and what `push` raises.
         """
-        return table.push_many(self._core, batch, None, net, arcs)
+        return self._core.calls.call(table.push_many, self._core, batch, None, net, arcs)
 
     @property
     def statistics(self) -> Statistics:
         """What is held and what was done so far."""
-        return self._core.statistics
+        return self._core.calls.call(self._core.statistics)
 
     @property
     def open_timeouts(self) -> int:
@@ -183,7 +183,7 @@ class Operator:
         SnapshotError
             A payload is no plain data, or an arc that the automaton does not have carries no name.
         """
-        return snapshot.save(self._core, keyed=False)
+        return self._core.calls.call(snapshot.save, self._core, keyed=False)
 
     @classmethod
     def restore(
@@ -219,14 +219,14 @@ class Operator:
         return op
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return shipped(type(self), self._core, None)
+        return self._core.calls.call(shipped, type(self), self._core, None)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
-        return twin(self, memo)  # type: ignore[no-any-return]
+        return self._core.calls.call(twin, self, memo)  # type: ignore[no-any-return]
 
     def __copy__(self) -> Operator:
-        return twin(self, {})  # type: ignore[no-any-return]
+        return self._core.calls.call(twin, self, {})  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         """Assert the invariants Content, Ordering, Completeness and Cleanup; for tests."""
-        self._core.check()
+        self._core.calls.call(self._core.check)

@@ -56,7 +56,7 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
     blob = blob_of(core, keyed, core.saved if incremental else None)
-    core.saved = _digest(blob)
+    core.journal.set(core, "saved", _digest(blob))
     core.engine.saved()
     return blob
 

@@ -28,15 +28,14 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequen
     if like is None:
         return core.run(items_of(core, batch, keys, arcs), net)
     check_output(core.automaton, keys, like)
-    with core.transaction():
-        if not takes_tables(core):
-            return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
-        found = carry_out(core, _parts(core, batch if listed else [batch], keys, arcs), net)
-        if not listed:
-            promised = max((t for _, t in found.promises), default=None)
-            columns = _columns_of(core, found.rows, found.keys, keys)
-            return assemble(columns, promised, like, core.automaton, keys, is_mixed(core, batch, keys))
-        return _tables_of(core, found, like, keys, net)
+    if not takes_tables(core):
+        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+    found = carry_out(core, _parts(core, batch if listed else [batch], keys, arcs), net)
+    if not listed:
+        promised = max((t for _, t in found.promises), default=None)
+        columns = _columns_of(core, found.rows, found.keys, keys)
+        return assemble(columns, promised, like, core.automaton, keys, is_mixed(core, batch, keys))
+    return _tables_of(core, found, like, keys, net)
 
 
 def _parts(core: Core, batch: Iterable[Any], keys: Keys | None, arcs: list[Arc]) -> Iterator[Any]:

@@ -45,7 +45,7 @@ def takes_tables(core: Core) -> bool:
 
 
 def carry_out(core: Core, parts: Iterable[Any], net: bool) -> Found:
-    """Carry out one call, in a transaction.
+    """Carry out what one call brings.
 
     Parameters
     ----------
@@ -56,13 +56,12 @@ def carry_out(core: Core, parts: Iterable[Any], net: bool) -> Found:
     """
     before = core.progress.final
     cuts = None if net else Cuts(before)
-    with core.transaction():
-        for part in parts:
-            if isinstance(part, list):
-                _take(core, part, cuts)
-            else:
-                core.engine.run_columns(part, core, cuts)  # type: ignore[attr-defined]
-        rows, keys = core.logged(cuts)
+    for part in parts:
+        if isinstance(part, list):
+            _take(core, part, cuts)
+        else:
+            core.engine.run_columns(part, core, cuts)  # type: ignore[attr-defined]
+    rows, keys = core.logged(cuts)
     if cuts is not None:
         return Found(rows, keys, cuts.promises)
     after = core.progress.final

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 from punctuation.time import FOREVER
@@ -14,6 +13,10 @@ if TYPE_CHECKING:
 class _TakenBack(Exception):  # noqa: N818  (no error: the way back)
     """What was tried is taken back."""
 
+    def __init__(self, found: int) -> None:
+        super().__init__(found)
+        self.found = found
+
 
 def open_timeouts(core: Core) -> int:
     """How many matches time-outs would still bring if no event came any more: tried, counted and taken back.
@@ -23,12 +26,17 @@ def open_timeouts(core: Core) -> int:
     ClosureError
         There is no end of them.
     """
-    found = 0
-    if core.arcs.table.timeouts:
-        with contextlib.suppress(_TakenBack), core.transaction():
-            core.progress.promise_events(FOREVER)
-            core.engine.overdue(FOREVER)
-            core.engine.tick()
-            found = sum(change.diff for change in core.engine.collect())
-            raise _TakenBack
-    return found
+    if not core.arcs.table.timeouts:
+        return 0
+    try:
+        core.calls.call(_try, core)
+    except _TakenBack as tried:
+        return tried.found
+    raise AssertionError("what is tried is never kept")
+
+
+def _try(core: Core) -> None:
+    core.progress.promise_events(FOREVER)
+    core.engine.overdue(FOREVER)
+    core.engine.tick()
+    raise _TakenBack(sum(change.diff for change in core.engine.collect()))

@@ -20,15 +20,22 @@ class Deadlines:
     ['b']
     """
 
-    __slots__ = ("_at", "_heap", "_order")
+    __slots__ = ("_at", "_heap", "_order", "_writing")
 
     def __init__(self) -> None:
         self._at: dict[Hashable, int] = {}
         self._heap: list[tuple[int, int, Any]] = []
         self._order = 0  # keys need no order of their own
+        self._writing = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether no `set` was interrupted; one that was leaves it to the caller to begin anew."""
+        return self._writing == 0
 
     def set(self, key: Hashable, deadline: int | None) -> None:
         """Note the deadline of a key; None: no punctuation concerns it. O(log n)."""
+        self._writing += 1
         if deadline is None:
             self._at.pop(key, None)
         elif self._at.get(key) != deadline:
@@ -38,6 +45,7 @@ class Deadlines:
             if len(self._heap) > 64 + 4 * len(self._at):
                 self._heap = [entry for entry in self._heap if self._at.get(entry[2]) == entry[0]]
                 heapq.heapify(self._heap)
+        self._writing -= 1
 
     def due(self, t: int) -> list[Any]:
         """The keys that a punctuation ``t`` concerns; each must be `set` again. O(due log n)."""

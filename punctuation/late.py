@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from punctuation.calls import Calls, Member
 from punctuation.errors import AfaError, LateEventError
 from punctuation.time import as_time
 
@@ -58,15 +59,17 @@ class Late:
         if callable(self.policy):
             self.waiting.append(change)
 
-    def hand_over(self) -> None:
-        """Give the callback what the call has gathered."""
+    def hand_over(self, calls: Calls) -> None:
+        """Give the callback what the call, which is one of these, has gathered; a `SideOutput` gives it back if the call fails."""
         waiting, self.waiting = self.waiting, []
         if callable(self.policy):
             for change in waiting:
+                if isinstance(self.policy, SideOutput):
+                    calls.include(self.policy)
                 self.policy(change)
 
 
-class SideOutput:
+class SideOutput(Member):
     """A policy for late changes that keeps them, in the order of arrival: ``Operator(..., late=SideOutput())``.
 
     Parameters
@@ -92,19 +95,23 @@ class SideOutput:
     (['b', 'c'], [], 3)
     """
 
-    __slots__ = ("_kept", "count", "limit", "lost")
+    __slots__ = ("_calls", "_kept", "count", "limit", "lost")
 
     def __init__(self, limit: int | None = None) -> None:
         if limit is not None and as_time(limit, "limit") < 1:
             raise AfaError(f"expected a limit of at least 1 (None: none) but got limit={limit!r}")
         self.limit = limit
         self.count = self.lost = 0
-        self._kept: deque[Any] = deque()
+        self._kept: deque[tuple[int, Any]] = deque()  # with their numbers of arrival
+        self._calls = Calls(self)
 
     def __call__(self, change: Any) -> None:
         """Keep one late change."""
+        self._calls.call(self._keep, change)
+
+    def _keep(self, change: Any) -> None:
         self.count += 1
-        self._kept.append(change)
+        self._kept.append((self.count, change))
         if self.limit is not None and len(self._kept) > self.limit:
             self._kept.popleft()
             self.lost += 1
@@ -118,10 +125,30 @@ class SideOutput:
     @property
     def changes(self) -> list[Any]:
         """The late changes that are kept, the oldest first."""
-        return list(self._kept)
+        return self._calls.call(self._look)
+
+    def _look(self) -> list[Any]:
+        return [change for _, change in self._kept]
 
     def take(self) -> list[Any]:
         """What is kept, the oldest first; nothing of it is kept any longer."""
-        taken = list(self._kept)
-        self._kept.clear()
+        return self._calls.call(self._take)
+
+    def _take(self) -> list[Any]:
+        taken = self._look()
+        self._kept = deque()
         return taken
+
+    # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """What is kept, how many came and were let go, and the one that may be next."""
+        return self._kept, self.count, self.lost, self._kept[0] if self._kept else None
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call."""
+        self._kept, self.count, self.lost, first = before
+        while self._kept and self._kept[-1][0] > self.count:
+            self._kept.pop()
+        if first is not None and (not self._kept or self._kept[0][0] > first[0]):
+            self._kept.appendleft(first)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from punctuation.calls import ENTRIES, Calls, Member
 from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, is_table, le_of, read
@@ -21,7 +22,7 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 S = TypeVar("S", bound="Source")
 
 
-class Source(ABC):
+class Source(Member, ABC):
     """A source of promises; a kind of its own says by `_after` what an item's LE lets it promise.
 
     Parameters
@@ -54,6 +55,7 @@ class Source(ABC):
         self.late = self.stale = 0
         self._told = BEGINNING  # the largest punctuation of the input
         self._largest = BEGINNING  # the largest LE
+        self._calls = Calls(self)
 
     @abstractmethod
     def _after(self, le: int) -> int:
@@ -94,8 +96,24 @@ class Source(ABC):
         AfaError
             It has no time; or it is a punctuation that goes backwards, and ``backwards="raise"``. The source is as it was.
         """
+        calls, mine = self._calls, False
+        try:
+            with calls.lock:
+                if calls.before is not None:
+                    calls.enter()
+                mine = True
+                calls.before = ((self.call_failed, self.call_begins()),)
+                out = self._push(item)
+                calls.before = None
+                return out
+        except BaseException:
+            if mine:
+                calls.leave()
+            raise
+
+    def _push(self, item: Any) -> list[Any]:
         if isinstance(item, Punctuation):
-            return self.push_many([item])
+            return self._take(read([item], self.kinds))
         le = le_of(item)
         if le is None:
             return [item]
@@ -130,6 +148,9 @@ class Source(ABC):
 
     def take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
         """`push_many` of a batch that was read already."""
+        return self._calls.call(self._take, parts)
+
+    def _take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
         told = self._told_after(parts)
         out: list[Any] = []
         promised = self.promised
@@ -154,6 +175,9 @@ class Source(ABC):
 
     def end(self) -> list[Any]:
         """The end of the stream: ``[Punctuation(FOREVER)]``, or nothing if that was promised before."""
+        return self._calls.call(self._end)
+
+    def _end(self) -> list[Any]:
         if self.promised == FOREVER:
             return []
         self.promised = FOREVER
@@ -167,6 +191,9 @@ class Source(ABC):
 
     def snapshot(self) -> bytes:
         """The whole state as bytes: plain data (`punctuation.saved`)."""
+        return self._calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
         numbers = [self.promised, self.late, self.stale, self._told, self._largest]
         return pack(type(self).__name__, [*self._options(), self.backwards], [numbers, self._state()])
 
@@ -178,6 +205,10 @@ class Source(ABC):
         AfaError
             The blob is no snapshot, is damaged, or is one of another source. The source is as it was.
         """
+        self._calls.call(self._restore, blob)
+        return self
+
+    def _restore(self, blob: bytes) -> None:
         state = unpack(blob, type(self).__name__, [*self._options(), self.backwards])
         try:
             numbers, own = state
@@ -186,7 +217,25 @@ class Source(ABC):
         except (AfaError, TypeError, ValueError) as error:
             raise AfaError(f"expected a source's state but got something else: {error}") from error
         self.promised, self.late, self.stale, self._told, self._largest = promised, late, stale, told, largest
-        return self
+
+    # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
+
+    def _kept(self) -> Any:
+        """What a kind of its own needs to know to put back what a call has changed of its own."""
+        return None
+
+    def _put_kept(self, kept: Any) -> None:
+        """Put it back."""
+        assert kept is None
+
+    def call_begins(self) -> Any:
+        """All that changes."""
+        return self.promised, self.late, self.stale, self._told, self._largest, self._kept()
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call."""
+        self.promised, self.late, self.stale, self._told, self._largest, kept = before
+        self._put_kept(kept)
 
     def _told_after(self, parts: Sequence[Part | Punctuation | Told]) -> int:
         told = self._told
@@ -196,3 +245,6 @@ class Source(ABC):
                     raise AfaError(f"expected a punctuation of at least {told} (told before) but got t={part.t}")
                 told = max(told, part.t)
         return told
+
+
+ENTRIES.add(Source.push.__code__)

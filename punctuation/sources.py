@@ -133,11 +133,21 @@ class ObservedLateness(Source):
         self._ring[at] = lateness
         self._seen += 1
 
+    def _kept(self) -> Any:
+        at = self._seen % self.memory
+        return self._seen, self._ring, at, self._ring[at]
+
+    def _put_kept(self, kept: Any) -> None:
+        self._seen, self._ring, at, lateness = kept
+        self._ring[at] = lateness
+        self._sorted = None  # it may be half written
+
     def _rank(self, filled: int) -> int:
         """Which of so many latenesses in order is the percentile, from 1."""
         return math.ceil(self._share * filled)
 
     def _within(self, le: Any, promised: int) -> int:
+        self._ring = self._ring.copy()  # as it is, it is the way back
         if len(le) < 64:  # less than it costs to begin with arrays
             return super()._within(le, promised)
         largest = np.maximum.accumulate(np.maximum(le, self._largest))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from punctuation.calls import Calls, Member
 from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, is_table, le_of, read
@@ -16,7 +17,7 @@ from punctuation.source import Source
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 
-class Union:
+class Union(Member):
     """The union of several streams, each with its own source of promises.
 
     A member that has ended or is idle does not hold the others back. If all that have not ended are idle, the union promises what
@@ -100,6 +101,7 @@ class Union:
         self._live: set[Any] = set()  # as the last call saw it that looked at all; none: the next call looks
         self._slowest: Any = None
         self._due = float("inf")  # no live member is idle before
+        self._calls = Calls(self)
 
     @property
     def idle(self) -> list[Any]:
@@ -120,7 +122,11 @@ class Union:
         AfaError
             There is no such member; and what its source raises. The union is as it was.
         """
+        return self._calls.call(self._push, name, item)
+
+    def _push(self, name: Any, item: Any) -> list[Any]:
         source, now = self._member(name), self._clock()
+        self._calls.include(source)
         le = None if isinstance(item, Punctuation) else le_of(item)
         before, out = source.promised, source.push(item)
         if le is not None:
@@ -133,7 +139,11 @@ class Union:
 
         So one in a row of a table is refused: it would be, with the table.
         """
+        return self._calls.call(self._push_many, name, batch)
+
+    def _push_many(self, name: Any, batch: Any) -> list[Any]:
         source, now = self._member(name), self._clock()
+        self._calls.include(source)
         parts = read(batch, source.kinds)
         told = next((part for part in parts if isinstance(part, Told)), None)
         if told is not None:
@@ -148,16 +158,24 @@ class Union:
 
     def advance(self) -> list[Any]:
         """Let time pass without an item: the punctuation that comes of a member's falling silent."""
+        return self._calls.call(self._advance)
+
+    def _advance(self) -> list[Any]:
         return self._moved(self._clock())
 
     def end(self, name: Hashable | None = None) -> list[Any]:
         """The end of a member's stream, or of all of them: the punctuation that comes of it."""
+        return self._calls.call(self._end, name)
+
+    def _end(self, name: Any) -> list[Any]:
         now = self._clock()
         if name is not None:
             source = self._member(name)
+            self._calls.include(source)
             before, out = source.promised, source.end()
             return self._passed(name, out, now, before)
         for source in self.sources.values():
+            self._calls.include(source)
             source.end()
         return self._moved(now)
 
@@ -172,6 +190,9 @@ class Union:
 
     def snapshot(self) -> bytes:
         """The whole state, that of the members too, as bytes; how long each has been silent, not when the clock heard it."""
+        return self._calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
         now = self._clock()
         silent = [now - heard for heard in self._heard.values()]
         members = [source.snapshot() for source in self.sources.values()]
@@ -187,21 +208,34 @@ class Union:
         AfaError
             The blob is no snapshot, is damaged, or is one of another union. The union is as it was.
         """
+        self._calls.call(self._restore, blob)
+        return self
+
+    def _restore(self, blob: bytes) -> None:
         state = unpack(blob, "Union", self._options())
-        now, before = self._clock(), [source.snapshot() for source in self.sources.values()]
+        now = self._clock()
         try:
             numbers, silent, members = state
             promised, late = (as_time(n, "number") for n in numbers)
             heard = {name: now - float(age) for name, age in zip(self.sources, silent, strict=True)}
             for source, part in zip(self.sources.values(), members, strict=True):
+                self._calls.include(source)
                 source.restore(part)
         except (AfaError, TypeError, ValueError) as error:
-            for source, part in zip(self.sources.values(), before):
-                source.restore(part)
             raise AfaError(f"expected a union's state but got something else: {error}") from error
         self.promised, self.late, self._heard = promised, late, heard
-        self._live.clear()
-        return self
+        self._live = set()
+
+    # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """All that changes; a member's source comes with it when it is asked."""
+        return self.promised, self.late, dict(self._heard)
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call; the next one looks at all members."""
+        self.promised, self.late, self._heard = before
+        self._live, self._slowest, self._due = set(), None, float("inf")
 
     def _options(self) -> list[Any]:
         return [list(self.sources), self.idle_after]

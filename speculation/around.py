@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from afa import table
+from afa import snapshot, table
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
@@ -46,19 +46,25 @@ class Around:
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        return self._core.calls.call(self._push, change, key)
+
+    def _push(self, change: Any, key: Hashable) -> Output:
         return self.run([("event", change, self._key_of(change, key))], net=True)
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
-        return self.run([("arc", change, None)], net=True)
+        return self._core.calls.call(self.run, [("arc", change, None)], net=True)
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call; as `Operator.push_many`."""
+        return self._core.calls.call(self._push_many, batch, net, arcs)
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
         core, keys = self._core, self._key
         return table.shaped(self.run(table.items_of(core, batch, keys, arcs), net), core, batch, keys, net)
 
     def run(self, items: Iterable[Item], net: bool) -> Output:
-        """Carry out one call, as `Core.run`."""
+        """Carry out what one call brings, as `Core.run`."""
         raise NotImplementedError
 
     @property
@@ -69,12 +75,12 @@ class Around:
     @property
     def keys(self) -> list[Hashable]:
         """The keys of which the operator holds anything."""
-        return self._core.engine.keys()
+        return self._core.calls.call(self._core.engine.keys)
 
     @property
     def statistics(self) -> Statistics:
         """The operator's; what waits is in ``stage.statistics``."""
-        return self._core.statistics
+        return self._core.calls.call(self._core.statistics)
 
     @property
     def _core(self) -> Core:
@@ -96,13 +102,32 @@ class Around:
         found: Hashable = take_key(self._key.of_change(change) if key is _MISSING else key)
         return found
 
-    def _sealed(self, place: str, rows: bytes | None = None) -> bytes:
-        stage = self.stage
-        return saved.seal(type(stage).__name__, place, stage.numbers(), stage.waiting(), rows, self.operator.snapshot())
+    def snapshot(self) -> bytes:
+        """Stage and operator as bytes: plain data.
+
+        Raises
+        ------
+        SnapshotError
+            As `Operator.snapshot`; or a key or payload that waits is no plain data.
+        """
+        return self._core.calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
+        stage, operator = self.stage, self.operator
+        around = isinstance(operator, Around)
+        inner = operator._snapshot() if around else snapshot.save(self._core, keyed=self._key is not None)
+        return saved.seal(type(stage).__name__, self._place, stage.numbers(), stage.waiting(), self._rows(), inner)
+
+    _place: str
+    """Where the stage stands, as snapshots have it."""
+
+    def _rows(self) -> bytes | None:
+        """The rows that wait, as bytes."""
+        return None
 
     def _check(self) -> None:
         """Assert the operator's invariants; for tests."""
-        self._core.check()
+        self._core.calls.call(self._core.check)
 
 
 class Before(Around):
@@ -137,34 +162,34 @@ class Before(Around):
             raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
         self.stage, self.operator = stage, operator
         stage.begin(self._core.progress.events)
+        stage.join(self._core.calls)
         self._columns = Columns(self._core, self._key)
 
-    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+    def _push(self, change: Any, key: Hashable) -> Output:
         if isinstance(change, Punctuation) and change.where is None and self.stage.rows.tables and self.stage.only_rows:
             out, promised = self._run_rows([change], None)
             return out if promised is None else [*out, Punctuation(promised)]
         if not isinstance(change, Change) or type(change.le) is not int:
-            return super().push(change, key=key)
+            return super()._push(change, key)
         key = self._key_of(change, key)
         if change.le < self._core.progress.some:
             return self.run([("event", change, key)], net=True)
         if self.stage.admits(change.le):
-            out = self._core.push(change, key)
-            self.stage.take_one(change)
+            out = self._core.push_within(change, key)
+            self.stage.passes(change)
             self.stage.answered(out)
             return out
         if self.stage.rows.tables:
             return self.run([("event", change, key)], net=True)
-        self.stage.take_one(self._core.typed(change, key))
+        self.stage.passes(self._core.typed(change, key))
         self._core.progress.see(change.le)
         return []
 
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call; as `Operator.push_many`. Rows of tables wait as rows while nothing else waits."""
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+        """Rows of tables wait as rows while nothing else waits."""
         parts = self._parts(batch) if net and self.stage.only_rows else None
         if parts is None:
-            return super().push_many(batch, net=net, arcs=arcs)
+            return super()._push_many(batch, net, arcs)
         listed = table.is_list(batch)
         like = table.like_of(batch) if listed else batch
         out, promised = self._run_rows(parts, like)
@@ -194,23 +219,22 @@ class Before(Around):
         return progress.some <= progress.events or not (rows.column("le").to_numpy() < progress.some).any()
 
     def _run_rows(self, parts: Sequence[Any], like: Any) -> tuple[Any, int | None]:
-        """Carry out one call of tables and punctuations; its output as `afa.table.run_table` has it."""
+        """Carry out a call of tables and punctuations; its output as `afa.table.run_table` has it."""
         core, through, seen = self._core, [], None
         if like is not None:
             check_output(core.automaton, self._key, like)
-        with self.stage.transaction():
-            for part in parts:
-                if isinstance(part, Punctuation):
-                    fresh, head = self.stage.punctuate_rows(as_time(part.t, "t"))
-                    through += [] if head is None else [head]
-                    through += [part] if fresh else []
-                elif len(part):
-                    head = self.stage.pass_rows(part)
-                    through += [] if head is None else [head]
-                    seen = max(part.column("le").to_numpy().max(), BEGINNING if seen is None else seen)
-            found = self._through(through, like)
+        for part in parts:
+            if isinstance(part, Punctuation):
+                fresh, head = self.stage.punctuate_rows(as_time(part.t, "t"))
+                through += [] if head is None else [head]
+                through += [part] if fresh else []
+            elif len(part):
+                head = self.stage.pass_rows(part)
+                through += [] if head is None else [head]
+                seen = max(part.column("le").to_numpy().max(), BEGINNING if seen is None else seen)
+        found = self._through(through, like)
         if seen is not None:
-            core.progress.see(int(seen))  # after a call that worked; without arcs in it, the order does not matter
+            core.progress.see(int(seen))  # without arcs in it, the order does not matter
         return found
 
     def _through(self, through: Sequence[Any], like: Any) -> tuple[Any, int | None]:
@@ -220,10 +244,9 @@ class Before(Around):
         return ([] if like is None else write([], like, core.automaton, keys, mixed=False)), None
 
     def run(self, items: Iterable[Item], net: bool) -> Output:
-        """Carry out one call, as `Core.run`: what a punctuation releases is one step with it."""
+        """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
         parts: Iterable[Iterable[Item]] = (self._reaches(*item) for item in items)
-        with self.stage.transaction():
-            out = self._core.run_parts([chain.from_iterable(parts)] if net else parts)
+        out = self._core.run_parts([chain.from_iterable(parts)] if net else parts)
         self.stage.answered(out)
         return out
 
@@ -254,16 +277,11 @@ class Before(Around):
         else:
             yield port, item, key  # which refuses it
 
-    def snapshot(self) -> bytes:
-        """Stage and operator as bytes: plain data.
+    _place = "before"
 
-        Raises
-        ------
-        SnapshotError
-            As `Operator.snapshot`; or a key or payload that waits is no plain data.
-        """
+    def _rows(self) -> bytes | None:
         rows = self.stage.rows.tables
-        return self._sealed("before", saved.stream_of(joined(rows)) if rows else None)
+        return saved.stream_of(joined(rows)) if rows else None
 
     @classmethod
     def restore(cls, blob: bytes, operator: Callable[[bytes], Operator | Keyed]) -> Before:
@@ -286,7 +304,9 @@ class Before(Around):
         made = operator(inner)
         found = cls(Cleanse(), made)
         rows = None if stream is None else saved.rows_of(stream, found._columns.of)
+        found._core.calls.leave_out(found.stage)
         found.stage = Cleanse.of(numbers, waiting, saved.take_of(made.automaton.event_schema), rows)
+        found.stage.join(found._core.calls)
         return found
 
 
@@ -319,32 +339,30 @@ class After(Around):
         if not isinstance(operator, (Operator, Keyed, Around)):
             raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
         self.stage, self.operator = stage, operator
+        stage.join(self._core.calls)
 
-    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+    def _push(self, change: Any, key: Hashable) -> Output:
         if isinstance(self.operator, Around):
-            return super().push(change, key=key)
-        out = self._core.push(change, self._key_of(change, key))
+            return super()._push(change, key)
+        out = self._core.push_within(change, self._key_of(change, key))
         return self.stage.push_fitting(out) if out else []
 
     def run(self, items: Iterable[Item], net: bool) -> Output:
-        """Carry out one call, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
+        """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
         inner = self.operator if isinstance(self.operator, Around) else self._core
         found: Output = self.stage.push_fitting(inner.run(items, net))
         return found
 
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call; as `Operator.push_many`. Of a table's rows no objects are made, of the output they are."""
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+        """Of a table's rows no objects are made, of the output they are."""
         if table.is_list(batch) or not net or isinstance(self.operator, Around):
-            return super().push_many(batch, net=net, arcs=arcs)
+            return super()._push_many(batch, net, arcs)
         core, keys = self._core, self._key
         out, promised = table.run_table(core, batch, keys, arcs)
         found = self.stage.push_fitting(out if promised is None else [*out, Punctuation(promised)])
         return table.shaped(found, core, batch, keys, net)
 
-    def snapshot(self) -> bytes:
-        """Stage and operator as bytes: plain data; raises as `Before.snapshot`."""
-        return self._sealed("after")
+    _place = "after"
 
     @classmethod
     def restore(cls, blob: bytes, operator: Callable[[bytes], Any]) -> After:

@@ -169,6 +169,9 @@ class Cleanse(Stage):
     @property
     def statistics(self) -> CleanseStatistics:
         """What waits, and what has come and gone so far."""
+        return self._calls.call(self._look)
+
+    def _look(self) -> CleanseStatistics:
         self._rows, met = self._rows.netted()
         self._annihilated += met
         return CleanseStatistics(
@@ -199,7 +202,7 @@ class Cleanse(Stage):
         if isinstance(item, Punctuation):
             return super().push(item)
         change = checked(item)
-        return [change] if self.take_one(change) else []
+        return [change] if self._calls.call(self.passes, change) else []
 
     def before(self, operator: Any) -> Before:
         """This stage at the input of an `Operator` or a `Keyed`: what waits is not computed, and not withdrawn."""
@@ -211,7 +214,6 @@ class Cleanse(Stage):
         """Tell the controller what the operator behind this stage has said."""
         if isinstance(self._control, Feedback):
             self._control.answered((as_time(x.le, "le"), x.diff) for x in out if isinstance(x, Change))
-            self._journal.commit()
 
     def after(self, operator: Any) -> After:
         """This stage at the output of an operator: all is computed, but what waits can't be seen, or seen to be withdrawn."""
@@ -220,7 +222,7 @@ class Cleanse(Stage):
     # -- what the compositions use -----------------------------------------------------------------------------------------
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take an item that fits, within a transaction."""
+        """Take an item that fits, within a call."""
         if isinstance(item, Punctuation) and item.where is not None:
             out.append(self.some(item))
         elif isinstance(item, Punctuation):
@@ -245,12 +247,6 @@ class Cleanse(Stage):
         self._annihilated += self._waiting.add(change)
         self._peak = max(self._peak, self._held)
         return False
-
-    def take_one(self, change: Change) -> bool:
-        """`passes`, as a call of its own."""
-        left = self.passes(change)
-        self._journal.commit()
-        return left
 
     def admits(self, le: int) -> bool:
         """Whether a change with that LE leaves at once; while a controller has nothing left to spend, only what is final does."""
@@ -356,7 +352,7 @@ class Cleanse(Stage):
         return True, head
 
     def unroll(self, changes: Callable[[Any], Iterable[Change]]) -> None:
-        """Let rows wait as changes from here on, within a transaction."""
+        """Let rows wait as changes from here on, within a call."""
         for table in self._rows.tables:
             for change in changes(table):
                 self._annihilated += self._waiting.add(change)
@@ -377,6 +373,9 @@ class Cleanse(Stage):
         SnapshotError
             A payload or key is no plain data.
         """
+        return self._calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
         return saved.seal("Cleanse", None, self.numbers(), self.waiting())
 
     @classmethod

@@ -126,6 +126,9 @@ class Consolidate(Stage):
     @property
     def statistics(self) -> ConsolidateStatistics:
         """What waits, and what has come and gone so far."""
+        return self._calls.call(self._look)
+
+    def _look(self) -> ConsolidateStatistics:
         return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
 
     def after(self, operator: Any) -> After:
@@ -156,6 +159,9 @@ class Consolidate(Stage):
             return super().push_many(items)
         if self.per != "call":
             raise AfaError(f'expected per="call" for a table, in which no punctuation comes, but got per={self.per!r}')
+        return self._calls.call(self._merged, items)
+
+    def _merged(self, items: Any) -> Any:
         come = arrow_of(items)
         check_copies(come)
         found, _ = net(come)
@@ -165,7 +171,7 @@ class Consolidate(Stage):
         return made
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take an item that fits, within a transaction; `end` lets go what leaves with the call."""
+        """Take an item that fits, within a call; `end` lets go what leaves with the call."""
         if not isinstance(item, Punctuation):
             self._came += abs(item.diff)
             self._waiting.add(item)
@@ -195,6 +201,9 @@ class Consolidate(Stage):
 
     def snapshot(self) -> bytes:
         """The stage as bytes: plain data; raises `SnapshotError` where a payload or key is none."""
+        return self._calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
         return saved.seal("Consolidate", None, self.numbers(), self.waiting())
 
     @classmethod

@@ -11,21 +11,23 @@ and the best sigma for the last so many matches is an order statistic of these d
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, Protocol
 
-from sortedcontainers import SortedDict, SortedList
+from sortedcontainers import SortedDict
 
 from afa.copies import as_plain, as_total
 from afa.journal import Journal
 from punctuation.errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation.recent import Recent
 from speculation.spending import Spending
 
 LEAST = 20
 """Before so many changes are known nothing is concluded: sigma is 0."""
+_AHEAD = itemgetter(1)
 
 
 def ahead(le: int, promised: int) -> int:
@@ -94,7 +96,7 @@ class Chattiness(Spending):
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
         self.memory = memory
-        self._seen_above: deque[tuple[int, int, int]] = deque()  # (finals then, LE - p, copies) of withdrawn matches, by age
+        self._seen_above = Recent(_AHEAD)  # (finals then, LE - p, copies) of withdrawn matches
         self._ahead: SortedDict = SortedDict()  # LE - p -> copies, of the same
 
     def state(self) -> list[Any]:
@@ -119,8 +121,7 @@ class Chattiness(Spending):
             self._note((self.finals, ahead(le, promised), -diff))
 
     def _note(self, seen: tuple[int, int, int]) -> None:
-        self.journal.note(self._seen_above.pop)
-        self._seen_above.append(seen)
+        self._seen_above.add(seen, self.journal)
         self.journal.put(self._ahead, seen[1], self._ahead.get(seen[1], 0) + seen[2])
 
     def left(self, diff: int) -> None:
@@ -130,9 +131,8 @@ class Chattiness(Spending):
     def sigma(self, promised: int) -> int:
         """The largest sigma that would have held the bound."""
         self.settle(promised)
-        while self._seen_above and self._seen_above[0][0] < self.finals - self.memory:
-            seen = self._seen_above.popleft()
-            self.journal.note(self._seen_above.appendleft, seen)
+        while self._seen_above and self._seen_above.oldest[0] < self.finals - self.memory:
+            seen = self._seen_above.drop(self.journal)
             left = self._ahead[seen[1]] - seen[2]
             if left:
                 self.journal.put(self._ahead, seen[1], left)
@@ -194,8 +194,7 @@ class Delay:
         self.journal = Journal()
         self._exact = Fraction(str(share))
         self.memory = memory
-        self._ahead: deque[int] = deque()
-        self._sorted: SortedList = SortedList()
+        self._ahead = Recent(int)
 
     def state(self) -> list[Any]:
         """All of it as plain data."""
@@ -206,23 +205,16 @@ class Delay:
         """What `state` gave again."""
         bound, share, memory, ahead = state
         control = cls(bound, share, memory)
-        control._ahead.extend(as_time(le, "ahead") for le in ahead)
-        control._sorted.update(control._ahead)
+        control._ahead = Recent(int, [as_time(le, "ahead") for le in ahead])
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
         """Note how far ahead of the promise it comes."""
         if diff < 0:
             return
-        self.journal.note(self._ahead.pop)
-        self._ahead.append(ahead(le, promised))
-        self.journal.note(self._sorted.remove, self._ahead[-1])
-        self._sorted.add(self._ahead[-1])
+        self._ahead.add(ahead(le, promised), self.journal)
         if len(self._ahead) > self.memory:
-            oldest = self._ahead.popleft()
-            self.journal.note(self._ahead.appendleft, oldest)
-            self.journal.note(self._sorted.add, oldest)
-            self._sorted.remove(oldest)
+            self._ahead.drop(self.journal)
 
     def left(self, diff: int) -> None:
         """Of no matter here."""
@@ -234,9 +226,10 @@ class Delay:
 
     def sigma(self, promised: int) -> int:
         """The smallest sigma that would have held the bound."""
-        if len(self._sorted) < LEAST:
+        known = len(self._ahead)
+        if known < LEAST:
             return 0
-        last = self._sorted[len(self._sorted) - 1 - int(self._exact * len(self._sorted))]
+        last = self._ahead.values[known - 1 - int(self._exact * known)]
         return max(0, int(last) + 1 - self.bound)
 
 

@@ -173,7 +173,7 @@ class Numbers:
             columns = [tail.numbers, tail.le, tail.re, *tail.fields]
             for number, le, re, *fields in zip(*(column[rows].tolist() for column in columns)):
                 self.entries[number] = Entry(le, re, payload(tuple(fields)))
-        self.tails.clear()
+        self.tails = []
 
     def add(self, number: int, entry: Entry) -> None:
         """Let a number be in force that is not. O(blocks) to move them, a few nanoseconds each."""
@@ -187,6 +187,16 @@ class Numbers:
             high += 1
         self._splice(low, high, [new])
 
+    def follow(self, number: int, entry: Entry) -> None:
+        """`add` of the number right behind the last one."""
+        self.journal.put(self.entries, number, entry)
+        last = self.blocks[-1]
+        self.journal.note(self._put_last, last)
+        self.blocks[-1] = last._replace(last=number, ends=entry.le)
+
+    def _put_last(self, last: Block) -> None:
+        self.blocks[-1] = last
+
     def remove(self, number: int) -> None:
         """Let a number be no more in force that can change."""
         self.journal.drop(self.entries, number)
@@ -197,8 +207,14 @@ class Numbers:
         self._splice(i, i + 1, new)
 
     def _splice(self, low: int, high: int, new: list[Block]) -> None:
-        self.journal.note(self.blocks.__setitem__, slice(low, low + len(new)), self.blocks[low:high])
+        after = len(self.blocks) - (high - low) + len(new)
+        self.journal.note(self._put_blocks, low, new, self.blocks[low:high], after)
         self.blocks[low:high] = new
+
+    def _put_blocks(self, low: int, new: list[Block], old: list[Block], after: int) -> None:
+        """Undo `_splice`, if it was done: then there are ``after`` blocks."""
+        if len(self.blocks) == after and self.blocks[low : low + len(new)] == new:
+            self.blocks[low : low + len(new)] = old
 
     def wait(self, entry: Entry, copies: int) -> None:
         """Let more retractions of an event wait, or fewer."""
@@ -226,16 +242,14 @@ class Numbers:
         if cover is not None:
             self.note()
             self._drop_entries(self.blocks[0].first, cover.number)
-            while self.blocks[0].last < cover.number:
-                del self.blocks[0]
-            self.blocks[0] = self.blocks[0]._replace(first=cover.number, begins=cover.le)
+            rest = [block for block in self.blocks if block.last >= cover.number]
+            self.blocks = [rest[0]._replace(first=cover.number, begins=cover.le), *rest[1:]]
             self.tails = [left for tail in self.tails if (left := tail.above(cover.number)) is not None]
             self.cover = cover
         over = not self.lasting and self.cover is not None and self.cover.re <= promised
         if over and self.blocks[-1].last == self.blocks[0].first:
             self.note()
-            self.cover = None
-            self.blocks.clear()
+            self.cover, self.blocks = None, []
 
     def _last_below(self, promised: int) -> int | None:
         """The last number whose LE is below a promise, if it is another than the cover. O(blocks passed + log)."""
@@ -269,8 +283,7 @@ class Numbers:
 
     def put(self, cover: Cover | None, blocks: list[Block], tails: list[Tail]) -> None:
         """Let this be what is there, beside the hash table."""
-        self.cover, self.tails = cover, tails
-        self.blocks[:] = blocks
+        self.cover, self.blocks, self.tails = cover, blocks, tails
 
     # -- for tests ---------------------------------------------------------------------------------------------------------
 

@@ -163,6 +163,9 @@ class Ordered:
         ChangeError
             The number is in force, and ``repeated="raise"``; or numbers stand against their times.
         """
+        return self._core.calls.call(self._push, change, key)
+
+    def _push(self, change: Any, key: Hashable) -> Output:
         if not isinstance(change, Change):
             return self._sequences.run([("event", change, None)])
         of = self._key_of(change, key)
@@ -179,7 +182,7 @@ class Ordered:
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
-        return self._sequences.run([("arc", change, None)])
+        return self._core.calls.call(self._sequences.run, [("arc", change, None)])
 
     def push_many(self, batch: Any, *, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call: all of it or nothing; takes and gives what `Operator.push_many` does.
@@ -188,6 +191,9 @@ class Ordered:
         numbers are what is looked at. All else goes row by row. The output is always net: what was withdrawn within the call is not
         in it.
         """
+        return self._core.calls.call(self._push_many, batch, arcs)
+
+    def _push_many(self, batch: Any, arcs: Sequence[Arc]) -> Any:
         done = push_table(self._sequences, self._keys, batch)
         if done is not None:
             return done
@@ -197,8 +203,11 @@ class Ordered:
     @property
     def statistics(self) -> OrderedStatistics:
         """What is held and what was done so far, over all keys."""
+        return self._core.calls.call(self._look)
+
+    def _look(self) -> OrderedStatistics:
         of = self._sequences
-        beneath = self._core.statistics._replace(changes=of.changes)
+        beneath = self._core.statistics()._replace(changes=of.changes)
         barriers = sum(len(numbers.blocks) - 1 for numbers in of.keys.values() if numbers.blocks)
         return OrderedStatistics(*beneath, of.gap_count, of.missing, of.repeats, barriers)
 
@@ -210,7 +219,7 @@ class Ordered:
         SnapshotError
             As of `Operator.snapshot`.
         """
-        return ordered_saved.save(self._sequences, self._keys is not None)
+        return self._core.calls.call(ordered_saved.save, self._sequences, self._keys is not None)
 
     @classmethod
     def restore(
@@ -258,8 +267,8 @@ class Ordered:
 
     def _check(self) -> None:
         """Assert the invariants of the operator beneath and of the numbers; for tests."""
-        self._core.check()
-        self._sequences.check()
+        self._core.calls.call(self._core.check)
+        self._core.calls.call(self._sequences.check)
 
 
 class _Rows:
@@ -269,7 +278,6 @@ class _Rows:
 
     def __init__(self, op: Ordered) -> None:
         self.automaton = op.automaton
-        self.transaction = op._sequences.call
         self._sequences = op._sequences
 
     def run(self, items: Any, net: bool) -> Output:

@@ -197,21 +197,20 @@ def _res(sequences: Sequences, le: Any) -> Any:
 
 
 def _carry_out(sequences: Sequences, keys: Keys | None, arrivals: Arrivals, plan: Plan) -> tuple[list[Any], int | None]:
-    """All or nothing: barriers that go, the table, what is then in force; the output's columns, and what is promised."""
+    """Within a call: barriers that go, the table, what is then in force; the output's columns, and what is promised."""
     core, coming = sequences.core, plan.coming
-    with sequences.call():
-        _take_late(sequences, arrivals)
-        others: dict[Hashable, list[Change]] = {}
-        for _, change, key in sequences.promise(arrivals.promised, apart=set(coming.keys)):
-            others.setdefault(key, []).append(change)
-        for key, gap in coming.passed:
-            sequences.report(key, gap)
-        core._flush(others)
-        if plan.first is not None:
-            core.engine.run_columns(plan.first, core)  # type: ignore[attr-defined]  # its output is collected with the rest's
-        out = table.carried_out(core, plan.rest, plan.then, keys)
-        _put(sequences, arrivals, coming)
-        sequences.changes += len(arrivals.rows)
+    _take_late(sequences, arrivals)
+    others: dict[Hashable, list[Change]] = {}
+    for _, change, key in sequences.promise(arrivals.promised, apart=set(coming.keys)):
+        others.setdefault(key, []).append(change)
+    for key, gap in coming.passed:
+        sequences.report(key, gap)
+    core._flush(others)
+    if plan.first is not None:
+        core.engine.run_columns(plan.first, core)  # type: ignore[attr-defined]  # its output is collected with the rest's
+    out = table.carried_out(core, plan.rest, plan.then, keys)
+    _put(sequences, arrivals, coming)
+    sequences.changes += len(arrivals.rows)
     return out
 
 
@@ -255,7 +254,7 @@ def _put(sequences: Sequences, arrivals: Arrivals, coming: Coming) -> None:
         if number is not None and (cover is None or number > cover.number):
             cover = Cover(number, int(le[last]), int(_ends(sequences, arrivals, last)))
         numbers.note()
-        numbers.blocks[:] = blocks
+        numbers.blocks = [*blocks]
         if end > begin:
             numbers.tails = [*numbers.tails, tail._replace(low=begin, high=end)]
         numbers.move_to(cover, promised)

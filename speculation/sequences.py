@@ -7,12 +7,12 @@ largest of the key. All that is written is noted in the operator's journal, in i
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from afa.change import Change
 from afa.core import Core
 from afa.errors import AfaError, ChangeError
+from punctuation.calls import Member
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, as_time
@@ -24,7 +24,7 @@ Repeated = str | Callable[[Change], Any]
 OnGap = Callable[[Hashable, int, int], Any]
 
 
-class Sequences:
+class Sequences(Member):
     """The numbers in force of all keys.
 
     Parameters
@@ -58,28 +58,38 @@ class Sequences:
         self._told: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self._moved: dict[Hashable, dict[tuple[int, int], int]] = {}  # by key, barriers that come and go: (number, LE) -> copies
         self._touched: dict[Hashable, dict[int, None]] = {}
+        self._promising = False  # whether this call has taken deadlines out
+        core.calls.join(self)
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
     def run(self, items: Iterable[Item]) -> list[Any]:
-        """Carry out one call, as `Core.run` with ``net``."""
-        with self.call():
-            return self.core.run(self._translated(items), net=True)
+        """Carry out what one call brings, as `Core.run` with ``net``."""
+        return self.core.run(self._translated(items), net=True)
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """All or nothing; at the end callbacks get what the call has gathered, and what they raise rejects it."""
-        before = self.counters()
-        try:
-            with self.core.transaction():
-                yield
-                told, self._told = self._told, []
-                for function, arguments in told:
-                    function(*arguments)
-        except BaseException:
-            self.changes, self.gap_count, self.missing, self.repeats = before
-            self._told, self._moved, self._touched = [], {}, {}
-            raise
+    def call_begins(self) -> Any:
+        """What is counted. See `punctuation.calls.Member`."""
+        return self.counters()
+
+    def call_ends(self) -> None:
+        """The end of a call: callbacks get what it has gathered, and what they raise rejects it."""
+        told, self._told = self._told, []
+        for function, arguments in told:
+            function(*arguments)
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call; all else is in the operator's journal."""
+        self.changes, self.gap_count, self.missing, self.repeats = before
+        self._told, self._moved, self._touched = [], {}, {}
+        if self._promising or not self.deadlines.whole:
+            self.deadlines = Deadlines()
+            for key in self.keys:
+                self.refresh(key)
+        self._promising = False
+
+    def call_worked(self) -> None:
+        """A call has worked."""
+        self._promising = False
 
     def counters(self) -> tuple[int, int, int, int]:
         """What is counted."""
@@ -95,12 +105,12 @@ class Sequences:
         if number != last.last + 1 or change.le < last.ends or change.le < self.core.progress.events:
             return None
         checked = self.core.typed(change._replace(payload=payload), key)
-        out = self.core.push(checked, key)
+        out = self.core.push_within(checked, key)
         le, re = checked.le, checked.re
         assert le is not None
         assert re is not None
-        numbers.entries[number] = Entry(le, re, payload)
-        blocks[-1] = last._replace(last=number, ends=le)
+        self.note_deadline(key)
+        numbers.follow(number, Entry(le, re, payload))
         self.changes += 1
         self.refresh(key)
         return out
@@ -263,6 +273,7 @@ class Sequences:
         promised = self.core.progress.events
         if t <= promised:
             return
+        self._promising = True
         due = self.deadlines.due(t)
         for key in due:
             self.note_deadline(key)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
 from afa.arc import Arc
@@ -12,6 +12,7 @@ from afa.copies import as_diff
 from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.schema import any_payload
+from punctuation.calls import Calls, Member
 from punctuation.promise import Punctuation
 from punctuation.time import as_time
 from speculation.waiting import Waiting
@@ -19,7 +20,7 @@ from speculation.waiting import Waiting
 Output = list["Change | Punctuation"]
 
 
-class Stage:
+class Stage(Member):
     """A stage over a stream of changes and punctuations."""
 
     _numbers: tuple[str, ...] = ()
@@ -28,6 +29,13 @@ class Stage:
     def __init__(self) -> None:
         self._journal = Journal()
         self._waiting = Waiting(self._journal)
+        self._before: Callable[[Any], tuple[Any, ...]] = attrgetter("_waiting.arrivals", "_waiting.copies", *self._numbers)
+        self._calls = Calls(self)
+
+    def join(self, calls: Calls) -> None:
+        """Let this stage be part of the calls of an operator."""
+        calls.join(self)
+        self._calls = calls
 
     def push(self, item: Change | Punctuation) -> Output:
         """Take one change or punctuation; what leaves.
@@ -41,37 +49,41 @@ class Stage:
 
     def push_many(self, items: Iterable[Change | Punctuation]) -> Output:
         """Take several, as one call: all of it or nothing; what leaves."""
+        return self._calls.call(self._push_many, items)
+
+    def _push_many(self, items: Iterable[Change | Punctuation]) -> Output:
         return self.push_fitting(item if isinstance(item, Punctuation) else checked(item) for item in items)
 
     def push_fitting(self, items: Iterable[Change | Punctuation]) -> Output:
-        """`push_many` of what an operator gave."""
+        """`push_many` of what an operator gave, within a call."""
         out: Output = []
-        with self.transaction():
-            for item in items:
-                self.take(item, out)
-            self.end(out)
+        for item in items:
+            self.take(item, out)
+        self.end(out)
         return out
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take an item that fits, within a transaction, and append to ``out`` what leaves."""
+        """Take an item that fits, within a call, and append to ``out`` what leaves."""
         raise NotImplementedError
 
     def end(self, out: Output) -> None:
-        """The end of a call, within its transaction."""
+        """The end of what comes at once."""
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing."""
-        before, waiting = [getattr(self, name) for name in self._numbers], self._waiting
-        arrivals, copies = waiting.arrivals, waiting.copies
-        try:
-            yield
-        except BaseException:
-            self._journal.rollback()
-            waiting.arrivals, waiting.copies = arrivals, copies
-            for name, value in zip(self._numbers, before):
-                setattr(self, name, value)
-            raise
+    # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """All that is no part of what waits."""
+        return self._before(self)
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call."""
+        self._journal.rollback()
+        self._waiting.arrivals, self._waiting.copies, *numbers = before
+        for name, value in zip(self._numbers, numbers):
+            setattr(self, name, value)
+
+    def call_worked(self) -> None:
+        """A call has worked."""
         self._journal.commit()
 
 

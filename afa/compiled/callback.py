@@ -33,25 +33,28 @@ class Callback:
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def fault(self) -> BaseException:
-        """What was raised; it is forgotten here."""
+        """What was raised; it is forgotten here.
+
+        What was raised before the first line of the function, or after its last, never came here: ctypes has printed it. That can
+        only be an interrupt.
+        """
         fault, self._fault = self._fault, None
-        assert fault is not None, "a kernel says that Python raised, but it did not"
-        return fault
+        return KeyboardInterrupt("between a kernel and Python") if fault is None else fault
 
     def _run_python(self, code: int, event: int, register: int, out: int) -> int:
-        """One arc in Python, for a kernel that can't: 1 taken, 0 not, -1 a fault."""
+        """One arc in Python, for a kernel that can't: YES or NO; all else is a fault."""
         try:
             arc, le = self._engine.arcs.program.arcs[code], int(self._engine.memory.m[k.C_PLACE])
             words = (ctypes.c_int64 * self._engine.registers.layout.width).from_address(register)[:]
             found = self._carry_out(arc, event, self._engine.registers.record(words), le)
             if found is None:
-                return 0
+                return k.NO
             place: Any = (ctypes.c_int64 * len(found)).from_address(out)
             place[:] = found
-            return 1
+            return k.YES
         except BaseException as fault:  # nothing may pass through a kernel
             self._fault = fault
-            return -1
+            return k.FAULT
 
     def _carry_out(self, arc: Arc, event: int, register: Any, le: int) -> list[int] | None:
         transitions = self._transitions

@@ -151,9 +151,15 @@ class Directory:
 
     def saved(self) -> None:
         """A snapshot was taken. O(keys)."""
-        self._saved = set(self.codes)
-        self._gone.clear()
-        self._since = int(self._memory.m[k.C_SERIAL])
+        self.put_saved(set(self.codes), {}, int(self._memory.m[k.C_SERIAL]))
+
+    def as_of(self) -> tuple[set[Hashable] | None, dict[Hashable, None], int]:
+        """What is known of the last snapshot, for `put_saved`."""
+        return self._saved, self._gone, self._since
+
+    def put_saved(self, saved: set[Hashable] | None, gone: dict[Hashable, None], since: int) -> None:
+        """Let this be what is known of it: the keys that it has, those of them that are gone, its call."""
+        self._saved, self._gone, self._since = saved, gone, since
 
     def loaded(self, codes: Any) -> None:
         """Keys come from a snapshot."""

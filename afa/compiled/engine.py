@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,9 @@ class CompiledEngine:
         self.automaton = automaton
         self._journal = journal
         self._one = Batch(np.empty((k.I_WORDS + self.payloads.layout.width, 1), np.int64))
+        self._put_one = struct.Struct(f"={len(self._one.words)}q").pack_into  # numpy takes 1 us longer
         self.idle = 0  # records since all keys were cleaned
+        self.began: Any = None  # the serial under which a single event was given to the kernels
         self._looked = 0  # changes taken when it was looked last for keys to prune
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
@@ -150,10 +153,10 @@ class CompiledEngine:
 
     def arcs_changed(self) -> None:
         """The kernels have changed arcs: drop those that ended, and be ready to go back; the table is made when asked for."""
-        self.memory.m[k.C_ARCS] = 0
         if not self._ahead:
-            self._ahead = True
             self._journal.note(self._back, self.table)
+            self._ahead = True
+        self.memory.m[k.C_ARCS] = 0
         promised, progress = int(self.memory.m[k.C_EVENTS]), self.progress
         self._drop(min(promised, progress.arcs) if progress.arc_punctuation else promised)
 
@@ -170,7 +173,8 @@ class CompiledEngine:
         """
         m = self.memory.m
         m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final if final is None else final
-        self.arcs.know_strings()
+        if self.strings.asked:
+            self.arcs.know_strings()
         if self.ordered == 2:
             m[k.C_RANKS] = self.strings.ranks().ctypes.data
         while True:
@@ -210,21 +214,31 @@ class CompiledEngine:
         self.directory.touch(code)
         self.call(k.SERVE, code, n, Batch(batch))
 
-    def push(self, change: Change) -> list[Change]:
-        """One event change, checked and not late, as a call of its own: what `apply`, `collect` and `commit` would do."""
+    @property
+    def serial(self) -> int:
+        """The call, as the kernels count: a number that moves in the very step that ends one."""
+        return self.memory.m[k.C_SERIAL]  # type: ignore[no-any-return]
+
+    def push(self, change: Change, alone: bool) -> list[Change]:
+        """One event change, checked and not late: what `apply` and `collect` would do.
+
+        ``alone``: it is the call, which the kernels end, but for one with output: that is the caller's to end by `commit`.
+        """
         payload, le, re, diff, key = change
         code = self.directory.code(key) if self.keyed else 0
-        self._one.words[:, 0] = (le, re, diff, code, self.sequence_word(payload), k.EVENT, -1, *self.payloads.words(payload))
+        order = 0 if self._sequence is None else self.sequence_word(payload)
+        self._put_one(self._one.words, 0, le, re, diff, code, order, k.EVENT, -1, *self.payloads.words(payload))
         memory = self.memory
         if self.arcs.lacking:
             self.ready(1)
         self.idle += 1
-        changes = self.collect() if self.call(k.PUSH, code, 1, self._one) else []
-        if self.keyed:
-            if not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
-                self.directory.touch(code)
-            if self.directory.touched:  # the key is new, or gone
-                self.directory.end()
+        self.began = memory.m[k.C_SERIAL]
+        rows = self.call(k.PUSH, code, alone, self._one)
+        changes = self.collect() if rows else []
+        if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
+            self.directory.touch(code)
+        if alone and (rows or self.directory.touched) and not changes:
+            self.commit()
         return changes
 
     def ready(self, n: int, coming: int = 0) -> None:
@@ -331,7 +345,8 @@ class CompiledEngine:
     def commit(self) -> None:
         """The call has worked."""
         self._main(self.memory, self.arcs.program, EMPTY, k.COMMIT, 0, 0)
-        self._end()
+        self.memory.settle()
+        self.directory.end()
         if self.strings.many:
             forget_strings(self)
 
@@ -340,10 +355,9 @@ class CompiledEngine:
         self._main(self.memory, self.arcs.program, EMPTY, k.ROLLBACK, 0, 0)
         w = self.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
-        self._end()
-
-    def _end(self) -> None:
-        self.memory.m[k.C_SERIAL] += 1
+        self.arcs.recover(anew=self._ahead or bool(self.memory.m[k.C_ARCS]))
+        self._ahead = False
+        self.memory.m[k.C_ARCS] = 0
         self.memory.settle()
         self.directory.end()
 
@@ -378,6 +392,7 @@ class CompiledEngine:
 
     def saved(self) -> None:
         """A snapshot was taken."""
+        self._journal.note(self.directory.put_saved, *self.directory.as_of())
         self.directory.saved()
 
     def load(self, states: States) -> None:

@@ -17,7 +17,6 @@ from afa.compiled.memory import Memory
 from afa.compiled.native import native
 from afa.compiled.program import Program, Slots, TooLong, class_of, slots
 from afa.compiled.records import Records
-from afa.errors import AutomatonError
 from punctuation.progress import Progress
 
 WARM = 256
@@ -82,6 +81,7 @@ class InForce:
         self._tables = 0  # how many strings the program's tables know
         self._warm = self._long = False  # what there was in the process that the memory comes from
         self.lacking = True
+        self._made: Program | None = None  # the program, unless making the next one was interrupted
         self.install(table)
 
     def install(self, table: ArcTable) -> None:
@@ -103,7 +103,7 @@ class InForce:
         if any(id(arc) not in self.program.codes for arc in arcs):
             try:
                 self.install(self.table)
-            except AutomatonError:  # one of them is refused
+            except BaseException:  # one of them is refused, most likely
                 self._pool = before
                 raise
         if self.lacking:
@@ -126,6 +126,13 @@ class InForce:
         if strings.asked and self._tables != len(strings):
             self._tables = len(strings)
             self.program.address()
+
+    def recover(self, anew: bool) -> None:
+        """After a call that has failed: make whole what was interrupted; ``anew``: the kernels have changed the program."""
+        del self.states[len(self._numbers) :]
+        if anew or self.program is not self._made:
+            self.install(self.table)
+        self._tables = -1  # of strings
 
     def test(self, arc: Arc) -> tuple[int, int]:
         """The code that tells whether an event could take an arc, for all that its fields say, and its constants: addresses.
@@ -168,13 +175,14 @@ class InForce:
 
     def _number(self, state: str) -> None:
         if state not in self._numbers:
-            self._numbers[state] = len(self.states)
             self.states.append(state)
+            self._numbers[state] = len(self.states) - 1
 
     def _admitted(self, arc: Arc) -> CompiledArc:
         return admitted(compiled_arc(arc, self._payloads.layout, self._registers.layout), self._strict)
 
     def _make_program(self) -> None:
+        self._made = None
         places, wanted = self._slots.places if self._slots else {}, self._wanted()
         lacking = self._slots is None or any(key not in places for key in wanted)
         self.lacking = lacking and not (self._too_long is not None and self._too_long <= wanted)
@@ -193,6 +201,7 @@ class InForce:
             2 * CHUNK if self._pool else 0,
             self._progress.now,
         )
+        self._made = self.program
 
     def _wanted(self) -> Counter[Any]:
         """The classes of the consuming arcs, and how many arcs there are of each."""

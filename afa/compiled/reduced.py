@@ -34,10 +34,24 @@ class Rows(NamedTuple):
 class ReducedColumns(Reduced):
     """`Reduced`, of the compiled engine: what it has beyond `afa.engine.Engine`."""
 
-    def push(self, change: Change) -> list[Change]:
-        """One event change, checked and not late, as a call of its own."""
-        found: list[Change] = self.inner.push(self.reduced(change))
+    def push(self, change: Change, alone: bool) -> list[Change]:
+        """One event change, checked and not late; as `CompiledEngine.push`."""
+        found: list[Change] = self.inner.push(self.reduced(change), alone)
         return found
+
+    @property
+    def serial(self) -> int:
+        """As of `CompiledEngine`."""
+        return int(self.inner.serial)
+
+    @property
+    def began(self) -> Any:
+        """As of `CompiledEngine`."""
+        return self.inner.began
+
+    @began.setter
+    def began(self, began: Any) -> None:
+        self.inner.began = began
 
     @property
     def registers(self) -> Any:

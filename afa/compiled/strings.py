@@ -53,8 +53,8 @@ class Strings:
         """The number of a string."""
         found = self._numbers.get(text)
         if found is None:
+            self._ranks = None  # INVARIANT: no number is known that has no rank
             found = self._numbers[text] = self._place(text)
-            self._ranks = None
         return found
 
     def _place(self, text: str) -> int:

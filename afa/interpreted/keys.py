@@ -13,7 +13,7 @@ from afa.engine import Sizes
 from afa.interpreted import saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
-from afa.journal import Journal
+from afa.journal import Journal, forget_places
 from afa.promises import PACE, Promises, room
 from afa.states import States
 from punctuation.deadlines import Deadlines
@@ -125,13 +125,16 @@ class InterpretedEngine:
 
     def rollback(self) -> None:
         """The journal has put the states back; deadlines may have been set on what is undone, and sizes taken of it."""
-        for s in self._touched.values():
+        for s in (*self._touched.values(), *self._due):
             s.delta.clear()
+            forget_places(s.index)
+            forget_places(s.matches)
         self._touched.clear()
         self._final = self._progress.final
+        self._deadlines = Deadlines()
         self._restless = dict.fromkeys(self.states)
         self._changed.update(self._restless)
-        self._measure.update(self._restless)
+        self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
 
     def keys(self) -> list[Hashable]:
         """The keys that hold anything."""
@@ -159,8 +162,8 @@ class InterpretedEngine:
 
     def saved(self) -> None:
         """A snapshot was taken."""
-        self._saved = set(self.states)
-        self._changed.clear()
+        self._journal.set(self, "_saved", set(self.states))
+        self._journal.set(self, "_changed", {})
 
     def load(self, states: States) -> None:
         """The states of keys that are not held yet."""

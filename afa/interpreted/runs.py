@@ -103,12 +103,20 @@ class Runs:
             self._remove(span)
 
     def _add(self, span: Interval) -> None:
-        self._journal.note(self._delete, span)
-        self._insert(span)
+        self._journal.note(self._take_out, span)
+        self._journal.write(self, self._insert, span)
 
     def _remove(self, span: Interval) -> None:
-        self._journal.note(self._insert, span)
-        self._delete(span)
+        self._journal.note(self._put_back, span)
+        self._journal.write(self, self._delete, span)
+
+    def _take_out(self, span: Interval) -> None:
+        if span in self._spans.get(span.data, ()):
+            self._journal.write(self, self._delete, span)
+
+    def _put_back(self, span: Interval) -> None:
+        if span not in self._spans.get(span.data, ()):
+            self._journal.write(self, self._insert, span)
 
     def _insert(self, span: Interval) -> None:
         if self._tree is None:
@@ -117,8 +125,16 @@ class Runs:
         self._spans.setdefault(span.data, []).append(span)
 
     def _delete(self, span: Interval) -> None:
-        self._tree.remove(span)
+        try:
+            self._tree.remove(span)
+        except KeyError as error:  # which the tree raises in place of whatever interrupts it there
+            raise error.__context__ or error from None
         spans = self._spans[span.data]
         spans.remove(span)
         if not spans:
             del self._spans[span.data]
+
+    def mend(self) -> None:
+        """Make the tree anew from the spans; see `afa.journal.Mends`."""
+        self._spans = {p: spans for p, spans in self._spans.items() if spans}
+        self._tree = IntervalTree(span for spans in self._spans.values() for span in spans)

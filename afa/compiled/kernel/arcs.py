@@ -43,6 +43,7 @@ from afa.compiled.kernel.names import (
     K_SLOT,
     K_SLOTS,
     K_SRC,
+    NO,
     NOWHERE,
     R_CODE,
     R_NEXT,
@@ -50,6 +51,7 @@ from afa.compiled.kernel.names import (
     RECORD,
     ROW,
     TIMEOUT,
+    YES,
 )
 
 
@@ -153,5 +155,6 @@ def ask(m: Any, p: Any, code: int, event: int, register: int, out: int) -> int:
     if status < 0:
         m[C_ASKED] += 1
         m[C_ARC] = code
-        status = call4(p[A_PYTHON], code, event, register, out)
+        answer = call4(p[A_PYTHON], code, event, register, out)
+        status = 1 if answer == YES else 0 if answer == NO else NOWHERE  # an exception that is lost on the way: neither
     return int(status)

@@ -67,8 +67,9 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         status = serve(m, w, p, c, low, 1, SERVE, 0, 0)
         if status < 0:
             return status
-        commit(m, w)
-        m[C_SERIAL] += 1
+        if high != 0 and w[W_LOG_TOP] == 0:
+            commit(m, w)
+            m[C_SERIAL] += 1
         return int(w[W_LOG_TOP])
     if what == SERVE:
         for k in range(high):
@@ -99,4 +100,5 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         m[C_WAITING] = m[C_WAITED]
     else:
         commit(m, w)
+    m[C_SERIAL] += 1  # INVARIANT: in one step with the end of the call, as nobody can interrupt a kernel
     return DONE

@@ -190,6 +190,7 @@ NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
+YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
 # -- what `main` does
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS, SAVE = (
     range(18)

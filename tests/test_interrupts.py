@@ -1,0 +1,171 @@
+"""An interrupt leaves the state before the call or after it, wherever it comes; `tests.stress.interrupts` is the long run."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
+import pytest
+
+from afa import AfaError, Keyed, Punctuation
+from tests import interrupts
+from tests.interrupts import Interrupt, at_line
+from tests.kinds_of_calls import KINDS, PLAIN, SWAPPED, columns, tick
+from tests.stress import interrupts as stress
+
+
+def state(op: Any) -> Any:
+    core = op._core
+    return op.statistics, op.snapshot(), core.progress.marks(), core.arcs.table.events, core.arcs.pending
+
+
+def result(work: Any) -> Any:
+    """What a call gives, as something that can be compared; its error too."""
+    try:
+        out = work()
+    except AfaError as error:
+        return str(error)
+    if isinstance(out, dict):
+        return {name: list(column) for name, column in out.items()}
+    return [result(lambda part=part: part) for part in out] if isinstance(out, list) else out  # type: ignore[misc]
+
+
+def each_line(name: str, engine: str, times: int | None) -> int:
+    """Interrupt a call at each line, or about so many times on the way; how often it was."""
+    kind, count, stop = KINDS[name], 0, 1
+    twin = kind.make(engine)
+    before = state(twin)
+    done = at_line(lambda: result(lambda: kind.work(twin)), None)
+    wanted, step = done.out, 1 if times is None else 1 + done.lines // times
+    after = state(twin)
+    op = kind.make(engine)
+    assert state(op) == before
+    while (ended := at_line(partial(kind.work, op), stop)).interrupted:
+        op._check()
+        found = state(op)
+        assert found in (before, after), f"{name} at {ended.out}: {_differs(found, before)}; after: {_differs(found, after)}"
+        if found == before:
+            if count % 10 == 0:
+                assert result(partial(kind.work, op)) == wanted, f"{name} at {ended.out}"
+                assert state(op) == after, f"{name} at {ended.out}"
+                op = kind.make(engine)
+        else:
+            op = kind.make(engine)
+        count, stop = count + 1, stop + step
+    assert count > 0
+    return count
+
+
+def _differs(found: Any, other: Any) -> str:
+    return "; ".join(f"{a} != {b}" for a, b in zip(found, other) if a != b)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_call_is_interrupted_at_some_of_its_lines(engine: str, name: str) -> None:
+    each_line(name, engine, times=11)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", KINDS)
+def test_a_call_is_interrupted_at_each_of_its_lines(engine: str, name: str) -> None:
+    print(each_line(name, engine, times=None))
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_random_world_is_interrupted_at_random_lines(engine: str, number: int) -> None:
+    assert stress.run("lines", number, engine, interrupts.somewhere) > 0
+
+
+def test_random_worlds_are_interrupted_at_random_instants() -> None:
+    """In a process of its own: what it dies of is told."""
+    command = [sys.executable, "-m", "tests.stress.interrupts", "--calls", "400", "--warm", "256"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_snapshots_of_changes_follow_each_other_through_interrupts(engine: str) -> None:
+    """What an interrupted snapshot would have held is in the next one that is returned."""
+    op = Keyed(PLAIN, key="sym", window=20, engine=engine)
+    blobs, stop = [op.snapshot(incremental=True)], 1
+    for i in range(12):
+        op.push(tick(8 if i % 3 else 2, i, "abcdef"[i % 6]))
+        while (ended := at_line(lambda: op.snapshot(incremental=True), stop)).interrupted:
+            stop += 17
+            try:
+                Keyed.restore(PLAIN, [*blobs, op.snapshot(incremental=True)], key="sym", engine=engine)
+            except AfaError:  # it was taken, but did not come out: the chain begins anew
+                blobs = [op.snapshot()]
+                break
+            op.push(tick(8, i, "abcdef"[i % 5]))
+            blobs = [op.snapshot()]
+        else:
+            blobs.append(ended.out)
+        stop = stop % 300 + 1
+        again = Keyed.restore(PLAIN, blobs, key="sym", engine=engine)
+        again._check()
+        assert again.statistics == op.statistics
+
+
+def test_an_interrupt_on_the_way_back_is_made_good_by_the_next_call(engine: str) -> None:
+    op = Keyed(PLAIN, key="sym", window=20, engine=engine)
+    op.push_many(columns(30))
+    before = state(op)
+    core, back = op._core, op._core.call_failed
+    for stop in range(1, 400, 29):
+
+        def interrupted(was: Any, stop: int = stop) -> None:
+            core.call_failed = back  # type: ignore[method-assign]
+            core.calls.before = ((back, was),)
+            if at_line(lambda: back(was), stop).interrupted:
+                raise Interrupt("again")
+
+        core.call_failed = interrupted  # type: ignore[method-assign]
+        assert at_line(lambda: op.push_many(columns(50)), 150 + stop % 90).interrupted
+        assert state(op) == before
+        op._check()
+
+
+def test_a_state_that_can_not_be_brought_back_is_told_by_each_later_call(engine: str) -> None:
+    op = Keyed(PLAIN, key="sym", window=20, engine=engine)
+    op.push(tick(8, 1))
+    op._core.engine.rollback = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    with pytest.raises(ZeroDivisionError):
+        op.push_many([tick(8, 2), insert_nothing()])
+    for call in (lambda: op.push(tick(8, 3)), op.snapshot, lambda: op.statistics, lambda: op.push_arc(SWAPPED)):
+        with pytest.raises(
+            AfaError, match=r"expected a state that an interrupted call can be taken back from but got ZeroDivision"
+        ):
+            call()  # type: ignore[operator]
+
+
+def insert_nothing() -> Any:
+    return tick(8, 2)._replace(le=None)
+
+
+def test_a_function_of_the_operator_can_not_call_it(engine: str) -> None:
+    found: list[str] = []
+
+    def call_back(change: Any) -> None:
+        for call in (lambda: op.push(tick(8, 30)), lambda: op.statistics, op.snapshot, lambda: op.push_many(columns(3))):
+            with pytest.raises(AfaError, match=r"expected a call from outside but got one from within a call of the same operator"):
+                call()  # type: ignore[operator]
+            found.append("refused")
+
+    op = Keyed(PLAIN, key="sym", window=20, engine=engine, late=call_back)
+    op.push(Punctuation(9))
+    assert op.push(tick(8, 3)) == []
+    assert len(found) == 4
+    assert op.statistics.late == 1
+    op.push(tick(8, 10))
+    op._check()
+
+
+def test_a_generator_that_is_left_alone_leaves_no_call_open(engine: str) -> None:
+    op = Keyed(PLAIN, key="sym", window=20, engine=engine)
+    with contextlib.suppress(AfaError):
+        op.push_many([tick(8, 1), insert_nothing()])
+    assert op._core.calls.before is None
+    assert op.statistics.changes == 0
