@@ -25,6 +25,7 @@ stress: .venv/ready
 	$(BIN)/python -m tests.stress.worlds --worlds 20000 --engine both
 	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each
 	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each --seed 2 --warm 0 --sample 4
+	$(BIN)/python -m tests.stress.damage --mutants 50000
 
 bench: .venv/ready-bench
 	$(BIN)/python -m bench

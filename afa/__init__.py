@@ -27,7 +27,8 @@ prefix leaves in force, never of the order in which they arrived.
     compiled/     the fast one: the same over arrays, arcs as machine code
     table       batches as Arrow, pandas or columns; tablecall: a call that holds some; tableout: output like them
     cuts        where such output is cut, if it is not to be one difference
-    snapshot    state as bytes, without pickle
+    snapshot    state as bytes, without pickle; states, packed, canonical: of keys, in columns, in an order that only they decide
+    sound       what is restored is checked as if an enemy had sealed it
     statistics  what is held and was done; timeouts: what time-outs may still bring
     errors      AfaError and what is under it
     draw/, cli/ pictures, command line

@@ -34,7 +34,7 @@ from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
 
 Output = list["Change | Punctuation"]
 
@@ -66,6 +66,7 @@ class Core(Member):
         self.automaton = automaton
         self.window = window
         self.sequence = sequence
+        self.keyed = keyed
         self.retractions = retractions
         self.late = Late(late)
         self.progress = Progress(arc_punctuation)
@@ -308,6 +309,8 @@ class Core(Member):
         if change.le is None:
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
         le = as_time(change.le, "le")
+        if le == FOREVER:
+            raise ChangeError(f"{end_of_time(le)} for {payload!r}")
         if change.re is not None:
             re = as_time(change.re, "re")
         elif self.window is None:

@@ -3,6 +3,9 @@
 [keys, ints (changes), ints (rows), ints (LE of covers), [state..], ints (start), ints (m), ints (state),
  [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.states.Pruned`..]]
 
+keys      [n, width, [column..]]: all of them ints, strings (width 0), or tuples of so many of these: a column a part
+          [n, null, [key..]]: others
+          column: ints; or [text..]
 ints      [least, bytes]: what each is above the least, in 1, 2, 4 or 8 bytes, little endian; modulo 2^64
 column    int, bool: ints; float: bytes of float64; str: [[text..], ints]; anything: a list
           of an optional field: [bytes, column], a bit each for those that are there
@@ -10,16 +13,19 @@ column    int, bool: ints; float: bytes of float64; str: [[text..], ints]; anyth
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from afa.automaton import Automaton
+from afa.canonical import Parts, parts_of
 from afa.errors import SnapshotError
 from afa.schema import NAN, Field, any_payload
-from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, fields
-from punctuation.time import BEGINNING, as_time
+from afa.sound import short, summed, wanted
+from afa.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, ascends, fields
+from punctuation.time import as_time
 
 _WIDTHS = (1, 2, 4, 8)
 
@@ -29,7 +35,7 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
     heads, rows, changes = states.heads, states.rows, states.changes
     covers = heads[:, heads[ROWS] > 0]
     return [
-        states.keys,
+        _keys(states.keys, states.parts or parts_of(states.keys)),
         _ints(heads[CHANGES]),
         _ints(heads[ROWS]),
         _ints(covers[COVER]),
@@ -45,7 +51,7 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
 
 
 def unpack(automaton: Automaton, data: Any, final: int) -> States:
-    """The states that plain data describes, saved at a punctuation.
+    """The states that plain data describes, saved at a punctuation. That they are sound is for `afa.sound` to see.
 
     Raises
     ------
@@ -53,20 +59,18 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
         It does not fit.
     """
     keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned = data
-    if not isinstance(keys, list) or len(set(keys)) < len(keys):
-        raise SnapshotError(f"expected a list of different keys but got {keys!r}")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise SnapshotError(f"expected a list of states but got {names!r}")
-    heads = np.zeros((3, len(keys)), np.int64)
-    heads[CHANGES], heads[ROWS] = _numbers(counts, len(keys)), _numbers(lengths, len(keys))
+    found = _read_keys(keys)
+    wanted("a list of states", isinstance(names, list) and set(map(type, names)) <= {str}, names)
+    heads = np.zeros((3, len(found)), np.int64)
+    heads[CHANGES], heads[ROWS] = _numbers(counts, len(found)), _numbers(lengths, len(found))
+    n, count = summed(heads[ROWS]), summed(heads[CHANGES])
     covered = heads[ROWS] > 0
     heads[COVER, covered] = _numbers(at, int(covered.sum()))
-    n, count = _total(heads[ROWS]), _total(heads[CHANGES])
     rows = np.stack([_numbers(part, n) for part in (start, m, state)])
     changes = np.stack([_numbers(part, count) for part in (le, re, copies)])
     changes[RE] += changes[LE]
-    found = States(
-        [any_payload(key) for key in keys],
+    return States(
+        found,
         final,
         heads,
         names,
@@ -74,34 +78,51 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
         _columns(registers, fields(automaton.register_schema), n),
         changes,
         _columns(payloads, fields(automaton.event_schema), count),
-        [Pruned(*part) for part in pruned],
+        _read_pruned(pruned, len(found)),
     )
-    _check(found)
+
+
+def _read_pruned(data: Any, n: int) -> list[Pruned]:
+    parts = [Pruned(*part) for part in data]
+    keys = [part.key for part in parts]
+    wanted("keys of steps, in order", all(type(key) is int and 0 <= key < n for key in keys), keys)
+    wanted("keys of steps, in order", all(a < b for a, b in itertools.pairwise(keys)), keys)
+    return parts
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------------
+
+
+def _keys(keys: list[Any], parts: Parts | None) -> list[Any]:
+    if parts is None:
+        return [len(keys), None, keys]
+    return [len(keys), parts.width, [_ints(part) if isinstance(part, np.ndarray) else part for part in parts.columns]]
+
+
+def _read_keys(data: Any) -> list[Any]:
+    n, width, columns = data
+    if width is None:
+        found = [any_payload(key) for key in columns]
+    elif type(width) is int and isinstance(columns, list) and len(columns) == max(width, 1):
+        parts = [_key_part(column, as_time(n, "n")) for column in columns]
+        lists = [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
+        found = lists[0] if width == 0 else list(zip(*lists))
+        if all(isinstance(part, np.ndarray) for part in parts):  # without a look at each
+            wanted("keys in order", ascends(parts), parts)
+            return found
+    else:
+        raise SnapshotError(f"expected a column of keys for each part but got width={short(width)}, {short(columns)}")
+    wanted(f"{short(n)} different keys", len(found) == n == len(set(found)), found)
     return found
 
 
-def _check(states: States) -> None:
-    """Refuse what no engine writes."""
-    heads, rows, changes = states.heads, states.rows, states.changes
-    of_row, of_change = (np.repeat(np.arange(len(states.keys)), heads[which]) for which in (ROWS, CHANGES))
-    late = (heads[ROWS, of_change] > 0) & (changes[LE] <= heads[COVER, of_change])
-    sound = [
-        ("states that have names", ((rows[STATE] < 0) | (rows[STATE] >= len(states.names))).any()),
-        ("partial matches by start", ((of_row[1:] == of_row[:-1]) & (rows[START, 1:] < rows[START, :-1])).any()),
-        ("re > le", (changes[RE] <= changes[LE]).any()),
-        ("copies", ((changes[COPIES] == 0) | (changes[COPIES] == BEGINNING)).any()),
-        ("events after the cover", late.any()),
-        ("keys of steps", not all(type(part.key) is int and 0 <= part.key < len(states.keys) for part in states.pruned)),
-    ]
-    for what, wrong in sound:
-        if wrong:
-            raise SnapshotError(f"expected {what} but got a state without")
-
-
-def _total(counts: Any) -> int:
-    if (counts < 0).any():
-        raise SnapshotError("expected counts but got a negative one")
-    return sum(counts.tolist())
+def _key_part(column: Any, n: int) -> Any:
+    """Ints, or texts."""
+    wanted("keys", isinstance(column, list), column)
+    if set(map(type, column)) == {str}:
+        wanted(f"{n} keys", len(column) == n, column)
+        return column
+    return _numbers(column, n)
 
 
 # -- ints --------------------------------------------------------------------------------------------------------------------
@@ -119,7 +140,7 @@ def _ints(values: Any) -> list[Any]:
 def _numbers(data: Any, n: int) -> Any:
     least, packed = data
     if not isinstance(packed, bytes) or len(packed) != n * _width(packed, n):
-        raise SnapshotError(f"expected {n} numbers but got {packed!r}")
+        raise SnapshotError(f"expected {n} numbers but got {short(packed)}")
     above = np.frombuffer(packed, f"<u{_width(packed, n)}").astype(np.uint64)
     return (above + np.uint64(as_time(least, "least") % (1 << 64))).view(np.int64)
 
@@ -142,38 +163,37 @@ def _column(column: Column, field: Field) -> Any:
     return _ints(column.values) if column.texts is None else [column.texts, _ints(column.values)]
 
 
-def _columns(data: Any, wanted: Sequence[Field], n: int) -> list[Column]:
-    if not isinstance(data, list) or len(data) != len(wanted):
-        raise SnapshotError(f"expected {len(wanted)} columns but got {data!r}")
-    return [_read(part, field, n) for part, field in zip(data, wanted)]
+def _columns(data: Any, schema: Sequence[Field], n: int) -> list[Column]:
+    wanted(f"{len(schema)} columns", isinstance(data, list) and len(data) == len(schema), data)
+    return [_read(part, field, n) for part, field in zip(data, schema)]
 
 
 def _read(data: Any, field: Field, n: int) -> Column:
     if field.type is None:
-        if not isinstance(data, list) or len(data) != n:
-            raise SnapshotError(f"expected a list of {n} but got {data!r}")
+        wanted(f"a list of {n}", isinstance(data, list) and len(data) == n, data)
         return Column([any_payload(item) for item in data])
     if field.optional:
         bits, inner = data
-        if len(bits) != (n + 7) // 8:
-            raise SnapshotError(f"expected {n} bits but got {bits!r}")
+        wanted(f"{n} bits", isinstance(bits, bytes) and len(bits) == (n + 7) // 8, bits)
         present = np.unpackbits(np.frombuffer(bits, np.uint8), count=n).astype(np.bool_)
         found = _read(inner, field._replace(optional=False), n)
         found.values[~present] = 0
         return found._replace(present=present)
     if field.type is float:
+        wanted(f"{n} floats", isinstance(data, bytes) and len(data) == 8 * n, data)
         values = np.frombuffer(data, "<f8").astype(np.float64) + 0.0
         values[np.isnan(values)] = NAN
-        if len(values) != n:
-            raise SnapshotError(f"expected {n} floats but got {len(values)}")
         return Column(values)
     if field.type is str:
         texts, numbers = data
+        wanted("different texts", isinstance(texts, list) and set(map(type, texts)) <= {str} and _differ(texts), texts)
         values = _numbers(numbers, n)
-        if not all(isinstance(text, str) for text in texts) or ((values < 0) | (values >= len(texts))).any():
-            raise SnapshotError(f"expected numbers of texts but got {data!r}")
+        wanted("numbers of texts", not n or (values.min() >= 0 and values.max() < len(texts)), numbers)
         return Column(values, None, texts)
     values = _numbers(data, n)
-    if field.type is bool and ((values < 0) | (values > 1)).any():
-        raise SnapshotError("expected bools but got other numbers")
+    wanted("bools", field.type is not bool or not ((values < 0) | (values > 1)).any(), "other numbers")
     return Column(values)
+
+
+def _differ(texts: list[str]) -> bool:
+    return len(set(texts)) == len(texts)

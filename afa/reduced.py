@@ -109,7 +109,8 @@ class Reduced:
         """
         given = [bit if bit is None else as_count(bit + 1) - 1 for bit in bits]
         triggers = Triggers(self.triggers.reduction, table.events, given)
-        if triggers.bits != given:
+        twins = any(triggers.places[id(event.arc), event.le] != bit for event, bit in zip(triggers.events, triggers.bits))
+        if triggers.bits != given or twins:
             raise ValueError(f"expected a bit for each arc that needs one but got bits={bits!r}")
         self._put(triggers, BEGINNING, FOREVER)
 

@@ -1,6 +1,6 @@
 """State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 5
+Format, version 6
 -----------------
     a blob of `punctuation.sealed` with the magic b"AFAS": a list
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
@@ -11,7 +11,7 @@ Format, version 5
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
-    counters      [changes (as text beyond int64), outputs, retractions, late]
+    counters      [changes, outputs, retractions, late]; as text beyond int64, stale punctuations too
     follows       null; or of an incremental snapshot 16 bytes, by which the blob that must be restored before it is known
     states        see `afa.packed`; of an incremental snapshot those of the keys that changed; a key without any is gone
 A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
@@ -37,14 +37,17 @@ from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.packed import pack, unpack
 from afa.reduction import Reduction
+from afa.sound import check_arcs, check_follows, check_marks, check_states, wanted
 from afa.states import States
 from punctuation import sealed
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.sealed import seal
-from punctuation.time import as_count, as_time
+from punctuation.time import as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 5, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 6, 1
+DEPTH = 32
+"""Tuples within one another."""
 
 
 def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
@@ -84,10 +87,10 @@ def head(core: Core, keyed: bool) -> list[Any]:
             [[condition.text, t] for condition, t in core.conditions],
             None if core.reduced is None else core.reduced.triggers.bits,
         ],
-        list(core.progress.marks()),
+        list(map(as_plain, core.progress.marks())),
         [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
-        [as_plain(core.changes), core.outputs, core.withdrawn, core.late.count],
+        list(map(as_plain, [core.changes, core.outputs, core.withdrawn, core.late.count])),
     ]
 
 
@@ -100,7 +103,7 @@ def plain(body: list[Any]) -> bytes:
         It is none.
     """
     try:
-        packed: bytes = msgpack.packb(body, default=_extended, strict_types=True)
+        packed: bytes = _packed(body, DEPTH)
     except (TypeError, ValueError, OverflowError) as error:
         raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {error}") from error
     return packed
@@ -108,7 +111,7 @@ def plain(body: list[Any]) -> bytes:
 
 def unplain(packed: bytes) -> Any:
     """What `plain` packed. Raises whatever msgpack does."""
-    return msgpack.unpackb(packed, ext_hook=_tuple, strict_map_key=True)
+    return _unpacked(packed, DEPTH)
 
 
 def unseal(magic: bytes, version: int, blob: bytes) -> Any:
@@ -141,15 +144,16 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     held = automaton if reduction is None else reduction.rewritten
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
-        states = _chain(automaton, held, blobs, bodies, keyed)
+        _check_chain(automaton, blobs, bodies, keyed)
         core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
+        states = _states(core, held, bodies)
         core.put_table(table, bodies[-1][2][-1])
         for part in states:
             core.engine.load(part)
         core.forget_call()
-    except SnapshotError:
+    except (SnapshotError, MemoryError):
         raise
-    except (AfaError, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as error:
+    except Exception as error:  # a user's function may raise anything on a payload that none has sent
         raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
     core.saved = _digest(blobs[-1])
     return core
@@ -164,10 +168,11 @@ def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
     return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
 
 
-def _chain(automaton: Automaton, held: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> list[States]:
-    """The states of the last blob of each key; ``held``: the automaton that the state is one of."""
+def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:
+    """That each follows the one before, and is one of such an operator."""
     before = None
     for n, (blob, body) in enumerate(zip(blobs, bodies)):
+        wanted("the nine fields of a snapshot", isinstance(body, list) and len(body) == 9, body)
         was_keyed, digest, *_, follows, _ = body
         if was_keyed is not keyed:
             made, use = ("Keyed", "Keyed.restore") if was_keyed else ("Operator", "Operator.restore")
@@ -177,17 +182,34 @@ def _chain(automaton: Automaton, held: Automaton, blobs: list[bytes], bodies: li
                 f"expected a snapshot of {automaton!r} but got one of an automaton with other states, arcs or schemas"
             )
         if follows != before:
-            wanted = "one that is not incremental" if before is None else "the incremental one that was taken next"
-            raise SnapshotError(f"expected as snapshot number {n + 1} of {len(blobs)} {wanted} but got another")
+            start = "one that is not incremental" if before is None else "the incremental one that was taken next"
+            raise SnapshotError(f"expected as snapshot number {n + 1} of {len(blobs)} {start} but got another")
         before = _digest(blob)
     if before is None:
         raise SnapshotError("expected a snapshot but got none")
+
+
+def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
+    """The states of the last blob of each key; ``held``: the automaton that the state is one of."""
     found, newer = [], set[Hashable]()
-    for _, _, _, marks, *_, states in reversed(bodies):
-        part = unpack(held, states, Marks(*marks).final)
-        found.append(part.only(part.held & np.array([key not in newer for key in part.keys], np.bool_)))
-        newer.update(part.keys)
+    after = core.progress.marks()
+    for body in reversed(bodies):
+        marks = _marks(body[3])
+        check_follows(marks, after)
+        part, after = unpack(held, body[8], marks.final), marks
+        known = part.keys
+        there = part.held & np.array([key not in newer for key in known], np.bool_) if newer else part.held
+        found.append(part.only(there))
+        check_states(found[-1], core.progress.events, marks, held.event_schema, core)
+        if body is not bodies[0]:
+            newer.update(known)
     return found
+
+
+def _marks(data: Any) -> Marks:
+    events, arcs, final, now, stale, some = data
+    events, arcs, final, now, some = (as_time(t, "mark") for t in (events, arcs, final, now, some))
+    return Marks(events, arcs, final, now, as_total(stale), some)
 
 
 def _digest(blob: bytes) -> bytes:
@@ -211,22 +233,28 @@ def without_states(
     window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
+    wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
     core = Core(
         automaton,
         window=window,
         engine=engine,
         sequence=sequence,
         late=policy if late is None else late,
-        arc_punctuation=bool(arc_punctuation),
-        retractions=bool(retractions),
+        arc_punctuation=arc_punctuation,
+        retractions=retractions,
         keep_payloads=bits is None,
         keyed=keyed,
     )
     core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
-    core.progress.restore(Marks._make(as_time(t, "mark") for t in marks))
-    core.arcs.pending = {_arc_in(automaton, arcs, ref, le, re): as_count(n) for ref, le, re, n in pending}
+    marks = _marks(marks)
+    check_marks(marks, arc_punctuation, core.conditions, retractions)
+    core.progress.restore(marks)
+    events = [_arc_in(automaton, arcs, *item) for item in in_force]
+    waiting = [(_arc_in(automaton, arcs, ref, le, re), n) for ref, le, re, n in pending]
+    check_arcs(events, waiting, core.progress)
+    core.arcs.pending = dict(waiting)
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
-    return core, ArcTable(_arc_in(automaton, arcs, *item) for item in in_force)
+    return core, ArcTable(events)
 
 
 def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:
@@ -260,17 +288,30 @@ def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -
     return ArcEvent(found[n], as_time(le, "le"), as_time(re, "re"))
 
 
-def _extended(value: Any) -> Any:
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return msgpack.ExtType(TUPLE, msgpack.packb(list(value), default=_extended, strict_types=True))
-    hint = ": give the Automaton event=" if isinstance(value, tuple) else ""
-    raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {value!r}{hint}")
+def _packed(data: Any, depth: int) -> bytes:
+    """Plain data with tuples in it, at most so many within one another."""
+
+    def extended(value: Any) -> Any:
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            if not depth:
+                raise ValueError(f"tuples more than {DEPTH} deep")
+            return msgpack.ExtType(TUPLE, _packed(list(value), depth - 1))
+        hint = ": give the Automaton event=" if isinstance(value, tuple) else ""
+        raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {value!r}{hint}")
+
+    found: bytes = msgpack.packb(data, default=extended, strict_types=True)
+    return found
 
 
-def _tuple(code: int, data: bytes) -> tuple[Any, ...]:
-    if code != TUPLE:
-        raise ValueError(f"extension type {code}")
-    items = msgpack.unpackb(data, ext_hook=_tuple, strict_map_key=True)
-    if not isinstance(items, list):
-        raise ValueError("a tuple that holds no list")
-    return tuple(items)
+def _unpacked(packed: bytes, depth: int) -> Any:
+    """What `_packed` packed. Each level takes much of the stack of the process: hundreds of them end it."""
+
+    def tuple_of(code: int, data: bytes) -> tuple[Any, ...]:
+        if code != TUPLE or not depth:
+            raise ValueError(f"extension type {code}" if depth else f"tuples more than {DEPTH} deep")
+        items = _unpacked(data, depth - 1)
+        if not isinstance(items, list):
+            raise ValueError("a tuple that holds no list")
+        return tuple(items)
+
+    return msgpack.unpackb(packed, ext_hook=tuple_of, strict_map_key=True)

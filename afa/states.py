@@ -14,11 +14,12 @@ without rows is gone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.canonical import Parts, in_order, order_of, permuted
 from afa.schema import NAN, Field, Schema
 
 ANYTHING = Field("payload", None, True)
@@ -55,7 +56,7 @@ class Column(NamedTuple):
             nothing = field.type()
             items = [nothing if item is None else item for item in items]
         if field.type is str:
-            texts = sorted(set(items))
+            texts = in_order(set(items))
             numbers = {text: i for i, text in enumerate(texts)}
             return cls(np.array([numbers[item] for item in items], np.int64), present, texts)
         return cls(np.array(items, np.float64 if field.type is float else np.int64), present)
@@ -75,12 +76,18 @@ class Column(NamedTuple):
 
     def take(self, places: Any) -> Column:
         """Some of the values; of texts only those that are in use."""
+        found = self.moved(places)
+        return (
+            found
+            if self.texts is None
+            else found._replace(**dict(zip(("values", "texts"), sorted_texts(found.values, self.texts))))
+        )
+
+    def moved(self, places: Any) -> Column:
+        """The values at places; the texts as they are."""
         if isinstance(self.values, list):
-            return Column(self.values[places] if isinstance(places, slice) else [self.values[i] for i in places.tolist()])
-        values, texts = self.values[places], self.texts
-        if texts is not None:
-            values, texts = sorted_texts(values, texts)
-        return Column(values, None if self.present is None else self.present[places], texts)
+            return Column(permuted(self.values, places))
+        return Column(self.values[places], None if self.present is None else self.present[places], self.texts)
 
     @property
     def sort_keys(self) -> list[Any]:
@@ -170,6 +177,8 @@ class States(NamedTuple):
         One a field; one, without a schema.
     pruned : list of Pruned
         Of keys that have any; the events of their other steps stand in ``changes``.
+    parts : Parts or None
+        The keys taken apart, where that is known.
     """
 
     keys: list[Hashable]
@@ -181,6 +190,7 @@ class States(NamedTuple):
     changes: Any
     payloads: list[Column]
     pruned: list[Pruned] = []  # noqa: RUF012  # never written to
+    parts: Parts | None = None
 
     @property
     def held(self) -> Any:
@@ -191,6 +201,8 @@ class States(NamedTuple):
 
     def only(self, wanted: Any) -> States:
         """The states of some keys; ``wanted``: an array of bools."""
+        if wanted.all():
+            return self
         places = [np.flatnonzero(np.repeat(wanted, self.heads[which])) for which in (ROWS, CHANGES)]
         return States(
             list(itertools.compress(self.keys, wanted)),
@@ -207,20 +219,33 @@ class States(NamedTuple):
     def arranged(self) -> States:
         """The same in the one order that only the state decides, if the keys are in theirs; equal partial matches once."""
         numbers, names = sorted_texts(self.rows[STATE], self.names)
-        rows, registers, of_row = _in_order(self.heads[ROWS], np.stack([self.rows[START], self.rows[M], numbers]), self.registers)
-        changes, payloads, _ = _in_order(self.heads[CHANGES], self.changes, self.payloads)
-        twins = _same([of_row, *rows, *(array for column in registers for array in column.sort_keys)])
-        heads = self.heads
+        rows, registers, heads = np.stack([self.rows[START], self.rows[M], numbers]), self.registers, self.heads
+        of_row, of_change = self.of(ROWS), self.of(CHANGES)
+        order = _order([of_row, *rows], registers)
+        if order is not None:
+            rows, registers, of_row = rows[:, order], [column.moved(order) for column in registers], of_row[order]
+        twins = same([of_row, *rows, *(array for column in registers for array in column.sort_keys)])
         if twins.any():  # with a sequence, two may have begun at steps of one LE
             once = np.flatnonzero(~np.concatenate([[False], twins]))
             rows, registers, heads = rows[:, once], [column.take(once) for column in registers], heads.copy()
             heads[ROWS] = np.bincount(of_row[once], minlength=len(self.keys))
-        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned)
+        changes, payloads = self.changes, self.payloads
+        order = _order([of_change, changes[LE], changes[RE]], payloads)
+        if order is not None:
+            changes, payloads = changes[:, order], [column.moved(order) for column in payloads]
+        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned, self.parts)
 
+    def of(self, which: int) -> Any:
+        """Which key each change, or each row, is of."""
+        return np.repeat(np.arange(len(self.keys)), self.heads[which])
 
-def in_order(keys: Iterable[Hashable]) -> list[Hashable]:
-    """Keys in an order that only they decide."""
-    return sorted(keys, key=repr)
+    @property
+    def in_order(self) -> bool:
+        """Whether rows and changes stand as `arranged` has them: then no two are equal."""
+        rows, changes = self.rows, self.changes
+        return ascends(_arrays([self.of(ROWS), *rows], self.registers)) and ascends(
+            _arrays([self.of(CHANGES), changes[LE], changes[RE]], self.payloads)
+        )
 
 
 def fields(schema: Schema | None) -> Sequence[Field]:
@@ -245,37 +270,48 @@ def records(parts: Sequence[Column], schema: Schema | None, n: int) -> list[Any]
 
 
 def sorted_texts(numbers: Any, texts: Sequence[str]) -> tuple[Any, list[str]]:
-    """Numbers of texts as numbers of those texts that are in use, in order."""
-    used, places = np.unique(numbers, return_inverse=True)
-    found = [texts[i] for i in used.tolist()]
-    order = sorted(range(len(found)), key=found.__getitem__)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[places.reshape(-1)], [found[i] for i in order]
+    """Numbers of different texts as numbers of those that are in use, in the order of `afa.canonical`."""
+    if len(texts) > 4 * len(numbers):  # most are not in use
+        used, numbers = np.unique(numbers, return_inverse=True)
+        numbers, texts = numbers.reshape(-1), [texts[i] for i in used.tolist()]
+    there = np.zeros(len(texts), np.bool_)
+    there[numbers] = True
+    places = np.flatnonzero(there)
+    found = texts if len(places) == len(texts) else permuted(texts, places)
+    order = order_of(found)
+    rank = np.empty(len(texts), np.int64)
+    rank[places[order]] = np.arange(len(order))
+    return rank[numbers], permuted(found, order)
 
 
-def _in_order(counts: Any, numbers: Any, more: list[Column]) -> tuple[Any, list[Column], Any]:
-    """Rows of keys by their numbers, then by their columns; and which key each is of."""
-    keys = np.repeat(np.arange(len(counts)), counts)
-    if _ascends([keys, *numbers]):
-        return numbers, [column.take(slice(None)) for column in more], keys
-    order = np.lexsort([*(array for column in reversed(more) for array in reversed(column.sort_keys)), *numbers[::-1], keys])
-    return numbers[:, order], [column.take(order) for column in more], keys
+def _arrays(numbers: Iterable[Any], more: Iterable[Column]) -> Iterator[Any]:
+    """What rows are in order by, the first one first; those of columns are made when they are asked for."""
+    yield from numbers
+    for column in more:
+        yield from column.sort_keys
 
 
-def _same(arrays: Sequence[Any]) -> Any:
+def _order(numbers: list[Any], more: list[Column]) -> Any:
+    """The places of rows in order; None: they are."""
+    return None if ascends(_arrays(numbers, more)) else np.lexsort(list(_arrays(numbers, more))[::-1])
+
+
+def same(arrays: Sequence[Any]) -> Any:
     """Which rows equal the one before; an array of one bool fewer."""
-    same = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
+    found = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
     for array in arrays:
-        same &= array[1:] == array[:-1]
-    return same
+        found &= array[1:] == array[:-1]
+    return found
 
 
-def _ascends(arrays: Sequence[Any]) -> bool:
+def ascends(arrays: Iterable[Any]) -> bool:
     """Whether each row is above the one before, the first array counting most."""
-    level = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
+    level = None
     for array in arrays:
+        level = np.ones(max(len(array) - 1, 0), np.bool_) if level is None else level
         if (level & (array[1:] < array[:-1])).any():
             return False
         level &= array[1:] == array[:-1]
-    return not level.any()
+        if not level.any():
+            return True
+    return False

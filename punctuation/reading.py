@@ -12,7 +12,7 @@ import numpy as np
 
 from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time
+from punctuation.time import FOREVER, as_time, end_of_time
 
 EVENT, ARC, PUNCTUATION = 0, 1, 2
 """What a row of a table is, by its column ``kind``."""
@@ -59,6 +59,8 @@ def le_of(item: Any) -> int | None:
     le = getattr(item, "le", None)
     if le is None:
         raise AfaError(f"expected an item with a time (le) but got {item!r}")
+    if le == FOREVER:
+        raise AfaError(f"{end_of_time(FOREVER)} for {payload!r}")
     return as_time(le, "le")
 
 
@@ -110,12 +112,19 @@ def _cut(table: Any, kinds: bool | None) -> list[Any]:
     """The LEs of a table's events up to its first punctuation; then each punctuation with the LEs up to the next."""
     le, kind = ticks_of(table), _kinds_of(table, kinds)
     if kind is None:
-        return [le]
+        return [_before_the_end(le)]
     if len(kind) != len(le):
         raise AfaError(f"expected columns of one length but got {len(kind)} in 'kind', {len(le)} in 'le'")
     at = np.flatnonzero(kind == PUNCTUATION)
-    events = [le[a:b][kind[a:b] == EVENT] for a, b in zip([0, *(at + 1)], [*at, len(le)])]
+    events = [_before_the_end(le[a:b][kind[a:b] == EVENT]) for a, b in zip([0, *(at + 1)], [*at, len(le)])]
     return [events[0], *zip(map(Told, le[at].tolist()), events[1:])]
+
+
+def _before_the_end(le: Any) -> Any:
+    """LEs of events, as they are."""
+    if len(le) and int(le.max()) == FOREVER:
+        raise AfaError(end_of_time(FOREVER))
+    return le
 
 
 def _kinds_of(table: Any, kinds: bool | None) -> Any:

@@ -213,6 +213,8 @@ class Source(Member, ABC):
         try:
             numbers, own = state
             promised, late, stale, told, largest = (as_time(n, "number") for n in numbers)
+            if min(late, stale) < 0 or told > promised:
+                raise AfaError(f"expected counts, and a promise of at least {told} (told before), but got {numbers!r}")
             self._put_state(own)
         except (AfaError, TypeError, ValueError) as error:
             raise AfaError(f"expected a source's state but got something else: {error}") from error

@@ -63,3 +63,14 @@ def as_count(value: Any) -> int:
     if count < 1:
         raise AfaError(f"expected a count of at least 1 but got {value!r}")
     return count
+
+
+def end_of_time(le: int) -> str:
+    """What is said of an event at FOREVER, wherever it comes in: its lifetime would be empty.
+
+    Examples
+    --------
+    >>> end_of_time(FOREVER)
+    'expected le < 9223372036854775807 (FOREVER: after every event) but got le=9223372036854775807'
+    """
+    return f"expected le < {FOREVER} (FOREVER: after every event) but got le={le}"

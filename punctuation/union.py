@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -194,7 +195,7 @@ class Union(Member):
 
     def _snapshot(self) -> bytes:
         now = self._clock()
-        silent = [now - heard for heard in self._heard.values()]
+        silent = [max(now - heard, 0) for heard in self._heard.values()]
         members = [source.snapshot() for source in self.sources.values()]
         return pack("Union", self._options(), [[self.promised, self.late], silent, members])
 
@@ -217,7 +218,9 @@ class Union(Member):
         try:
             numbers, silent, members = state
             promised, late = (as_time(n, "number") for n in numbers)
-            heard = {name: now - float(age) for name, age in zip(self.sources, silent, strict=True)}
+            if late < 0 or not all(type(age) in (int, float) and 0 <= age < math.inf for age in silent):
+                raise AfaError(f"expected a count, and how long each has been silent, but got {late} and {silent!r}")
+            heard = {name: now - age for name, age in zip(self.sources, silent, strict=True)}
             for source, part in zip(self.sources.values(), members, strict=True):
                 self._calls.include(source)
                 source.restore(part)

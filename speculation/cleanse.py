@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from afa.change import Change
 from afa.copies import as_plain, as_total
 from afa.errors import AfaError, SnapshotError
+from afa.sound import short, wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import saved
@@ -415,26 +416,25 @@ class Cleanse(Stage):
         """
         try:
             sigma, last, bound, is_open, *counts, control = numbers
-            stage = cls(sigma)
+            stage = cls(None if sigma is None else as_total(sigma))
             if control is not None:
                 stage._steered(CONTROLS[control[0]].of(control[1]))
-            stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), bool(is_open)
+            stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), is_open
+            wanted("a bound, and whether there is none", type(is_open) is bool and last <= bound, numbers)
             stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = map(as_total, counts)
             held = [checked(change) for change in saved.changes(waiting, take)]
-        except SnapshotError:
-            raise
-        except (AfaError, TypeError, ValueError, KeyError, IndexError) as error:
-            raise SnapshotError(f"expected the numbers of a Cleanse but got {numbers!r}: {error}") from error
-        if any((stage._open or change.le < bound) and (control is None or change.le < last) for change in held):
-            raise SnapshotError(f"expected changes at or above the bound {bound} but got {held!r}")
-        if rows is not None:
-            stage._rows = Rows().plus(rows)
-            if stage._open or (rows.column("le").to_numpy() < bound).any():
-                raise SnapshotError(f"expected rows at or above the bound {bound} but got others")
-        try:
+            low = [change for change in held if stage._open or cast(int, change.le) < bound]
+            if any(control is None or cast(int, change.le) < last for change in low):
+                raise SnapshotError(f"expected changes at or above the bound {bound} but got {short(held)}")
+            if rows is not None:
+                stage._rows = Rows().plus(rows)
+                if stage._open or (rows.column("le").to_numpy() < bound).any():
+                    raise SnapshotError(f"expected rows at or above the bound {bound} but got others")
             for change in held:
                 stage._waiting.add(change)
-        except AfaError as error:
-            raise SnapshotError(f"expected changes that wait but got {held!r}: {error}") from error
+        except (SnapshotError, MemoryError):
+            raise
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected the numbers of a Cleanse but got {short(numbers)}: {error}") from error
         stage._journal.commit()
         return stage

@@ -11,6 +11,7 @@ from afa.change import Change
 from afa.copies import added, as_diff, as_plain, as_total
 from afa.errors import AfaError, SnapshotError
 from afa.schema import any_payload
+from afa.sound import short
 from afa.tableout import kind_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -229,9 +230,9 @@ class Consolidate(Stage):
             stage._came, stage._left = as_total(came), as_total(left)
             for change in saved.changes(waiting, take):
                 stage._waiting.add(checked(change))
-        except SnapshotError:
+        except (SnapshotError, MemoryError):
             raise
-        except (AfaError, TypeError, ValueError) as error:
-            raise SnapshotError(f"expected the numbers of a Consolidate but got {numbers!r}: {error}") from error
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected the numbers of a Consolidate but got {short(numbers)}: {error}") from error
         stage._journal.commit()
         return stage

@@ -24,12 +24,13 @@ from afa import snapshot
 from afa.arc import Arc
 from afa.copies import as_plain, as_total
 from afa.core import Core
-from afa.errors import AfaError, SnapshotError
+from afa.errors import SnapshotError
 from afa.keys import take_key
+from afa.sound import short, wanted
 from punctuation.sealed import seal
 from punctuation.time import as_count, as_time
 from speculation.barrier import Derived
-from speculation.numbers import Cover, Entry
+from speculation.numbers import Cover, Entry, Numbers
 from speculation.sequences import Repeated, Sequences
 
 MAGIC, VERSION = b"AFAO", 1
@@ -82,9 +83,9 @@ def unpacked(blob: bytes) -> Body:
     try:
         found = Body(*body)
     except TypeError as error:
-        raise SnapshotError(f"expected the six fields of a snapshot but got {body!r}") from error
+        raise SnapshotError(f"expected the six fields of a snapshot but got {short(body)}") from error
     if not isinstance(found.number, str) or found.gaps not in ("break", "join") or found.repeated not in ("raise", "drop", None):
-        raise SnapshotError(f"expected a field and policies but got {found.number!r}, {found.gaps!r}, {found.repeated!r}")
+        raise SnapshotError(f"expected a field and policies but got {short([found.number, found.gaps, found.repeated])}")
     return found
 
 
@@ -114,21 +115,45 @@ def fill(body: Body, sequences: Sequences) -> None:
     SnapshotError
         They are none.
     """
+    keyed = sequences.core.keyed
     try:
         sequences.changes, sequences.gap_count, sequences.missing, sequences.repeats = map(as_total, body.counters)
         for key, cover, events, waiting in body.keys:
-            numbers = sequences.made(None if key is None else take_key(key))
-            if cover is not None:
-                numbers.put_cover(Cover._make(as_time(item, "cover") for item in cover))
-            for entry in _entries(events, sequences.derived):
-                numbers.add(entry.payload[sequences.derived.place], entry)
-            *columns, copies = waiting
-            for entry, count in zip(_entries(columns, sequences.derived), copies):
-                numbers.waiting[entry] = as_count(count)
+            wanted("keys" if keyed else "no key", (key is not None) is keyed, key)
+            key = take_key(key) if keyed else None
+            wanted("different keys", key not in sequences.keys, key)
+            _fill_key(sequences, sequences.made(key), cover, events, waiting)
             sequences.refresh(key)
         sequences.core.journal.commit()
-    except (AfaError, TypeError, ValueError, IndexError, KeyError) as error:
+    except (SnapshotError, MemoryError):
+        raise
+    except Exception as error:  # what is none of ours may be wrong in any way
         raise SnapshotError(f"expected the numbers of a snapshot's keys but got something else: {error}") from error
+
+
+def _fill_key(sequences: Sequences, numbers: Numbers, cover: Any, events: Any, waiting: Any) -> None:
+    derived, promised = sequences.derived, sequences.core.progress.events
+    before: tuple[int, int] | None = None  # number and LE
+    if cover is not None:
+        known = Cover._make(as_time(item, "cover") for item in cover)
+        wanted("a cover that is final", known.le < min(promised, known.re), cover)
+        numbers.put_cover(known)
+        before = known.number, known.le
+    for entry in _entries(events, derived):
+        number = entry.payload[derived.place]
+        wanted("events that are not final", promised <= entry.le < entry.re, entry)
+        wanted("numbers in order, and their times", before is None or (before[0] < number and before[1] <= entry.le), entry)
+        numbers.add(number, entry)
+        before = number, entry.le
+    *columns, copies = waiting
+    entries = list(_entries(columns, derived))
+    wanted("copies of each retraction that waits", isinstance(copies, list) and len(copies) == len(entries), copies)
+    for entry, count in zip(entries, copies):
+        wanted("retractions that are not overdue", promised <= entry.le < entry.re, entry)
+        wanted("different retractions", entry not in numbers.waiting, entry)
+        numbers.waiting[entry] = as_count(count)
+    deadline = numbers.deadline(promised)
+    wanted("a key that holds something", not numbers.empty and (deadline is None or deadline > promised), [cover, events, waiting])
 
 
 def _columns(entries: list[Entry]) -> list[Any]:
@@ -138,5 +163,6 @@ def _columns(entries: list[Entry]) -> list[Any]:
 
 
 def _entries(columns: list[Any], derived: Derived) -> Iterable[Entry]:
+    wanted("columns of one length", len(set(map(len, columns))) <= 1 and all(isinstance(part, list) for part in columns), columns)
     for le, re, *fields in zip(*columns):
         yield Entry(as_time(le, "le"), as_time(re, "re"), derived.event(tuple(fields)))

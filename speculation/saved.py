@@ -17,8 +17,9 @@ from typing import Any
 
 from afa import snapshot
 from afa.change import Change
-from afa.errors import AfaError, SnapshotError
+from afa.errors import SnapshotError
 from afa.schema import Schema, any_payload, taker
+from afa.sound import short
 from punctuation import sealed
 
 MAGIC, VERSION = b"AFAC", 1
@@ -54,17 +55,18 @@ def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str,
     try:
         (name, found), numbers, waiting, rows, operator = body
     except (TypeError, ValueError) as error:
-        raise SnapshotError(f"expected the five fields of a stage's snapshot but got {body!r}") from error
-    if name not in names or found != place:
+        raise SnapshotError(f"expected the five fields of a stage's snapshot but got {short(body)}") from error
+    if not isinstance(name, str) or name not in names or found != place:
         wanted = " or ".join(_said(name, place) for name in names)
         raise SnapshotError(f"expected a snapshot of {wanted} but got one of {_said(name, found)}")
     if not isinstance(numbers, list):
-        raise SnapshotError(f"expected the numbers of a stage but got {numbers!r}")
+        raise SnapshotError(f"expected the numbers of a stage but got {short(numbers)}")
     return name, numbers, waiting, rows, operator
 
 
 def _said(name: Any, place: Any) -> str:
-    return f"{name} alone" if place is None else f"{name} {place} an operator"
+    text = name if isinstance(name, str) else short(name)
+    return f"{text} alone" if place is None else f"{text} {short(place) if not isinstance(place, str) else place} an operator"
 
 
 def changes(data: Any, take: Take) -> list[Change]:
@@ -78,13 +80,13 @@ def changes(data: Any, take: Take) -> list[Change]:
         fields, keys, le, re, diffs, columns = data
         payloads = columns if fields is None else list(zip(*columns)) if columns else [()] * len(le)
         if len({len(part) for part in (keys, le, re, diffs, payloads)}) > 1:
-            raise SnapshotError(f"expected columns of one length but got {data!r}")
+            raise SnapshotError(f"expected columns of one length but got {short(data)}")
         if fields is not None:
             take = _checked(take, fields)
         return [Change(take(payload), *rest) for payload, *rest in zip(payloads, le, re, diffs, keys)]
-    except SnapshotError:
+    except (SnapshotError, MemoryError):
         raise
-    except (AfaError, TypeError, ValueError) as error:
+    except Exception as error:  # what is none of ours may be wrong in any way
         raise SnapshotError(f"expected changes that wait but got something else: {error}") from error
 
 

@@ -14,7 +14,7 @@ from afa.journal import Journal
 from afa.schema import any_payload
 from punctuation.calls import Calls, Member
 from punctuation.promise import Punctuation
-from punctuation.time import as_time
+from punctuation.time import FOREVER, as_time, end_of_time
 from speculation.waiting import Waiting
 
 Output = list["Change | Punctuation"]
@@ -99,6 +99,8 @@ def checked(change: Any) -> Change:
     payload = any_payload(change.payload)
     if change.le is None:
         raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
+    if change.le == FOREVER:
+        raise ChangeError(f"{end_of_time(FOREVER)} for {payload!r}")
     le, re = as_time(change.le, "le"), None if change.re is None else as_time(change.re, "re")
     if re is not None and re <= le:
         raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")

@@ -129,7 +129,7 @@ def test_every_damaged_byte_is_noticed() -> None:
     [
         (b"", r"expected a snapshot \(it begins with b'AFAS'\) but got b''"),
         (b"\x80\x04\x95pickle", r"expected a snapshot"),
-        (b"AFAS\x09" + bytes(20), r"version 5 but got version 9"),
+        (b"AFAS\x09" + bytes(20), r"version 6 but got version 9"),
         ("AFAS", r"expected the bytes of a snapshot but got str"),
     ],
 )
@@ -172,8 +172,8 @@ def put(body: Any, path: tuple[int, ...], value: Any) -> Any:
         lambda body: put(body, (7,), 5),
         lambda body: put(body, (7,), b"0"),
         lambda body: put(body, (8,), 5),
-        lambda body: put(body, (8, 0), [[]]),
-        lambda body: put(body, (8, 0), [None, None]),
+        lambda body: put(body, (8, 0), [1, None, [[]]]),
+        lambda body: put(body, (8, 0), [2, None, [None, None]]),
         lambda body: put(body, (8, 1), [2**62, b"\0"]),
         lambda body: put(body, (8, 1), [-6, b"\0"]),
         lambda body: put(body, (8, 2, 1), b"\0\0\0"),

@@ -400,8 +400,13 @@ def test_a_wrong_snapshot_is_refused_and_the_source_is_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("state", "text"),
     [
-        ([[1, 2, 3, 4, 5], [6]], r"expected no state of its own for a BoundedDisorder but got \[6\]"),
+        ([[4, 2, 3, 1, 5], [6]], r"expected no state of its own for a BoundedDisorder but got \[6\]"),
         ([[1, 2, 3, 4], []], r"expected a source's state but got something else: not enough values"),
+        (
+            [[1, 2, 3, 4, 5], []],
+            r"something else: expected counts, and a promise of at least 4 \(told before\), but got \[1, 2, 3, 4, 5\]",
+        ),
+        ([[4, -2, 3, 4, 5], []], r"something else: expected counts, and a promise of at least 4"),
         ([[1, 2, 3, 4, None], []], r"expected a source's state but .* expected an int \(ticks\) but got number=None"),
         ([1], r"expected a source's state but got something else: not enough values"),
         (7, r"expected a snapshot of BoundedDisorder with the options \[1, 'count'\] but got one of"),

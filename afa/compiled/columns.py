@@ -216,8 +216,9 @@ def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
 
 
 def _beyond(le: Any, kind: Any, window: int | None) -> bool:
-    """Whether a lifetime that the window ends would end past all times."""
-    return window is not None and bool(_any_event(le > k.FOREVER - window, kind))
+    """Whether a lifetime would end past all times, or an event comes at FOREVER."""
+    last = k.FOREVER - (window or 1)
+    return bool(len(le) and le.max() > last and _any_event(le > last, kind))
 
 
 def _known(kind: Any, arc: Any, arcs: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -376,8 +377,9 @@ class CompiledEngine:
     def keys(self) -> list[Hashable]:
         """The keys that hold anything."""
         self.clean_all()
-        entries = self.directory.entries
-        return [key for key, code in self.directory.codes.items() if entries[code, k.D_BLOCK]]
+        codes = self.directory.codes
+        held = self.directory.entries[np.fromiter(codes.values(), np.int64, len(codes)), k.D_BLOCK] != 0
+        return list(codes) if held.all() else list(itertools.compress(codes, held))
 
     def sizes(self) -> Sizes:
         """What is held. O(what is held)."""
@@ -388,7 +390,10 @@ class CompiledEngine:
         """The states of all keys, or of those that changed since the last snapshot."""
         if changed:
             self.clean_all(k.CHANGED_KEYS, self.directory.since)
-        return saved.save(self, self.directory.changed() if changed else self.keys())
+        keys, known = self.directory.changed() if changed else self.keys(), self.directory.codes
+        if len(keys) == len(known) and not changed:
+            return saved.save(self, keys, np.fromiter(known.values(), np.int64, len(known)))
+        return saved.save(self, keys, np.fromiter(map(known.get, keys, itertools.repeat(k.NOWHERE)), np.int64, len(keys)))
 
     def saved(self) -> None:
         """A snapshot was taken."""

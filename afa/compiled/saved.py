@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from afa.canonical import order_of, parts_of, permuted
 from afa.change import Change
 from afa.compiled.block import Block
 from afa.compiled.columns import sequence_words
@@ -32,7 +33,6 @@ from afa.states import (
     Pruned,
     States,
     given_steps,
-    in_order,
     sorted_texts,
 )
 from punctuation.time import as_count, as_time
@@ -63,15 +63,16 @@ def sizes(engine: CompiledEngine) -> Sizes:
 # -- out ---------------------------------------------------------------------------------------------------------------------
 
 
-def save(engine: CompiledEngine, keys: Sequence[Hashable]) -> States:
-    """The states of some keys; of those that are not held, none. O(state)."""
-    keys = in_order(keys)
-    known = engine.directory.codes
-    codes = [known[key] for key in keys if key in known]
+def save(engine: CompiledEngine, keys: Sequence[Hashable], codes: Any) -> States:
+    """The states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
+    parts = parts_of(keys)
+    order = order_of(keys, parts)
+    keys, codes = permuted(keys, order), codes[order]
+    held = codes != k.NOWHERE
+    saving = _Saving(engine, codes[held])
     heads = np.zeros((3, len(keys)), np.int64)
-    heads[:, [key in known for key in keys]] = _written(engine, codes, k.HEADS, 3, len(codes))
-    rows = _written(engine, codes, k.COVERS, 3 + engine.registers.layout.width, int(heads[ROWS].sum()))
-    changes = _written(engine, codes, k.CHANGES, 3 + engine.payloads.layout.width, int(heads[CHANGES].sum()))
+    heads[:, held] = saving.heads
+    rows, changes = saving.rows(k.COVERS, ROWS, engine.registers), saving.rows(k.CHANGES, CHANGES, engine.payloads)
     states = States(
         keys,
         engine.progress.final,
@@ -81,24 +82,61 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable]) -> States:
         _columns(engine.registers, rows[3:]),
         changes[:3],
         _columns(engine.payloads, changes[3:]),
-        list(_pruned(engine, keys)),
+        list(_pruned(engine, np.flatnonzero(held), codes[held])),
+        parts and parts.take(order),
     )
     return states.arranged()
 
 
-def _pruned(engine: CompiledEngine, keys: Sequence[Hashable]) -> Iterator[Pruned]:
-    """What promises with conditions have left of some keys, or said of them."""
+class _Saving:
+    """What the kernels write of keys: in the order in which they stand in memory, which is that of their numbers mostly."""
+
+    def __init__(self, engine: CompiledEngine, codes: Any) -> None:
+        self.engine, self.order = engine, np.argsort(codes, kind="stable")
+        self.codes = codes[self.order]
+        self._heads = self._written(k.HEADS, 3, len(codes))
+
+    @property
+    def heads(self) -> Any:
+        """The heads, of shape (3, keys), in the order of the keys."""
+        found = np.empty_like(self._heads)
+        found[:, self.order] = self._heads
+        return found
+
+    def rows(self, what: int, counted: int, records: Records) -> Any:
+        """COVERS or CHANGES, of shape (3 + width, rows), by keys in their order."""
+        counts = self._heads[counted]
+        ends = np.cumsum(counts)
+        n = int(ends[-1]) if len(ends) else 0
+        found = self._written(what, 3 + records.layout.width, n)
+        first = np.empty_like(counts)  # of each key in its order, where its rows begin
+        first[self.order] = ends - counts
+        lengths = np.empty_like(counts)
+        lengths[self.order] = counts
+        begins = np.cumsum(lengths) - lengths
+        return found[:, np.repeat(first - begins, lengths) + np.arange(n)]
+
+    def _written(self, what: int, words: int, n: int) -> Any:
+        """What the kernels write, an array of shape (words, n)."""
+        if not n:
+            return np.zeros((words, 0), np.int64)
+        batch = np.zeros((1 + words, max(n, len(self.codes))), np.int64)
+        batch[0, : len(self.codes)] = self.codes
+        self.engine.call(k.SAVE, what, len(self.codes), Batch(batch))
+        return batch[1:, :n]
+
+
+def _pruned(engine: CompiledEngine, places: Any, codes: Any) -> Iterator[Pruned]:
+    """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
     m, final = engine.memory.m, engine.progress.final
-    places = [i for i, key in enumerate(keys) if key in engine.directory.codes]
-    codes = np.array([engine.directory.codes[keys[i]] for i in places], np.int64)
     blocks = engine.directory.entries[codes, k.D_BLOCK]
     cleaned, last = m[blocks + k.H_CLEANED], m[blocks + k.H_PRUNED]
     for at in np.flatnonzero((blocks != 0) & ((cleaned > final) | (last != k.BEGINNING))).tolist():
         if last[at] == k.BEGINNING:
-            yield Pruned(places[at], int(cleaned[at]), None, [])
+            yield Pruned(int(places[at]), int(cleaned[at]), None, [])
         else:
             promised = int(cleaned[at]) if cleaned[at] > final else k.BEGINNING
-            yield Pruned(places[at], promised, int(last[at]), _given(engine, int(codes[at]), int(last[at])))
+            yield Pruned(int(places[at]), promised, int(last[at]), _given(engine, int(codes[at]), int(last[at])))
 
 
 def _given(engine: CompiledEngine, code: int, last: int) -> list[Any]:
@@ -120,14 +158,6 @@ def _given(engine: CompiledEngine, code: int, last: int) -> list[Any]:
     return given_steps(steps(), plain)
 
 
-def _written(engine: CompiledEngine, codes: list[int], what: int, words: int, n: int) -> Any:
-    """What the kernels write of some keys, an array of shape (words, n)."""
-    batch = np.zeros((1 + words, max(n, len(codes), 1)), np.int64)
-    batch[0, : len(codes)] = codes
-    engine.call(k.SAVE, what, len(codes), Batch(batch))
-    return batch[1:, :n]
-
-
 def _columns(records: Records, words: Any) -> list[Column]:
     return [_column(slot, records.strings, words) for slot in records.layout.slots]
 
@@ -136,8 +166,7 @@ def _column(slot: Slot, strings: Strings, words: Any) -> Column:
     values = words[slot.value]
     present = words[slot.offset] != 0 if slot.width == 2 else None
     if slot.field.type is str:
-        used, places = np.unique(values, return_inverse=True)
-        numbers, texts = sorted_texts(places.reshape(-1), strings.texts(used.tolist()))
+        numbers, texts = sorted_texts(values, strings.all)
         return Column(numbers, present, texts)
     return Column(values.view(np.float64) if slot.field.type is float else values, present)
 

@@ -88,6 +88,11 @@ class Strings:
         """The string of a number."""
         return self._texts[number]
 
+    @property
+    def all(self) -> list[str]:
+        """The string of each number; of numbers that are not in use any."""
+        return self._texts
+
     def texts(self, numbers: Iterable[int]) -> list[str]:
         """The strings of numbers."""
         return [self._texts[number] for number in numbers]

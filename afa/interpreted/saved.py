@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from afa.automaton import Automaton
+from afa.canonical import in_order
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.cleanup import clean
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State
-from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_steps, in_order, records
+from afa.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_steps, records
 from punctuation.time import BEGINNING, as_count, as_time
 
 

@@ -1,0 +1,102 @@
+"""An order of keys, and of texts, that only they decide, so that equal states are equal bytes; no comparison in Python for most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+
+class Parts(NamedTuple):
+    """Items of one form: all ints, all strings, or tuples of so many of these.
+
+    Parameters
+    ----------
+    width : int
+        Of the tuples; 0: the items are none.
+    columns : list of sequences
+        One a part; ints (an array of int64) or strings (a list).
+    """
+
+    width: int
+    columns: list[Any]
+
+    def take(self, order: Any) -> Parts:
+        """The parts of the items at places."""
+        return Parts(self.width, [part[order] if isinstance(part, np.ndarray) else permuted(part, order) for part in self.columns])
+
+
+def parts_of(items: Sequence[Any]) -> Parts | None:
+    """The items taken apart; None if they are not all of one form. O(n), no Python step each."""
+    kinds = set(map(type, items))
+    if kinds == {tuple}:
+        widths = set(map(len, items))
+        if len(widths) > 1 or not (width := widths.pop()):
+            return None
+        columns = [_column(list(map(itemgetter(i), items))) for i in range(width)]
+        return None if any(column is None for column in columns) else Parts(width, columns)
+    column = _column(items)
+    return None if column is None else Parts(0, [column])
+
+
+def _column(items: Sequence[Any]) -> Any:
+    kinds = set(map(type, items))
+    if kinds == {int}:
+        try:
+            return np.array(items, np.int64)
+        except OverflowError:
+            return None
+    return items if kinds == {str} else None
+
+
+def order_of(items: Sequence[Any], parts: Parts | None = None) -> Any:
+    """The places of items, all different, in an order that only they decide: an array. O(n log n).
+
+    ``parts``: the items taken apart, if they were.
+
+    Examples
+    --------
+    >>> order_of([3, 1, 2]).tolist(), order_of([]).tolist()
+    ([1, 2, 0], [])
+    """
+    parts = parts or parts_of(items)
+    if parts is None:
+        return np.array(sorted(range(len(items)), key=lambda i: repr(items[i])), np.int64)
+    try:
+        arrays = [column if isinstance(column, np.ndarray) else _sums(column) for column in parts.columns]
+    except UnicodeEncodeError:  # a lone surrogate, which can't be saved; what can't be is told where it is packed
+        return np.array(sorted(range(len(items)), key=items.__getitem__), np.int64)
+    order = np.argsort(arrays[0], kind="stable") if len(arrays) == 1 else np.lexsort(arrays[::-1])
+    if not all(isinstance(column, np.ndarray) for column in parts.columns):
+        _untie(items, order, arrays)
+    return order
+
+
+def in_order(items: Iterable[Any]) -> list[Any]:
+    """Items, all different, in the order of `order_of`."""
+    found = list(items)
+    return permuted(found, order_of(found))
+
+
+def permuted(items: Sequence[Any], order: Any) -> list[Any]:
+    """Items by their places."""
+    return list(map(items.__getitem__, order.tolist()))
+
+
+def _sums(texts: Sequence[str]) -> Any:
+    """A checksum of each text: sorting these numbers takes a tenth of what sorting the texts does."""
+    return np.fromiter(map(crc32, map(str.encode, texts)), np.int64, len(texts))
+
+
+def _untie(items: Sequence[Any], order: Any, arrays: list[Any]) -> None:
+    """Put items of equal numbers in their own order."""
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for array in arrays:
+        found = array[order]
+        same &= found[1:] == found[:-1]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+    for low, high in edges.reshape(-1, 2).tolist():
+        order[low : high + 1] = sorted(order[low : high + 1].tolist(), key=items.__getitem__)
