@@ -135,15 +135,33 @@ def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:
     >>> microseconds("1 day 30 minutes", "window")
     88200000000
     """
-    import pandas as pd
+    if isinstance(value, timedelta):
+        found = value // timedelta(microseconds=1)  # exactly, and of any length
+    else:
+        import pandas as pd
 
-    try:
-        found = int(pd.Timedelta(value) // pd.Timedelta(microseconds=1))
-    except (ValueError, TypeError) as error:
-        raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}') from error
+        try:
+            if isinstance(value, (int, float)):
+                raise TypeError("it has no unit")
+            found = int(pd.Timedelta(value) // pd.Timedelta(microseconds=1))
+        except (ValueError, TypeError) as error:
+            raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}') from error
     if found < least:
         raise AfaError(f"expected a duration of {least} microseconds at least but got {what}={value!r}")
     return found
+
+
+def delay(value: str | timedelta) -> str:
+    """The delay of a watermark in Spark's words, which know milliseconds: no less than the given one.
+
+    Examples
+    --------
+    >>> delay("30 minutes"), delay(timedelta(microseconds=1500))
+    ('30 minutes', '2 milliseconds')
+    """
+    if isinstance(value, str) and value.strip():
+        return value  # months, and more than 292 years, are for Spark to read
+    return f"{-(-microseconds(value, 'lateness', least=0) // 1000)} milliseconds"
 
 
 def _portable(automaton: Automaton) -> Automaton:

@@ -17,21 +17,14 @@ from afa.automaton import Automaton
 from afa.errors import AfaError
 from afa.reach import check_whole
 from afa.spark.bucket import Bucket
+from afa.spark.fields import SPARK, micros, taken
 from afa.spark.ipc import stream_of
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job, delay, job_of
 from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
 from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
 from punctuation.time import BEGINNING, FOREVER
 
-SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
-SAFE = {
-    int: ("tinyint", "smallint", "int", "bigint"),
-    float: ("float", "double"),
-    bool: ("boolean",),
-    str: ("string",),
-}
-"""Types of columns of which a cast loses no value."""
 KEY_TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -52,7 +45,7 @@ def match(
     diff: str | None = None,
     sequence: str | None = None,
     arcs: DataFrame | None = None,
-    lateness: str = "0 seconds",
+    lateness: str | timedelta = "0 seconds",
     speculation: str | timedelta | None = None,
     late: str = "report",
     on_fault: str = "report",
@@ -64,7 +57,8 @@ def match(
     Parameters
     ----------
     automaton : Automaton
-        With ``event=``; its fields are columns. Times in its functions are microseconds since 1970.
+        With ``event=``; its fields are columns. Times in its functions are microseconds since 1970: so int and float fields have
+        timestamps and dates, too, and intervals in microseconds. A number that a field's type does not hold makes a bad row.
     key : str or sequence of str
         Columns.
     time : str
@@ -80,7 +74,7 @@ def match(
     arcs : DataFrame, optional
         A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`. Without it no arc can come, so that
         an automaton is refused whose start no arc leaves, or of which a final state is not reached.
-    lateness : str
+    lateness : str or timedelta
         How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation.
     speculation : str or timedelta, optional
         How far ahead of the watermark an event's time may be when it reaches the operator; until then it waits in the state. None:
@@ -119,11 +113,11 @@ def match(
         if arcs is None and isinstance(automaton, Automaton):
             check_whole(automaton)
         types = _key_types(events.schema, key)
-        ahead = speculation if events.isStreaming else None
+        ahead, behind = speculation if events.isStreaming else None, delay(lateness)
         job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None)
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
-        rows = events.withWatermark(time, lateness) if events.isStreaming else events
+        rows = events.withWatermark(time, behind) if events.isStreaming else events
         parts = _typed(rows, job, time, until, diff).mapInArrow(packer(job, time, until), PARTS)
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
@@ -161,7 +155,7 @@ def _micros(events: DataFrame, name: str) -> Any:
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
     if kind not in ("timestamp", "timestamp_ntz"):
         raise AfaError(f"expected a timestamp column {name!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
-    return F.unix_micros(F.col(name).cast("timestamp"))
+    return micros(F.col(name))
 
 
 def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
@@ -182,9 +176,8 @@ def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str 
     lost = []
     for name, (source, target) in wanted.items():
         assert target is not None
-        columns[name] = F.col(source).try_cast(SPARK[target])
-        if events.schema[source].dataType.simpleString() not in SAFE[target]:
-            lost.append(columns[name].isNull() & F.col(source).isNotNull())
+        columns[name], wrong = taken(F.col(source), events.schema[source].dataType.simpleString(), target)
+        lost += [] if wrong is None else [wrong]
     columns |= times
     if lost:
         whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})

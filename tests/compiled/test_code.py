@@ -36,12 +36,14 @@ def python(fence: Expr, made: Expr, event: E, register: R, strings: Strings) -> 
 
 
 def is_limit(expr: Expr, event: E, register: R) -> bool:
-    """Whether somewhere in it is a number that native code leaves to Python: beyond 2**53, NaN, or subnormal."""
+    """Whether somewhere in it is a number that native code leaves to Python: beyond 2**53, NaN, subnormal, or complex."""
     for node in walk(expr):
         try:
             value = evaluate(node, event, register)
         except RAISES:
             continue
+        if isinstance(value, complex):
+            return True
         if isinstance(value, (int, float)) and not (abs(value) < 2**53 and (value == 0 or abs(value) > 1e-307)):
             return True
     return False
