@@ -55,8 +55,10 @@ def refused_call(choose: Seeded, here: World, operator: Any, side: Side) -> None
 
 
 def carried_out(here: World, operator: Any, op: Any) -> Any:
-    """One operation of a world."""
-    return call(here, operator, op, [(here.item(each), on_arcs(each)) for each in (op[1] if op[0] in BATCHES else [op])])
+    """What one operation of a world gives: its output, in an order in which nothing ties, and how it ended."""
+    ops = op[1] if op[0] in BATCHES else [op]
+    out, end = call(here, operator, op, [(here.item(each), on_arcs(each)) for each in ops])
+    return (out if op[0] in ("batch", "insert", "retract") else sorted(out, key=repr)), end
 
 
 def twins(seed: int, engine: str) -> int:
