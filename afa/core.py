@@ -191,10 +191,11 @@ class Core(Member):
 
     def end_arc(self, arc: Arc, t: int) -> Output:
         """Let an arc be out of force from ``t`` on, as one call."""
-        self.automaton.check_arc(arc)
-        return self.calls.call(self._end_arc, arc, t)
+        return self.calls.call(self.end_arc_within, arc, t)
 
-    def _end_arc(self, arc: Arc, t: int) -> Output:
+    def end_arc_within(self, arc: Arc, t: int) -> Output:
+        """Let an arc be out of force from ``t`` on, as part of a call."""
+        self.automaton.check_arc(arc)
         before = self.progress.final
         self.arcs.end(arc, t)
         return self._collect(before)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from afa.arc import Arc
 from afa.change import insert
+from afa.core import Core
 from afa.errors import AfaError, AutomatonError
 from afa.keyed import Keyed
 from punctuation.time import FOREVER, as_time
@@ -103,11 +104,15 @@ def instant(value: Any, what: str) -> int:
 
 def carry_out(operator: Keyed, line: ArcLine) -> list[Any]:
     """Put an arc in force, or end it; what changes."""
+    return operator._core.calls.call(carried_out, operator._core, line)
+
+
+def carried_out(core: Core, line: ArcLine) -> list[Any]:
+    """`carry_out`, within a call."""
     if line.arc is not None:
-        return operator.push_arc(insert(line.arc, line.at, line.until))
-    core = operator._core
+        return core.run([("arc", insert(line.arc, line.at, line.until), None)], net=True)
     found = [event.arc for event in core.arcs.table.events if event.arc.name == line.name and event.re > line.at]
     if not found:
         known = ", ".join(str(event.arc.name) for event in core.arcs.table.events if event.re > line.at) or "none"
         raise AutomatonError(f"expected an arc in force but got {line.name!r}; in force: {known}")
-    return core.end_arc(found[-1], line.at)
+    return core.end_arc_within(found[-1], line.at)

@@ -23,7 +23,7 @@ from afa.errors import AfaError, AutomatonError, LateEventError, SnapshotError
 from afa.image import Image
 from afa.keyed import Keyed
 from afa.spark import shared
-from afa.spark.arcs import ArcLine, carry_out
+from afa.spark.arcs import ArcLine, carried_out
 from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.recipe import Difference, arc_text, difference, rebuilt, said
@@ -151,12 +151,13 @@ class Bucket:
         if due.before is not None:
             self._events(due.before, answer)
         if promised > max(BEGINNING, self._operator._core.progress.events):
-            self._take(lambda: self._written(self._operator.push(Punctuation(promised))), answer, "the watermark", promised)
+            watermark = [("event", Punctuation(promised), None)]
+            self._take(answer, "the watermark", promised, self._operator._core.run, watermark, True)
         if self._changed is not None:
             news, told = self._follow_code(answer)
             answer, arcs = answer._replace(code=told), [*news, *arcs]
         for line, found in self._parsed(arcs, answer):
-            self._take(lambda found=found: self._written(carry_out(self._operator, found)), answer, line, found.at)  # type: ignore[misc]
+            self._take(answer, line, found.at, carried_out, self._operator._core, found)
             if found.arc is not None:
                 self._lines[line] = found.arc
         if due.after is not None and due.after.num_rows:
@@ -184,7 +185,7 @@ class Bucket:
         for text in found.gone:
             own = [e.arc for e in core.arcs.table.events if e.re > present and arc_text(e.arc, core.automaton) == text]
             if own:
-                self._take(lambda arc=own[-1]: self._written(core.end_arc(arc, present)), answer, text, present)  # type: ignore[misc]
+                self._take(answer, text, present, core.end_arc_within, own[-1], present)
         self._changed = None
         return [json.dumps({**line, "at": present}) for line in found.new], told
 
@@ -219,18 +220,19 @@ class Bucket:
             key = tuple(row[name] for name in self._job.keys)
             answer.faults.append(Fault(_said(error), repr(row), key, row["le"]))
 
-    def _take(self, call: Callable[[], Any], answer: Answer, what: str, le: int) -> None:
+    def _take(self, answer: Answer, what: str, le: int, work: Callable[..., Any], *args: Any) -> None:
+        """Carry out what is no row, as one call: what can't be written is not done."""
         try:
-            answer.changes.append(call())
+            answer.changes.append(self._operator._core.calls.call(self._written, work, *args))
         except Exception as error:
             if self._job.stop_on_fault:
                 raise
             answer.faults.append(Fault(_said(error), what, None, le))
 
-    def _written(self, out: list[Any]) -> Any:
-        """Changes as a table."""
+    def _written(self, work: Callable[..., Any], *args: Any) -> Any:
+        """What changes, as a table; within a call."""
         operator = self._operator
-        return write(out, self._job.empty, operator.automaton, operator._key, mixed=False)
+        return write(work(*args), self._job.empty, operator.automaton, operator._key, mixed=False)
 
     # -- state ---------------------------------------------------------------------------------------------------------------
 

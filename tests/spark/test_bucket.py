@@ -341,6 +341,31 @@ def test_an_arc_that_the_log_has_taken_out_stays_out() -> None:
     assert found(here, again, [0, 1], 10) == [11]
 
 
+class Tag(NamedTuple):
+    tag: str = ""
+
+
+def test_an_arc_whose_answer_cannot_be_written_does_not_come(caplog: pytest.LogCaptureFixture) -> None:
+    """Nor a promise: it comes out as a fault, and nothing has moved."""
+    arcs = [Arc("a", "b", "e.sort == 3", name="first"), Arc.timeout("b", "c", at="0", name="at once")]
+    lone = Arc("a", "c", "e.sort == 1", "Tag('\\ud800')", name="lone")
+    automaton = Automaton(start="a", final={"c"}, register=Tag(), event=Quote, arcs=arcs)
+    here = job(Setting(automaton, arcs, {}, ("who",)))
+    bucket, template = Bucket(here, 0), rows(Seeded("one"), 1, 1)[0]
+    bucket.run(table(here, [{**template, "sort": 1, "at": when(5), "diff": 1}]), [], BEGINNING)
+    before = bucket._operator.snapshot()
+    line = json.dumps({"op": "insert", "arc": lone.to_json(automaton), "at": ZERO})
+    for _ in range(2):
+        answer = bucket.run(None, [line], BEGINNING)
+        (fault,) = answer.faults
+        assert "values that Arrow holds in the output's column 'tag' of string" in fault.reason
+        assert bucket._operator.snapshot() == before
+    plain = json.dumps({"op": "insert", "arc": {**lone.to_json(automaton), "transfer": None}, "at": ZERO})
+    answer = bucket.run(None, [plain], BEGINNING)
+    assert answer.faults == []
+    assert [row["le"] for row in written(here, answer, []).to_pylist()] == [ticks(when(5))]
+
+
 def test_another_register_is_refused() -> None:
     here = grown("0")
     blobs = [Bucket(here, 0).save(False)]
