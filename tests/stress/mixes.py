@@ -52,7 +52,7 @@ def options(choose: Choices, about: str) -> dict[str, Any]:
         "arc_punctuation": about == "mix with all" and choose.chance(50),
         "late": choose.one(["raise", "raise", "drop", "callback"]),
         "key": choose.one([None] * 6 + ["seq"]),
-        "horizon": choose.one([5, 6, 6, 7, 8, 12]),
+        "horizon": choose.one([5, 5, 6, 7, 8, 10]),
         "style": choose.one(["window", "window", "mixed"]),
         "about": about,
         "alone": choose.chance(75),
