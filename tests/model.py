@@ -23,6 +23,8 @@ class Model:
         As of `Operator`; ``late`` is "raise", "drop" or any other text for a callback.
     key : str, optional
         As of `Keyed`: each key's events are a stream of their own, and a match's register comes as ``(key, register)``.
+    known : dict, optional
+        What the oracle has said of this automaton and sequence, in any model: what is in force again is not asked again.
     """
 
     def __init__(
@@ -33,7 +35,9 @@ class Model:
         arc_punctuation: bool = False,
         late: str = "raise",
         key: str | None = None,
+        known: dict[Any, Any] | None = None,
     ) -> None:
+        self.known = {} if known is None else known
         self.automaton, self.window, self.sequence = automaton, window, sequence
         self.arc_punctuation, self.late, self.key = arc_punctuation, late, key
         self.copies: Counter[tuple[Any, int, int]] = Counter()  # of events; negative: retractions that wait for their insertion
@@ -53,7 +57,13 @@ class Model:
         return {((key, register), le, re) for key in keys for register, le, re in self._matches(parts[key])}
 
     def _matches(self, changes: list[Any]) -> set[tuple[Any, int, int]]:
-        return oracle.matches(self.automaton, changes, self.arcs, self.event_promise, self.sequence)
+        events = frozenset((payload, le, re) for payload, le, re, n in changes if n > 0)
+        case = events, tuple((id(arc), le, re) for arc, le, re in self.arcs), self.event_promise
+        if case not in self.known:
+            arcs = list(self.arcs)  # held, so that an id stands for one arc
+            found = oracle.matches(self.automaton, changes, arcs, self.event_promise, self.sequence)
+            self.known[case] = arcs, found
+        return set(self.known[case][1])
 
     @property
     def effective(self) -> int:

@@ -27,17 +27,36 @@ from tests.text import E, T, arc_of, automaton_of
 Op = tuple[Any, ...]
 
 
+class Family:
+    """What worlds of one automaton share: the automaton, its pool of arcs (own arcs first), and what the oracle has said so far."""
+
+    last: tuple[str, Family] | None = None
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.automaton = automaton_of(spec["automaton"])
+        self.pool = [*self.automaton.arcs, *(arc_of(arc) for arc in spec["extra"])]
+        self.known: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, spec: dict[str, Any]) -> Family:
+        """The family of a world; the last one asked for is kept."""
+        text = repr((spec["automaton"], spec["extra"], spec["options"]["sequence"]))
+        if cls.last is None or cls.last[0] != text:
+            cls.last = text, cls(spec)
+        return cls.last[1]
+
+
 class World:
-    """What the specs of a world stand for: its automaton, its pool of arcs (own arcs first), and its model."""
+    """What the specs of a world stand for: its automaton, its pool of arcs, and its model."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec, self.options = spec, spec["options"]
-        self.automaton = automaton_of(spec["automaton"])
-        self.pool = [*self.automaton.arcs, *(arc_of(arc) for arc in spec["extra"])]
+        family = Family.of(spec)
+        self.automaton, self.pool = family.automaton, family.pool
         self.specs = [*spec["automaton"]["arcs"], *spec["extra"]]
         self.event = T if spec["automaton"]["event"] == "T" else E
         names = ("window", "sequence", "arc_punctuation", "late", "key")
-        self.model = Model(self.automaton, **{name: self.options[name] for name in names})
+        self.model = Model(self.automaton, **{name: self.options[name] for name in names}, known=family.known)
 
     def item(self, op: Op) -> Any:
         """The change or punctuation that an operation means."""

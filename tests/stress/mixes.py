@@ -17,8 +17,20 @@ LENGTHS = [(8, 20)] * 10 + [(8, 40)] * 5 + [(8, 60)] * 4 + [(60, 120)]
 """How many changes a world has."""
 
 
-def mix(choose: Choices, steps: int | None = None) -> dict[str, Any]:
-    """The spec of a random world."""
+def mix(choose: Choices, steps: int | None = None, family: Choices | None = None) -> dict[str, Any]:
+    """The spec of a random world; its automaton and its options are what ``family`` chooses, so that several may share them."""
+    spec = setting(family or choose)
+    here = World(spec)
+    length = steps or choose.number(*choose.one(LENGTHS if spec["options"]["about"] == "mix" else LENGTHS[:-1]))
+    while len(spec["ops"]) < length:
+        follow(here, operations(choose, here))
+    if choose.chance(10):
+        spec["ops"].append(("punctuate", FOREVER))
+    return spec
+
+
+def setting(choose: Choices) -> dict[str, Any]:
+    """The spec of a world without operations."""
     about = choose.one(["mix", "mix", *MIXES])
     automaton = strategies.chain(choose)
     width = strategies.width_of(automaton)
@@ -27,12 +39,6 @@ def mix(choose: Choices, steps: int | None = None) -> dict[str, Any]:
     spec: dict[str, Any] = {"automaton": automaton, "extra": extra, "options": options(choose, about), "ops": []}
     if choose.chance(50):
         in_tables(spec)
-    here = World(spec)
-    length = steps or choose.number(*choose.one(LENGTHS if about == "mix" else LENGTHS[:-1]))
-    while len(spec["ops"]) < length:
-        follow(here, operations(choose, here))
-    if choose.chance(10):
-        spec["ops"].append(("punctuate", FOREVER))
     return spec
 
 

@@ -26,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
     parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20; of a mix 8 to 120)")
     parser.add_argument("--mixes", action="store_true", help="long mixes over few instants, of ignorable arcs")
+    parser.add_argument("--family", type=int, default=8, help="so many mixes share an automaton")
+    parser.add_argument("--check-every", type=int, default=1, help="operator._check() after so many steps, and after the last")
     parser.add_argument("--engine", default="interpreted", help="compiled; both: each save changes over; each: both side by side")
     parser.add_argument("--warm", type=int, default=inforce.WARM, help="steps after which a step function is compiled")
     parser.add_argument("--sample", type=int, default=memory.SAMPLE, help="steps from which it is seen whether runs pay")
@@ -38,9 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
         Operator._check = lambda self: None
     seen, failed, begin, number = Seen(), 0, time.perf_counter(), options.first
     for number in range(options.first, options.first + options.worlds):
-        spec = (mix if options.mixes else world)(Seeded(f"{options.seed}/{number}"), options.steps)
+        choose, family = Seeded(f"{options.seed}/{number}"), Seeded(f"{options.seed}/family {number // options.family}")
+        spec = mix(choose, options.steps, family) if options.mixes else world(choose, options.steps)
         try:
-            seen = seen.plus(run(spec, options.engine))
+            seen = seen.plus(run(spec, options.engine, every=options.check_every))
             continue
         except AssertionError:
             failed += 1
