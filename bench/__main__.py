@@ -25,6 +25,7 @@ NAMES = (
     "start",
     "snapshot",
     "memory",
+    "many",
     "baselines",
     "ordered",
     "speculation",

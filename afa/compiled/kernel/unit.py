@@ -131,17 +131,17 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         steps, events, nodes, matches = measure(m, b, first)
         waiting = m[b + H_PENDING_TOP]
         adjust(m, b)
-    spare = n + n // 4 + steps // 2 + 3
+    spare = n + n // 4 + steps // 2 + (3 if b else 1)  # many keys get no second event
     if m[C_KEYED] or (b and m[b + H_STEPS] >= m[C_SAMPLE]):  # what a step takes is known
         spare = max(spare, m[C_COMING] + m[C_COMING] // 8)
     events += (spare * m[C_RATE] >> 6) + 1
-    nodes += (spare * m[C_RATE + 1] >> 6) + 2
+    nodes += (spare * m[C_RATE + 1] >> 6) + (2 if b else 1)
     matches += (spare * m[C_RATE + 2] >> 6) + 1
     if status != DONE:  # nothing may be smaller than it was, or two needs would take turns
         events = max(events, m[b + H_EVENT_CAP] << (status == NEED_EVENTS))
         nodes = max(nodes, m[b + H_NODE_CAP] << (status == NEED_NODES))
         matches = max(matches, m[b + H_MATCH_CAP] << (status == NEED_MATCHES))
-    to = make(m, steps + spare, events, nodes, matches, 2 * waiting + 1 + (n if waiting or m[C_WAITING] else 0))
+    to = make(m, steps + spare, events, nodes, matches, 2 * waiting + (b != 0) + (n if waiting or m[C_WAITING] else 0))
     if to < 0:
         return to
     m[to + H_RUNS] = 1
