@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from afa import Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, image, insert, retract
+from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, image, insert, retract
 from tests.automata import Tick, two_vees
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
@@ -163,3 +163,12 @@ def test_a_heap_in_a_file_grows_and_leaves_it_where_there_is_no_room(tmp_path: P
         op._check()
         assert op.snapshot() == lead.snapshot()
         monkeypatch.undo()
+
+
+def test_an_operator_that_has_changed_since_its_snapshot_is_not_left_to_others(tmp_path: Path) -> None:
+    op = filled("compiled")
+    op.snapshot()
+    op.push(insert(Tick(-5.0, 1.0), le=1))
+    with pytest.raises(AfaError, match=r"expected an operator whose last call was snapshot\(\) but got one that has changed since"):
+        image.publish(op, tmp_path / "one", None)
+    assert not list(tmp_path.iterdir())

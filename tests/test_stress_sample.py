@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from afa import Punctuation
-from afa.compiled import inforce, memory
+from afa.compiled import inforce, memory, reserve
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
 from tests.stress import generate
@@ -91,6 +91,25 @@ def test_long_mixes(first: int, warm: int, monkeypatch: pytest.MonkeyPatch) -> N
             pytest.fail(f"world mixes/{number}: {report(spec, EACH)}")
     assert seen.matches > 400, seen
     assert seen.retractions > 250, seen
+
+
+@pytest.mark.parametrize("roomy", [False, True])
+def test_worlds_whose_memory_is_small(monkeypatch: pytest.MonkeyPatch, roomy: bool) -> None:
+    """Arrays that are moved to larger ones again and again: where address space is scarce, and where it is outgrown."""
+    monkeypatch.setattr(reserve, "roomy", lambda: roomy)
+    monkeypatch.setattr(memory, "HEAP", 1 << 9)
+    monkeypatch.setattr(memory, "RESERVED", 1 << 10)
+    monkeypatch.setattr(memory, "AHEAD", 2)
+    for name in ("SIZES", "ROOMS", "LASTING"):
+        monkeypatch.setattr(memory, name, {what: 4 if what == "rows" else 16 for what in getattr(memory, name)})
+    seen = Seen()
+    for number in range(40):
+        spec = generate.world(Seeded(f"small/{number}"), 40)
+        try:
+            seen = seen.plus(run(spec, "compiled"))
+        except AssertionError:
+            pytest.fail(f"world small/{number}: {report(spec, 'compiled')}")
+    assert seen.matches > 300, seen
 
 
 @pytest.mark.stress

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from afa.compiled.directory import NOBODY
 from afa.compiled.heap import FileHeap
 from afa.compiled.kernel import names as k
+from afa.errors import AfaError
 
 if TYPE_CHECKING:
     from afa.compiled.engine import CompiledEngine
@@ -23,7 +24,8 @@ def names(engine: CompiledEngine) -> list[Any]:
     -----
     *Requires* that no call is under way, and that nothing has changed since a snapshot was taken.
     """
-    assert engine.directory.as_saved, "a snapshot must be taken right before"
+    if not engine.directory.as_saved:
+        raise AfaError("expected an operator whose last call was snapshot() but got one that has changed since")
     keys = [None if name is NOBODY else name for name in engine.directory.names]
     return [
         int(engine.memory.m[k.C_TOP]),
