@@ -55,7 +55,9 @@ def row(engine: str, keys: int) -> Row:
     places = [np.arange(low, min(low + BATCH, keys)) for low in range(0, keys, BATCH)]
     parts = [_events(part, part) for part in places]
     timed("taken", keys, lambda: [op.push_many(part) for part in parts])
-    found["bytes a key"] = getattr(getattr(op._core.engine, "memory", None), "used", None)
+    memory = getattr(op._core.engine, "memory", None)
+    if memory is not None:
+        found["bytes a key"] = memory.used
     found["process, bytes a key"] = (resident() - begin) * 2**20
     timed("promised", keys, lambda: op.push(Punctuation(keys)))
     assert timed("cleaned", keys, lambda: op.statistics).partial_matches == keys
@@ -70,7 +72,7 @@ def row(engine: str, keys: int) -> Row:
     op.push(Punctuation(keys + 2 * WINDOW))
     assert timed("forgotten", keys, lambda: op.statistics).keys == 0
     used = resource.getrusage(resource.RUSAGE_SELF)
-    found |= {name: value / keys for name, value in found.items() if name.endswith("bytes a key") and value is not None}
+    found |= {name: value / keys for name, value in found.items() if name.endswith("bytes a key")}
     return {**found, "most, MiB": used.ru_maxrss / 1024, "user, s": used.ru_utime, "system, s": used.ru_stime}
 
 

@@ -60,6 +60,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "start": Bars(["cache"], ["import afa, ms", "operator and first match, ms", "whole process, ms"], log_y=True, label="ms"),
     "snapshot": Lines("events per key", ["bytes per key"], by="keys", log_x=True, log_y=True, label="bytes per key"),
     "memory": Lines("events", ["RSS, MiB"], label="MiB"),
+    "many": Lines("keys", ["process, bytes a key"], log_x=True, label="bytes a key"),
     "flink": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
     "spark_rates": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
     "spark_overhead": Bars(["way"], ["s"], label="s a batch"),
