@@ -1,7 +1,7 @@
 """A driver of threads on one operator: ``python -m tests.stress.threads --rounds 50 --seed 1``.
 
-Some push events one by one, in lists and in tables, one swaps an arc, one asks and saves. Together they leave in force what the same
-events in order do, whatever the order in which the threads' calls were served.
+Some push events one by one, in lists and in tables, one swaps an arc, one asks and saves. Together they leave in force what the
+same events in order do, whatever the order in which the threads' calls were served.
 """
 
 from __future__ import annotations
