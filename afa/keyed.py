@@ -24,7 +24,7 @@ _MISSING: Any = object()
 
 
 class Keyed:
-    """Match an automaton in each of many streams, told apart by a key.
+    """Match an automaton in each of many streams, told apart by a key; of calls, interrupts and threads `Operator` tells.
 
     Parameters
     ----------

@@ -26,6 +26,9 @@ class Operator:
     The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that
     this prefix leaves in force, never of the order in which they arrived.
 
+    A call that raises, or is interrupted wherever it is, leaves no trace. Threads may share an operator: a call waits until that of
+    another thread has ended. One from within a call of the same operator, by a function that it calls, is refused (`AfaError`).
+
     Parameters
     ----------
     automaton : Automaton

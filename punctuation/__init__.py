@@ -1,6 +1,7 @@
 """What is final: promises, the effective punctuation, late changes ([AFA10] Sec. 2.4, 5.4, App. C.1).
 
 time       ticks, BEGINNING, FOREVER
+calls      one call after the other, each all or nothing, interrupted anywhere
 promise    Punctuation(t): no later change of an event with LE < t
 progress   both inputs' promises and the effective punctuation
 late       the policy for what comes too late; a side output

@@ -7,6 +7,7 @@ cleanse       Cleanse: how far ahead of the last punctuation changes may go
 around        Before, After: a stage at the input or at the output of an operator
 ordered       Ordered: nothing speculative, where events are numbered without gaps
 stage         what the stages share
+recent        the last so many items, by age and in order
 waiting       changes that wait, in order; rows, rows of tables that wait; columns, the one form in which they do
 saved         stages as bytes
 """

@@ -8,9 +8,11 @@ import sys
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from afa import AfaError, Keyed, Punctuation
+from afa.compiled import reserve
 from tests import interrupts
 from tests.interrupts import Interrupt, at_line
 from tests.kinds_of_calls import KINDS, PLAIN, SWAPPED, columns, tick
@@ -169,3 +171,51 @@ def test_a_generator_that_is_left_alone_leaves_no_call_open(engine: str) -> None
         op.push_many([tick(8, 1), insert_nothing()])
     assert op._core.calls.before is None
     assert op.statistics.changes == 0
+
+
+def at_allocation(work: Any, number: int, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, Any]:
+    """Carry out a call in which no memory is left for one of the arrays; whether it ended for that, and what it gave."""
+    left = number
+
+    def failing(function: Any) -> Any:
+        def made(*args: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise MemoryError("no more, for a test")
+            return function(*args, **options)
+
+        return made
+
+    with monkeypatch.context() as patch:
+        for name in ("array", "arange", "concatenate", "empty", "flatnonzero", "full", "unique", "where", "zeros"):
+            patch.setattr(np, name, failing(getattr(np, name)))
+        for name in ("heap", "words"):
+            patch.setattr(reserve, name, failing(getattr(reserve, name)))
+        try:
+            return False, result(work)
+        except MemoryError:
+            return True, None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["push", "table", "table of kinds", "keyed table", "keyed promise", "keyed arc", "keyed snapshot", "promise, some"],
+)
+def test_a_want_of_memory_leaves_no_trace(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, number = KINDS[name], 1
+    twin = kind.make("compiled")
+    before, wanted, after = state(twin), result(lambda: kind.work(twin)), state(twin)
+    op = kind.make("compiled")
+    while True:
+        ended, out = at_allocation(partial(kind.work, op), number, monkeypatch)
+        op._check()
+        found = state(op)
+        if not ended:
+            assert (out, found) == (wanted, after)
+            if number > 300:
+                break
+            op = kind.make("compiled")
+        else:
+            assert found == before, f"{name}, allocation {number}: {_differs(found, before)}"
+        number += 1 if number < 60 else 41
