@@ -9,9 +9,10 @@ from afa.arctable import ArcEvent, ArcTable
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.journal import Journal
+from afa.schema import as_ticks
 from punctuation.late import Late
 from punctuation.progress import Progress
-from punctuation.time import FOREVER, as_time
+from punctuation.time import FOREVER
 
 
 class ArcInput:
@@ -57,8 +58,8 @@ class ArcInput:
                 raise ChangeError(f"expected le with re (or neither: from now on) but got re={change.re!r} for {arc!r}")
             self._change_from_now(arc, change.diff)
             return
-        le = as_time(change.le, "le")
-        re = FOREVER if change.re is None else as_time(change.re, "re")
+        le = as_ticks(change.le, "le")
+        re = FOREVER if change.re is None else as_ticks(change.re, "re")
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {arc!r}")
         promise = self._progress.arc_promise

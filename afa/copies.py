@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from afa.errors import AfaError, ChangeError
+from afa.schema import as_ticks
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 COPIES = FOREVER
@@ -31,7 +32,7 @@ def as_diff(diff: Any, payload: Any) -> int:
     afa.errors.ChangeError: expected at most 9223372036854775807 copies but got diff=9223372036854775808 for 'tick'
     """
     if type(diff) is not int:
-        diff = as_time(diff, "diff")
+        diff = as_ticks(diff, "diff")
     copies: int = diff
     if not copies:
         raise ChangeError(f"expected diff=1 or -1 but got diff=0 for {payload!r}")

@@ -27,7 +27,7 @@ from afa.implied import Promised, fact
 from afa.journal import Journal
 from afa.promises import Paths, Promises
 from afa.reduced import check_options, reduced_engine
-from afa.schema import taker
+from afa.schema import as_ticks, taker
 from afa.statistics import Statistics
 from afa.twin import twin
 from punctuation.calls import DONE, ENTRIES, Calls, Member
@@ -253,7 +253,7 @@ class Core(Member):
         if isinstance(item, Punctuation) and item.where is not None:
             self._promise_some(port, item)
         elif isinstance(item, Punctuation):
-            t = as_time(item.t, "t")
+            t = as_ticks(item.t, "t")
             promised = self.progress.promise_events(t) if port == "event" else self.progress.promise_arcs(t)
             if promised:
                 self._punctuate()
@@ -309,15 +309,15 @@ class Core(Member):
         payload = self._take(change.payload)
         if change.le is None:
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
-        le = as_time(change.le, "le")
+        le = as_ticks(change.le, "le")
         if le == FOREVER:
             raise ChangeError(f"{end_of_time(le)} for {payload!r}")
         if change.re is not None:
-            re = as_time(change.re, "re")
+            re = as_ticks(change.re, "re")
         elif self.window is None:
             re = FOREVER
         else:
-            re = as_time(le + self.window, "le + window")
+            re = as_ticks(le + self.window, "le + window")
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
         diff = change.diff
@@ -343,7 +343,7 @@ class Core(Member):
             raise ChangeError(f"expected a Punctuation without a condition on the arc input but got {item!r}")
         if self.retractions:
             raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
-        t = as_time(item.t, "t")
+        t = as_ticks(item.t, "t")
         assert item.where is not None
         condition = condition_of(item.where, self.automaton.event_schema)
         known = dict(self.conditions)

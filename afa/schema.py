@@ -13,8 +13,8 @@ import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from afa.errors import AutomatonError, ChangeError, Int64Error
-from punctuation.time import BEGINNING, FOREVER
+from afa.errors import AfaError, AutomatonError, ChangeError, Int64Error
+from punctuation.time import BEGINNING, FOREVER, as_time
 
 SCALARS: tuple[type, ...] = (int, float, bool, str)
 NAN = math.nan
@@ -105,6 +105,21 @@ class Schema(NamedTuple):
             f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional and f.type else ''}" for f in self.fields
         )
         return f"{self.cls.__name__}({inner})"
+
+
+def as_ticks(value: Any, what: str) -> int:
+    """`as_time`, of what a change or a punctuation says.
+
+    Raises
+    ------
+    ChangeError
+        It is no int64.
+    """
+    try:
+        ticks: int = as_time(value, what)
+    except AfaError as error:
+        raise ChangeError(str(error)) from None
+    return ticks
 
 
 def any_payload(value: Any) -> Any:

@@ -22,10 +22,11 @@ from afa.errors import AfaError, ChangeError
 from afa.keyed import Keyed
 from afa.keys import Keys, take_key
 from afa.operator import Operator
+from afa.schema import as_ticks
 from afa.statistics import Statistics
 from afa.tableout import check_output, kind_of, write
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, as_time
+from punctuation.time import BEGINNING
 from speculation import saved
 from speculation.columns import Columns
 from speculation.rows import copies_of, joined
@@ -225,7 +226,7 @@ class Before(Around):
             check_output(core.automaton, self._key, like)
         for part in parts:
             if isinstance(part, Punctuation):
-                fresh, head = self.stage.punctuate_rows(as_time(part.t, "t"))
+                fresh, head = self.stage.punctuate_rows(as_ticks(part.t, "t"))
                 through += [] if head is None else [head]
                 through += [part] if fresh else []
             elif len(part):
@@ -270,7 +271,7 @@ class Before(Around):
             yield port, self.stage.some(item), None
         elif isinstance(item, Punctuation):
             self.stage.unroll(self._columns.changes)
-            released = self.stage.punctuate(as_time(item.t, "t"))
+            released = self.stage.punctuate(as_ticks(item.t, "t"))
             if released is not None:
                 yield from (("event", change, change.key) for change in released)
                 yield port, item, None

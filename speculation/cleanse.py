@@ -17,6 +17,7 @@ import numpy as np
 from afa.change import Change
 from afa.copies import as_plain, as_total
 from afa.errors import AfaError, SnapshotError
+from afa.schema import as_ticks
 from afa.sound import short, wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -227,7 +228,7 @@ class Cleanse(Stage):
         if isinstance(item, Punctuation) and item.where is not None:
             out.append(self.some(item))
         elif isinstance(item, Punctuation):
-            released = self.punctuate(as_time(item.t, "t"))
+            released = self.punctuate(as_ticks(item.t, "t"))
             if released is not None:
                 out += released
                 out.append(item)
@@ -273,7 +274,7 @@ class Cleanse(Stage):
 
     def some(self, item: Punctuation) -> Punctuation:
         """A punctuation with a condition as far as it holds behind this stage: what waits may satisfy it."""
-        t = as_time(item.t, "t")
+        t = as_ticks(item.t, "t")
         reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
         return item._replace(t=min(t, reach) if self._held else t)
 

@@ -10,11 +10,11 @@ import numpy as np
 from afa.change import Change
 from afa.copies import added, as_diff, as_plain, as_total
 from afa.errors import AfaError, SnapshotError
-from afa.schema import any_payload
+from afa.schema import any_payload, as_ticks
 from afa.sound import short
 from afa.tableout import kind_of
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_time
+from punctuation.time import BEGINNING, FOREVER
 from speculation import saved
 from speculation.around import After
 from speculation.rows import arrow_of, check_copies, copies_of, like, net
@@ -177,7 +177,7 @@ class Consolidate(Stage):
             self._came += abs(item.diff)
             self._waiting.add(item)
             return
-        t = as_time(item.t, "t")
+        t = as_ticks(item.t, "t")
         if item.where is not None:  # as far as it holds behind the stage: what waits may satisfy it
             first = self._waiting.first if self.per == "punctuation" else None  # of a call the net goes before it
             out.append(item._replace(t=t if first is None else min(t, first)))

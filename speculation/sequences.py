@@ -12,10 +12,11 @@ from typing import Any
 from afa.change import Change
 from afa.core import Core
 from afa.errors import AfaError, ChangeError
+from afa.schema import as_ticks
 from punctuation.calls import Member
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time
+from punctuation.time import FOREVER
 from speculation.barrier import Derived
 from speculation.numbers import Entry, Gap, Numbers
 
@@ -124,7 +125,7 @@ class Sequences(Member):
                 yield from self._event(item, key)
             elif port == "event" and isinstance(item, Punctuation):
                 yield from self._settled()
-                yield from self.promise(as_time(item.t, "t"))
+                yield from self.promise(as_ticks(item.t, "t"))
                 yield port, item, key
             else:
                 yield from self._settled()

@@ -11,10 +11,10 @@ from afa.change import Change
 from afa.copies import as_diff
 from afa.errors import ChangeError
 from afa.journal import Journal
-from afa.schema import any_payload
+from afa.schema import any_payload, as_ticks
 from punctuation.calls import Calls, Member
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time, end_of_time
+from punctuation.time import FOREVER, end_of_time
 from speculation.waiting import Waiting
 
 Output = list["Change | Punctuation"]
@@ -101,7 +101,7 @@ def checked(change: Any) -> Change:
         raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
     if change.le == FOREVER:
         raise ChangeError(f"{end_of_time(FOREVER)} for {payload!r}")
-    le, re = as_time(change.le, "le"), None if change.re is None else as_time(change.re, "re")
+    le, re = as_ticks(change.le, "le"), None if change.re is None else as_ticks(change.re, "re")
     if re is not None and re <= le:
         raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
     return Change(payload, le, re, as_diff(change.diff, payload), None if change.key is None else any_payload(change.key))
