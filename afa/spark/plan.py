@@ -13,16 +13,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import DataType, StructType
 
+from afa.arc import TIMEOUT
 from afa.automaton import Automaton
 from afa.errors import AfaError
 from afa.reach import check_whole
-from afa.spark.bucket import Bucket
+from afa.spark.bucket import Answer, Bucket
 from afa.spark.fields import SPARK, micros, taken
 from afa.spark.ipc import stream_of
 from afa.spark.job import Job, delay, job_of
 from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, BLOB, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
+from afa.spark.rows import ARC, BLOB, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
 from punctuation.time import BEGINNING, FOREVER
 
 KEY_TYPES = {
@@ -51,6 +52,7 @@ def match(
     on_fault: str = "report",
     buckets: int = 16,
     metrics: bool = False,
+    end: str = "latest",
 ) -> Callable[[DataFrame], DataFrame]:
     """Match an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -88,13 +90,17 @@ def match(
         Into how many parts the keys are hashed; fixed for the life of a checkpoint.
     metrics : bool
         Whether each bucket tells of each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
+    end : "latest" or "forever"
+        What the end of a static table promises, if there are time-outs: that nothing before its latest time comes any more, for all
+        keys alike, so that time-outs fire that are due by then; or that nothing comes at all, so that all fire that are open. A
+        stream has no end, and this no meaning for it: there the watermark promises.
 
     Returns
     -------
     callable
         Of a streaming DataFrame, a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for ever),
         ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, metrics), ``reason``.
-        Of a static DataFrame the final matches, all with ``diff = 1``.
+        Of a static DataFrame the matches of all its rows, each with ``diff = 1``, as far as ``end`` makes them.
 
     Raises
     ------
@@ -112,15 +118,21 @@ def match(
     def transform(events: DataFrame) -> DataFrame:
         if arcs is None and isinstance(automaton, Automaton):
             check_whole(automaton)
+        if end not in ("latest", "forever"):
+            raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
         types = _key_types(events.schema, key)
         ahead, behind = speculation if events.isStreaming else None, delay(lateness)
         job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None)
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         rows = events.withWatermark(time, behind) if events.isStreaming else events
-        parts = _typed(rows, job, time, until, diff).mapInArrow(packer(job, time, until), PARTS)
+        typed = _typed(rows, job, time, until, diff)
+        parts = typed.mapInArrow(packer(job, time, until), PARTS)
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
+        if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
+            last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
+            parts = parts.unionByName(_to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
         grouped = parts.groupBy("bucket")
         if events.isStreaming:
             if not hasattr(grouped, "transformWithStateInPandas"):
@@ -187,8 +199,13 @@ def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str 
 
 def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
     """Each line of an arc log for each bucket."""
+    return _to_all(arcs, ARC, "value", buckets)
+
+
+def _to_all(table: DataFrame, part: int, column: str, buckets: int) -> DataFrame:
+    """Each row for each bucket, as a part of this kind."""
     numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
-    return arcs.select(numbers, F.lit(ARC).alias("part"), F.col("value").cast("string").cast("binary").alias("rows"))
+    return table.select(numbers, F.lit(part).alias("part"), F.col(column).cast("string").cast("binary").alias("rows"))
 
 
 def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
@@ -196,7 +213,11 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
 
     def work(table: pa.Table) -> pa.Table:
         parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
-        answer = Bucket(job, table["bucket"][0].as_py()).run(parts.events, parts.arcs, BEGINNING)
+        bucket = Bucket(job, table["bucket"][0].as_py())
+        answer = bucket.run(parts.events, parts.arcs, BEGINNING)
+        if parts.promised is not None:
+            last = bucket.run(None, [], parts.promised)
+            answer = Answer(answer.changes + last.changes, answer.late + last.late, answer.faults + last.faults)
         return pa.table({"rows": pa.array([stream_of(written(job, answer, parts.bad))], pa.binary())})
 
     return work

@@ -2,7 +2,8 @@
 
 Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
 
-    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row as JSON)
+    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row as JSON),
+                                                   END (what the end of a static table promises, in digits)
     out     rows binary                            an Arrow stream of `changes_schema`
 """
 
@@ -24,7 +25,7 @@ from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import ARROW, Job
 from punctuation.time import FOREVER
 
-EVENTS, ARC, BAD = 0, 1, 2
+EVENTS, ARC, BAD, END = 0, 1, 2, 3
 PARTS = "bucket int, part int, rows binary"
 BLOB = "rows binary"
 MATCH, LATE, FAULT, CODE, METRICS = "match", "late", "fault", "code", "metrics"
@@ -36,6 +37,7 @@ class Parts(NamedTuple):
     events: pa.Table | None
     arcs: list[str]
     bad: list[dict[str, Any]]
+    promised: int | None = None
 
 
 def packer(job: Job, time: str, until: str | None = None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -103,15 +105,17 @@ def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
 
 def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
     """The parts again, each as ``(part, rows)``."""
-    tables, arcs, bad = [], [], []
+    tables, arcs, bad, promised = [], [], [], None
     for part, blob in rows:
-        if part == EVENTS:
+        if part == END:
+            promised = int(bytes(blob))
+        elif part == EVENTS:
             tables.append(table_of(blob))
         elif part == ARC:
             arcs.append(bytes(blob).decode())
         else:
             bad.append(json.loads(bytes(blob)))
-    return Parts(pa.concat_tables(tables) if tables else None, arcs, bad)
+    return Parts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import afa
-from afa import AfaError, Arc, Automaton
+from afa import FOREVER, AfaError, Arc, Automaton, Keyed, Punctuation, insert
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
 from tests.streams import Setting, Tally
@@ -214,6 +214,44 @@ def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> 
     assert len(faults) == 4
     assert sum("expected a line of an arc log (JSON) but got 'nonsense'" in reason for reason in faults) == 1
     assert sum("expected a key, a time and sort: int" in reason for reason in faults) == 3
+
+
+class Call(NamedTuple):
+    due: int
+
+
+def test_what_is_still_open_at_the_end_of_a_table_stays_open(spark: Any) -> None:
+    automaton = Automaton(
+        start="idle",
+        final={"silent"},
+        event=Call,
+        register=Call(0),
+        arcs=[Arc("idle", "asked", "due > 0", "(due,)", name="ask"), Arc.timeout("asked", "silent", "r.due", name="silence")],
+    )
+    calls = [(1, 1, 12), (2, 2, 200), (3, 3, 100), (9, 100, 101)]  # who, when, until when an answer is due
+    rows = [(who, when(second), when(due)) for who, second, due in calls]
+    table = spark.createDataFrame(rows, "who long, at timestamp, due timestamp")
+    found = {}
+    for end in ("latest", "forever"):
+        op: Any = Keyed(automaton, key="who", window=3600 * SECOND)
+        out = [
+            change for who, at, due in calls for change in op.push(insert(Call(ZERO + due * SECOND), ZERO + at * SECOND), key=who)
+        ]
+        out += op.push(Punctuation(ZERO + 100 * SECOND if end == "latest" else FOREVER))
+        given = {"key": "who", "time": "at", "window": "1 hour", "buckets": 3}
+        changes = table.transform(afa_spark.match(automaton, **given, end=end)).collect()
+        assert all(row["diff"] == 1 and row["kind"] == "match" for row in changes)
+        found[end] = sorted((row["who"], micros(row["le"])) for row in changes)
+        assert found[end] == sorted((change.key, change.le) for change in out if not isinstance(change, Punctuation))
+    assert [who for who, _ in found["latest"]] == [1, 3]
+    assert [who for who, _ in found["forever"]] == [1, 2, 3, 9]
+    empty = table.where("false").transform(afa_spark.match(automaton, key="who", time="at"))
+    assert empty.count() == 0
+
+
+def test_an_end_that_is_none(spark: Any) -> None:
+    with pytest.raises(AfaError, match='expected end="latest" or "forever" but got end=\'never\''):
+        spark.createDataFrame([], SCHEMA).transform(afa_spark.match(watched(), key="who", time="at", end="never"))
 
 
 def test_the_arc_log_and_the_table_of_current_matches(spark: Any, tmp_path: Path) -> None:
