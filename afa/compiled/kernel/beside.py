@@ -68,14 +68,12 @@ class Beside:
     def over(self) -> bool:
         """Whether there is nothing more to wait for. ``address`` says where the code is; 0: nowhere, and the log says why."""
         now = time.monotonic()
-        if now < self._next or not LOCK.acquire(blocking=False):
+        if now < self._next:
             return False
-        try:
+        with LOCK:
             self._next = now + PAUSE
             ended = self._ended()
             self.address = native.function(self._key, None) or self._given()
-        finally:
-            LOCK.release()
         if ended and self._blob is not None:
             self._blob.close()
         if ended and not self.address:

@@ -89,6 +89,8 @@ class Body(Words):
     def _assign(self, node: ast.Assign) -> None:
         pairs = _pairs(node)
         if isinstance(node.value, ast.Tuple) and isinstance(node.targets[0], ast.Tuple):
+            if len(node.value.elts) != len(node.targets[0].elts):
+                raise self.refused(node, "as many names as values")
             values = [self.value(value) for _, value in pairs]
         else:
             values = [self.value(node.value)] * len(pairs)
@@ -98,7 +100,7 @@ class Body(Words):
     def _store(self, target: ast.expr, kind: int, value: str) -> None:
         if isinstance(target, ast.Tuple):
             if len(target.elts) != kind:
-                raise self.refused(target, f"{kind} names")
+                raise self.refused(target, "as many names as values")
             for i, item in enumerate(target.elts):
                 self._store(item, WORD, self.lines.put(f"extractvalue {type_of(kind)} {value}, {i}"))
         else:
