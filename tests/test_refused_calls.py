@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from afa import Arc, Automaton, Change, LateEventError, Operator, Punctuation, insert, retract
+from afa.compiled.kernel import names as k
 from punctuation.time import FOREVER
 from tests.strategies import Seeded
 from tests.stress import tables
@@ -45,13 +46,19 @@ def refused_call(choose: Seeded, here: World, operator: Any, side: Side) -> None
         return
     items = [here.item(op) for op in ops]
     side.refuses = True
-    before = counters(operator)
+    before = counters(operator), waiting_blocks(operator)
     net, table = choose.chance(70), bool(here.automaton.event) and fits_table(ops, here) and choose.chance(50)
     with pytest.raises(RefusalError):
         tables.push(here, operator, items, net) if table else operator.push_many(items, net=net)
     side.refuses = False
-    assert counters(operator) == before
+    assert (counters(operator), waiting_blocks(operator)) == before
     operator._check()
+
+
+def waiting_blocks(operator: Any) -> int:
+    """What the kernels know of retractions that wait: the one of their words that lasts from call to call and is no measure."""
+    engine = operator._core.engine
+    return int(engine.memory.m[k.C_WAITING]) if engine.name == "compiled" else 0
 
 
 def carried_out(here: World, operator: Any, op: Any) -> Any:
