@@ -115,6 +115,8 @@ def as_ticks(value: Any, what: str) -> int:
     ChangeError
         It is no int64.
     """
+    if type(value) is int and BEGINNING <= value <= FOREVER:
+        return value
     try:
         ticks: int = as_time(value, what)
     except AfaError as error:
