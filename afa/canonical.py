@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -84,6 +84,22 @@ def in_order(items: Iterable[Any]) -> list[Any]:
 def permuted(items: Sequence[Any], order: Any) -> list[Any]:
     """Items by their places."""
     return list(map(items.__getitem__, order.tolist()))
+
+
+class Arranged(Sequence[Any]):
+    """Items by their places; a list of them is made when they are gone through."""
+
+    def __init__(self, items: Sequence[Any], order: Any) -> None:
+        self._items, self._order = items, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._items[self._order[i]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(permuted(self._items, self._order))
 
 
 def _sums(texts: Sequence[str]) -> Any:

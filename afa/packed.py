@@ -93,9 +93,9 @@ def _read_pruned(data: Any, n: int) -> list[Pruned]:
 # -- keys --------------------------------------------------------------------------------------------------------------------
 
 
-def _keys(keys: list[Any], parts: Parts | None) -> list[Any]:
+def _keys(keys: Sequence[Any], parts: Parts | None) -> list[Any]:
     if parts is None:
-        return [len(keys), None, keys]
+        return [len(keys), None, list(keys)]
     return [len(keys), parts.width, [_ints(part) if isinstance(part, np.ndarray) else part for part in parts.columns]]
 
 

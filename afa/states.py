@@ -164,7 +164,7 @@ class States(NamedTuple):
 
     Parameters
     ----------
-    keys : list
+    keys : sequence
     final : int
         What time-outs before it have made stands in the covers.
     heads : numpy array of shape (3, keys)
@@ -181,7 +181,7 @@ class States(NamedTuple):
         The keys taken apart, where that is known.
     """
 
-    keys: list[Hashable]
+    keys: Sequence[Hashable]
     final: int
     heads: Any
     names: list[str]

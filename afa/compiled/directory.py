@@ -163,7 +163,7 @@ class Directory:
 
     def loaded(self, codes: Any) -> None:
         """Keys come from a snapshot."""
-        self._saved = (self._saved or set()).union(self.names[code] for code in codes.tolist())
+        self._saved = (self._saved or set()).union(map(self.names.__getitem__, codes.tolist()))
         self._since = int(self._memory.m[k.C_SERIAL])
         self.entries[codes, k.D_CHANGED] = k.BEGINNING
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from afa.canonical import order_of, parts_of, permuted
+from afa.canonical import Arranged, order_of, parts_of
 from afa.change import Change
 from afa.compiled.block import Block
 from afa.compiled.columns import sequence_words
@@ -67,7 +67,7 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable], codes: Any) -> States
     """The states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
     parts = parts_of(keys)
     order = order_of(keys, parts)
-    keys, codes = permuted(keys, order), codes[order]
+    keys, codes = Arranged(keys, order), codes[order]
     held = codes != k.NOWHERE
     saving = _Saving(engine, codes[held])
     heads = np.zeros((3, len(keys)), np.int64)
