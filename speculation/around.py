@@ -8,6 +8,7 @@ A call is all or nothing over both. ``statistics`` are the operator's; the stage
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -125,6 +126,9 @@ class Around:
     def _rows(self) -> bytes | None:
         """The rows that wait, as bytes."""
         return None
+
+    def __copy__(self) -> Around:
+        return copy.deepcopy(self)
 
     def _check(self) -> None:
         """Assert the operator's invariants; for tests."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -14,6 +15,7 @@ from afa.errors import AfaError
 from afa.keyed import KeyOf
 from afa.keys import Keys, take_key
 from afa.operator import EngineName
+from afa.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 from speculation import ordered_saved
@@ -264,6 +266,15 @@ class Ordered:
         ordered_saved.fill(body, op._sequences)
         op._core = core
         return op
+
+    def __copy__(self) -> Ordered:
+        return copy.deepcopy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got an Ordered: use snapshot() and restore()")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ordered:
+        return self._core.calls.call(twin, self, memo)  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         """Assert the invariants of the operator beneath and of the numbers; for tests."""

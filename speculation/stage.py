@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
@@ -36,6 +37,9 @@ class Stage(Member):
         """Let this stage be part of the calls of an operator."""
         calls.join(self)
         self._calls = calls
+
+    def __copy__(self) -> Any:
+        return copy.deepcopy(self)
 
     def push(self, item: Change | Punctuation) -> Output:
         """Take one change or punctuation; what leaves.

@@ -11,7 +11,7 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from punctuation import SideOutput
-from speculation import Cleanse
+from speculation import Cleanse, Consolidate, Ordered
 from tests.strategies import Seeded
 from tests.stress.generate import BATCHES, World, world
 from tests.stress.run import call, make, on_arcs
@@ -108,6 +108,26 @@ def test_incremental_snapshots_are_the_originals(engine: str) -> None:
     assert len(Keyed.restore(automaton, [blobs[0], copied.snapshot(incremental=True)], key="name").keys) == 2
 
 
+@pytest.mark.parametrize("way", [copy.deepcopy, copy.copy])
+def test_stages_and_numbered_operators_are_copied_whole(engine: str, way: Any) -> None:
+    makes: list[Any] = [
+        Ordered(automaton, number="kind", window=9, engine=engine),
+        Cleanse(0).before(Operator(automaton, window=9, engine=engine)),
+        Cleanse().after(Keyed(automaton, key="name", window=9, engine=engine)),
+        Cleanse(3),
+        Cleanse.auto(max_chattiness=1.5),
+        Consolidate(),
+    ]
+    for op in makes:
+        op.push(insert(E(1), 3))
+        before = op.snapshot()
+        other = way(op)
+        other.push_many([insert(E(2), 4), Punctuation(7)])
+        assert op.snapshot() == before
+        op.push_many([insert(E(2), 4), Punctuation(7)])
+        assert op.snapshot() == other.snapshot()
+
+
 def test_what_cannot_be_pickled_is_said(engine: str) -> None:
     op = Operator(automaton, window=9, engine=engine)
     op.push_arc(insert(Arc("a", "c", "kind == 9"), 3))
@@ -118,6 +138,8 @@ def test_what_cannot_be_pickled_is_said(engine: str) -> None:
         pickle.dumps(op._core)
     with pytest.raises(AfaError, match=r"use snapshot\(\) and restore\(\)"):
         pickle.dumps(Cleanse(0).before(Keyed(automaton, key="name", engine=engine)))
+    with pytest.raises(AfaError, match=r"an Operator or a Keyed to be pickled but got an Ordered: use snapshot\(\)"):
+        pickle.dumps(Ordered(automaton, number="kind", engine=engine))
     untyped = Operator(Automaton(start="a", final={"b"}, register=R(), arcs=[Arc("a", "b", above)]))
     untyped.push(insert(E(-1), 3))
     with pytest.raises(SnapshotError, match=r"expected plain data .* but got E\(kind=-1, name='n'\): give the Automaton event="):
