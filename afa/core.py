@@ -42,6 +42,8 @@ Output = list["Change | Punctuation"]
 class Core(Member):
     """One automaton over many keys."""
 
+    ends = True
+
     def __init__(
         self,
         automaton: Automaton,
@@ -125,7 +127,7 @@ class Core(Member):
                 checked = self.typed(change, key)
                 progress.see(le)
                 self.changes += abs(checked.diff)
-                out: Output = engine.push(checked, True)  # type: ignore[attr-defined]
+                out: Output = engine.push(checked)  # type: ignore[attr-defined]
                 if out:
                     self._count(out)
                     calls.before = DONE
@@ -139,23 +141,39 @@ class Core(Member):
                 blame(error, f"of key {key!r}")
             raise
 
-    def push_within(self, change: Any, key: Hashable) -> Output:
-        """One item of the event input, as part of a call."""
-        progress = self.progress
+    def takes_alone(self, change: Any) -> bool:
+        """Whether an item is an event that the engine takes as a call of its own: not late, and nothing else to look at."""
         le = change.le if self._alone and type(change) is Change else None
-        if type(le) is not int or le < progress.events or le < progress.some:
-            return self.run([("event", change, key)], net=True)
-        checked = self.typed(change, key)
-        progress.see(le)
+        return type(le) is int and le >= self.progress.events and le >= self.progress.some
+
+    def begin_alone(self, stage: Member) -> None:
+        """Begin a call of one such event, which a stage sees too."""
+        self.engine.began = None  # type: ignore[attr-defined]
+        before = self, self.progress.now, self.changes, self.outputs, self.withdrawn, stage, stage.call_begins()
+        self.calls.before = ((_back_from_push, before),)
+
+    def push_alone(self, checked: Change) -> Output:
+        """Take it, in its form: the kernels end the call, if there is no output."""
+        self.progress.see(checked.le)  # type: ignore[arg-type]
         self.changes += abs(checked.diff)
         try:
-            out: Output = self.engine.push(checked, False)  # type: ignore[attr-defined]
+            out: Output = self.engine.push(checked)  # type: ignore[attr-defined]
         except Exception as error:
-            if key is not None:
-                blame(error, f"of key {key!r}")
+            if checked.key is not None:
+                blame(error, f"of key {checked.key!r}")
             raise
-        self._count(out)
+        if out:
+            self._count(out)
         return out
+
+    def end_alone(self, stage: Member, out: Output) -> None:
+        """End the call."""
+        if out:
+            self.calls.before = DONE
+            self.engine.commit()
+        self.journal.commit()
+        stage.call_worked()
+        self.calls.before = None
 
     def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
         """Carry out, within a call, ``("event" | "arc", change or punctuation, key)`` in order of arrival.
@@ -448,13 +466,19 @@ ENTRIES.add(Core.push.__code__)
 
 def _back_from_push(before: Any) -> None:
     """Be as before a single event, or as after it if the kernels had ended the call."""
-    core, *counts = before
+    core, now, changes, outputs, withdrawn, *beside = before
     engine = core.engine
     if engine.began in (None, engine.serial):
-        core.progress.now, core.changes, core.outputs, core.withdrawn = counts
+        core.journal.rollback()
+        core.progress.now, core.changes, core.outputs, core.withdrawn = now, changes, outputs, withdrawn
         engine.rollback()
+        if beside:
+            stage, was = beside
+            stage.call_failed(was)
     else:
         core.call_worked()
+        if beside:
+            beside[0].call_worked()
 
 
 def _sort(changes: list[Change]) -> None:

@@ -36,6 +36,9 @@ class Member:
 
     __slots__ = ("__weakref__",)
 
+    ends = False
+    """Whether there is something to do at the end of a call."""
+
     def call_begins(self) -> Any:
         """What `call_failed` needs to know; changes nothing."""
         raise NotImplementedError
@@ -134,15 +137,33 @@ class Calls:
                 self.leave()
             raise
 
+    def either(self, alone: Callable[..., R | None], work: Callable[..., R], *args: Any) -> R:
+        """As `call`, but ``alone(*args)`` may do it in a way of its own, which begins and ends the call; None: it can't."""
+        mine = False
+        try:
+            with self.lock:
+                if self.before is not None:
+                    self.enter()
+                mine = True
+                found = alone(*args)
+                return self.carry_out(work, *args) if found is None else found
+        except BaseException:
+            if mine:
+                self.leave()
+            raise
+
     def carry_out(self, work: Callable[..., R], *args: Any, **options: Any) -> R:
         """`call`, by one who holds the lock and has entered."""
         members = self.members
         self.before = tuple([(member.call_failed, member.call_begins()) for member in members])
         found = work(*args, **options)
         for member in members:
-            member.call_ends()
+            if member.ends:
+                member.call_ends()
         self.before = DONE
-        self._recover()
+        for member in members:
+            member.call_worked()
+        self.before = None
         return found
 
     def enter(self) -> None:
@@ -206,7 +227,7 @@ class Calls:
             self.join(member)
 
 
-ENTRIES.add(Calls.call.__code__)
+ENTRIES.update((Calls.call.__code__, Calls.either.__code__))
 _all: weakref.WeakSet[Calls] = weakref.WeakSet()
 
 

@@ -103,7 +103,7 @@ class Source(Member, ABC):
                     calls.enter()
                 mine = True
                 calls.before = ((self.call_failed, self.call_begins()),)
-                out = self._push(item)
+                out = self.passed(item)
                 calls.before = None
                 return out
         except BaseException:
@@ -111,7 +111,8 @@ class Source(Member, ABC):
                 calls.leave()
             raise
 
-    def _push(self, item: Any) -> list[Any]:
+    def passed(self, item: Any) -> list[Any]:
+        """`push`, as part of a call."""
         if isinstance(item, Punctuation):
             return self._take(read([item], self.kinds))
         le = le_of(item)

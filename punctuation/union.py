@@ -129,7 +129,7 @@ class Union(Member):
         source, now = self._member(name), self._clock()
         self._calls.include(source)
         le = None if isinstance(item, Punctuation) else le_of(item)
-        before, out = source.promised, source.push(item)
+        before, out = source.promised, source.passed(item)
         if le is not None:
             self.late += le < self.promised
         self._heard[name] = now
@@ -233,7 +233,7 @@ class Union(Member):
 
     def call_begins(self) -> Any:
         """All that changes; a member's source comes with it when it is asked."""
-        return self.promised, self.late, dict(self._heard)
+        return self.promised, self.late, self._heard.copy()
 
     def call_failed(self, before: Any) -> None:
         """Be as before a call; the next one looks at all members."""

@@ -48,10 +48,14 @@ class Around:
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
-        return self._core.calls.call(self._push, change, key)
+        return self._core.calls.either(self._push_alone, self._push, change, key)
 
     def _push(self, change: Any, key: Hashable) -> Output:
         return self.run([("event", change, self._key_of(change, key))], net=True)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        """A call of one event that the engine takes alone; None where it must go another way."""
+        return None
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
@@ -174,20 +178,26 @@ class Before(Around):
         if isinstance(change, Punctuation) and change.where is None and self.stage.rows.tables and self.stage.only_rows:
             out, promised = self._run_rows([change], None)
             return out if promised is None else [*out, Punctuation(promised)]
-        if not isinstance(change, Change) or type(change.le) is not int:
-            return super()._push(change, key)
-        key = self._key_of(change, key)
-        if change.le < self._core.progress.some:
-            return self.run([("event", change, key)], net=True)
-        if self.stage.admits(change.le):
-            out = self._core.push_within(change, key)
-            self.stage.passes(change)
-            self.stage.answered(out)
+        return super()._push(change, key)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        core, stage = self._core, self.stage
+        if not core.takes_alone(change):
+            return None
+        le, key = change.le, self._key_of(change, key)
+        if stage.admits(le):
+            core.begin_alone(stage)
+            stage.passes(change)
+            out = core.push_alone(core.typed(change, key))
+            stage.answered(out)
+            core.end_alone(stage, out)
             return out
-        if self.stage.rows.tables:
-            return self.run([("event", change, key)], net=True)
-        self.stage.passes(self._core.typed(change, key))
-        self._core.progress.see(change.le)
+        if stage.rows.tables:
+            return None
+        core.begin_alone(stage)
+        stage.passes(core.typed(change, key))
+        core.progress.see(le)
+        core.end_alone(stage, [])
         return []
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
@@ -346,11 +356,16 @@ class After(Around):
         self.stage, self.operator = stage, operator
         stage.join(self._core.calls)
 
-    def _push(self, change: Any, key: Hashable) -> Output:
-        if isinstance(self.operator, Around):
-            return super()._push(change, key)
-        out = self._core.push_within(change, self._key_of(change, key))
-        return self.stage.push_fitting(out) if out else []
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        core = self._core
+        if isinstance(self.operator, Around) or not core.takes_alone(change):
+            return None
+        checked = core.typed(change, self._key_of(change, key))
+        core.begin_alone(self.stage)
+        out = core.push_alone(checked)
+        left = self.stage.push_fitting(out) if out else []
+        core.end_alone(self.stage, out)
+        return left
 
     def run(self, items: Iterable[Item], net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""

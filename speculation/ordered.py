@@ -165,14 +165,13 @@ class Ordered:
         ChangeError
             The number is in force, and ``repeated="raise"``; or numbers stand against their times.
         """
-        return self._core.calls.call(self._push, change, key)
+        return self._core.calls.either(self._push_alone, self._push, change, key)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        return self._sequences.next_in_order(change, self._key_of(change, key)) if isinstance(change, Change) else None
 
     def _push(self, change: Any, key: Hashable) -> Output:
-        if not isinstance(change, Change):
-            return self._sequences.run([("event", change, None)])
-        of = self._key_of(change, key)
-        done = self._sequences.next_in_order(change, of)
-        return self._sequences.run([("event", change, of)]) if done is None else done
+        return self._sequences.run([("event", change, self._key_of(change, key) if isinstance(change, Change) else None)])
 
     def _key_of(self, change: Change, key: Hashable) -> Hashable:
         if self._keys is None:

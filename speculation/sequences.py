@@ -62,6 +62,8 @@ class Sequences(Member):
         self._promising = False  # whether this call has taken deadlines out
         core.calls.join(self)
 
+    ends = True
+
     # -- calls -------------------------------------------------------------------------------------------------------------
 
     def run(self, items: Iterable[Item]) -> list[Any]:
@@ -97,7 +99,7 @@ class Sequences(Member):
         return self.changes, self.gap_count, self.missing, self.repeats
 
     def next_in_order(self, change: Any, key: Hashable) -> list[Any] | None:
-        """Carry out an event that follows the last number of its key at once; None: it is no such event."""
+        """Carry out, as a call, an event that follows the last number of its key; None: it is none, or goes another way."""
         numbers = self.keys.get(key)
         if numbers is None or type(change) is not Change or change.diff != 1 or type(change.le) is not int or numbers.waiting:
             return None
@@ -105,15 +107,20 @@ class Sequences(Member):
         number, last = payload[self.derived.place], blocks[-1]
         if number != last.last + 1 or change.le < last.ends or change.le < self.core.progress.events:
             return None
-        checked = self.core.typed(change._replace(payload=payload), key)
-        out = self.core.push_within(checked, key)
+        core = self.core
+        if not core.takes_alone(change):
+            return None
+        checked = core.typed(change._replace(payload=payload), key)
         le, re = checked.le, checked.re
         assert le is not None
         assert re is not None
+        core.begin_alone(self)
         self.note_deadline(key)
         numbers.follow(number, Entry(le, re, payload))
         self.changes += 1
         self.refresh(key)
+        out = core.push_alone(checked)
+        core.end_alone(self, out)
         return out
 
     # -- changes -----------------------------------------------------------------------------------------------------------

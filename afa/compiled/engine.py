@@ -220,11 +220,8 @@ class CompiledEngine:
         """The call, as the kernels count: a number that moves in the very step that ends one."""
         return self.memory.m[k.C_SERIAL]  # type: ignore[no-any-return]
 
-    def push(self, change: Change, alone: bool) -> list[Change]:
-        """One event change, checked and not late: what `apply` and `collect` would do.
-
-        ``alone``: it is the call, which the kernels end, but for one with output: that is the caller's to end by `commit`.
-        """
+    def push(self, change: Change) -> list[Change]:
+        """One event change, checked and not late, as a call: the kernels end it; one with output is the caller's to `commit`."""
         payload, le, re, diff, key = change
         code = self.directory.code(key) if self.keyed else 0
         order = 0 if self._sequence is None else self.sequence_word(payload)
@@ -234,11 +231,11 @@ class CompiledEngine:
             self.ready(1)
         self.idle += 1
         self.began = memory.m[k.C_SERIAL]
-        rows = self.call(k.PUSH, code, alone, self._one)
+        rows = self.call(k.PUSH, code, 1, self._one)
         changes = self.collect() if rows else []
         if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
             self.directory.touch(code)
-        if alone and (rows or self.directory.touched) and not changes:
+        if (rows or self.directory.touched) and not changes:
             self.commit()
         return changes
 

@@ -34,9 +34,9 @@ class Rows(NamedTuple):
 class ReducedColumns(Reduced):
     """`Reduced`, of the compiled engine: what it has beyond `afa.engine.Engine`."""
 
-    def push(self, change: Change, alone: bool) -> list[Change]:
+    def push(self, change: Change) -> list[Change]:
         """One event change, checked and not late; as `CompiledEngine.push`."""
-        found: list[Change] = self.inner.push(self.reduced(change), alone)
+        found: list[Change] = self.inner.push(self.reduced(change))
         return found
 
     @property

@@ -67,7 +67,7 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         status = serve(m, w, p, c, low, 1, SERVE, 0, 0)
         if status < 0:
             return status
-        if high != 0 and w[W_LOG_TOP] == 0:
+        if w[W_LOG_TOP] == 0:
             commit(m, w)
             m[C_SERIAL] += 1
         return int(w[W_LOG_TOP])
