@@ -154,7 +154,7 @@ def _check_steps(part: Pruned, bound: int, marks: Marks, after: int | None) -> N
     wanted("steps before those that are not given", after is None or times[-1] < after, [times[-1], after])
     wanted("all steps but one up to the last that is thinned out", all(le <= last for le in times[:-1]), [last, times])
     wanted("one step more than those that are thinned out", times[-1] > last or after is None, [last, times])
-    wanted("steps that were thinned out by a promise", last < marks.some, [last, marks])
+    wanted("steps that were thinned out by a promise", marks.some > BEGINNING and last < marks.now, [last, marks])
     known = set(times)
     standing: dict[str, int | None] = {}
     for le, rows, events in part.steps:
