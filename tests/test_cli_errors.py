@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -131,7 +132,7 @@ def test_files_that_cannot_be_read(there: Path) -> None:
 
 
 def test_what_the_operator_refuses() -> None:
-    only = write("r.csv", "le,price,change,diff\n1,1,1,-1\n")
+    only = write("r.csv", "le,price,change,diff\n1,1,1,-1\n2,1,1,1\n")
     assert fails("run", "p.py:every", only) == (
         "expected the insertion of Tick(price=1.0, change=1.0) at le=1 in the input but got its retraction only; "
         "--late drop drops it"
@@ -168,6 +169,43 @@ def test_a_failed_run_leaves_what_was_there() -> None:
 def test_output_that_cannot_be_written() -> None:
     for name in ("none/o.jsonl", "none/o.parquet"):
         assert fails("run", "p.py:every", "ticks.csv", "--output", name) == f"can't write {name}: No such file or directory"
+
+
+@pytest.mark.parametrize("link", [None, os.symlink, os.link])
+@pytest.mark.parametrize("name", ["in.parquet", "in.csv"])
+def test_an_output_that_is_read_is_refused(link: Any, name: str) -> None:
+    table = pa.table({"le": [1], "price": [1.0], "change": [1.0]})
+    (pyarrow.parquet.write_table if name.endswith("parquet") else pyarrow.csv.write_csv)(table, name)
+    before = Path(name).read_bytes()
+    output = name if link is None else "o.parquet"
+    if link is not None:
+        link(name, output)
+    options = ("--output", output) if output.endswith("parquet") else ("--output", "p.jsonl")
+    if options[1] == "p.jsonl":
+        os.link(name, "p.jsonl")
+    text = fails("run", "p.py:every", name, *options)
+    assert text == f"can't write {options[1]}: it is {name}, which is read"
+    assert Path(name).read_bytes() == before
+    os.link("p.py", "pattern.jsonl")
+    text = fails("run", "p.py:every", name, "--output", "pattern.jsonl")
+    assert text == "can't write pattern.jsonl: it is p.py, which is read"
+
+
+def test_an_output_that_is_no_file_is_refused_before_the_work(there: Path) -> None:
+    (there / "d.parquet").mkdir()
+    os.mkfifo(there / "f.jsonl")
+    for name, what in (("d.parquet", "a directory"), ("f.jsonl", "no file")):
+        assert fails("run", "p.py:none", "none.csv", "--output", name).startswith("p.py has no 'none'")
+        assert fails("run", "p.py:every", "none.csv", "--output", name) == f"can't write {name}: {what}"
+
+
+def test_an_output_that_is_a_link_stays_one(there: Path) -> None:
+    (there / "far").mkdir()
+    os.symlink("far/o.jsonl", "o.jsonl")
+    call("run", "p.py:every", "ticks.csv", "--output", "o.jsonl")
+    assert Path("o.jsonl").is_symlink()
+    assert len(Path("far/o.jsonl").read_text().splitlines()) == 8
+    assert os.listdir("far") == ["o.jsonl"]
 
 
 @pytest.mark.parametrize(

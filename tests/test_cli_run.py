@@ -144,8 +144,55 @@ def test_columns_named_le_re_diff_are_found(there: Path) -> None:
     assert run("every", file) == ["+ [2, 6) balance=0 patterns=0"]
 
 
-def test_time_outs_fire_at_the_end() -> None:
-    assert run("quiet", write("q.csv", "le,price,change\n1,1,1\n"), "--window", "20") == ["+ [9, 21)"]
+def told(result: Any) -> dict[str, str]:
+    """The summary, by its lines."""
+    return {line[:18].strip(): line[18:].split("  ")[0].strip() for line in result.stderr.splitlines() if line}
+
+
+def test_what_the_end_promises() -> None:
+    """By default nothing before the largest timestamp: what is due by then fires, for all keys, what is open is told."""
+    rows = [{"le": le, "price": 0, "change": 1, "room": room} for le, room in ((1, "a"), (5, "b"), (9, "c"), (12, "c"))]
+    file = json_lines("q.jsonl", rows)
+    options = ("--key", "room", "--window", "20")
+    result = call("run", "p.py:quiet", file, *options)
+    assert sorted(result.stdout.splitlines()) == ["+ [9, 21) room=a", "+ [9, 25) room=b"]
+    assert "time-outs open" in result.stderr
+    assert told(result) | {"state": "", "events": "4"} == {
+        "events": "4",
+        "late": "0",
+        "keys": "3",
+        "state": "",
+        "matches inserted": "2",
+        "matches withdrawn": "0",
+        "matches final": "2",
+        "time-outs open": "1",
+    }
+    late = write("w.csv", "le,price,change\n1,1,1\n")
+    assert run("quiet", late, "--window", "20") == []
+    assert told(call("run", "p.py:quiet", late, "--window", "20"))["time-outs open"] == "1"
+    result = call("run", "p.py:quiet", late, "--window", "20", "--end", "forever")
+    assert result.stdout == "+ [9, 21)\n"
+    assert told(result)["time-outs open"] == "0"
+    assert told(result)["matches final"] == "1"
+
+
+def test_a_match_at_the_largest_timestamp_is_not_final() -> None:
+    """An event of the same timestamp may follow."""
+    options = ("run", "p.py:every", "ticks.csv", "--window", "7", "--matches", "0")
+    for batch in ("1", "3", "100"):
+        result = call(*options, "--batch", batch)
+        assert (told(result)["matches final"], told(result)["matches not final"]) == ("7", "1")
+    assert told(call(*options, "--end", "forever"))["matches final"] == "8"
+    assert "matches not final" not in call(*options, "--end", "forever").stderr
+
+
+def test_retractions_that_wait_at_the_end_are_told() -> None:
+    file = write("r.csv", "le,price,change,diff\n1,1,1,1\n2,5,1,-1\n")
+    assert told(call("run", "p.py:every", file, "--window", "5"))["retractions open"] == "1"
+    assert fails("run", "p.py:every", file, "--window", "5", "--end", "forever") == (
+        "expected the insertion of Tick(price=5.0, change=1.0) at le=2 in the input but got its retraction only; "
+        "--late drop drops it"
+    )
 
 
 def test_two_keys_one_of_them_a_field() -> None:

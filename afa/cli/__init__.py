@@ -2,6 +2,7 @@
 
 main     commands and options
 load     file.py:name -> Automaton
+bytes    a file, or standard input
 read     CSV, JSON lines, Parquet -> Arrow batches
 columns  Arrow batches -> the operator's columns, typed by the event schema
 run      the loop: batches, promises, changes

@@ -49,8 +49,17 @@ def plain_exit() -> Iterator[None]:
         close_pipes()
         raise typer.Exit(0) from None
     except AfaError as error:
-        typer.echo(f"afa: {one_line(error)}", err=True)
-        raise typer.Exit(1) from None
+        raise _told(one_line(error)) from None
+    except OSError as error:  # files say themselves what is wrong with them: it is a stream of ours
+        raise _told(f"can't write standard output: {os.strerror(error.errno) if error.errno else error}") from None
+
+
+def _told(text: str) -> typer.Exit:
+    """Say what is wrong, if anyone can hear it, and end with status 1."""
+    with contextlib.suppress(OSError):
+        typer.echo(f"afa: {text}", err=True)
+    close_pipes()
+    return typer.Exit(1)
 
 
 class Terminal(Console):
@@ -66,7 +75,7 @@ def close_pipes() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)

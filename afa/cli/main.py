@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import importlib.metadata
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -50,6 +51,13 @@ class Engine(str, enum.Enum):
     spark = "spark"
 
 
+class End(str, enum.Enum):
+    """What the end of the input promises."""
+
+    latest = "latest"
+    forever = "forever"
+
+
 class Late(str, enum.Enum):
     """What becomes of a late change."""
 
@@ -58,8 +66,15 @@ class Late(str, enum.Enum):
 
 
 def main() -> None:
-    """The entry point of the command line."""
-    app(prog_name="afa")
+    """The entry point of the command line. Where a stream is closed from the beginning, what goes there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as the process lives)
+    try:
+        with plain_exit():
+            app(prog_name="afa", standalone_mode=True)
+    except typer.Exit as end:
+        raise SystemExit(end.exit_code) from None
 
 
 def _version(wanted: bool) -> None:
@@ -79,7 +94,7 @@ def root(
 
 
 def _output(file: Path | None) -> Path | None:
-    if file is not None and file.suffix.lower() not in OUTPUTS:
+    if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
         raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
     return file
 
@@ -91,7 +106,9 @@ COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
 @app.command()
 def run(
     pattern: Pattern,
-    file: Annotated[str, typer.Argument(metavar="INPUT", help="CSV, JSON lines or Parquet; .gz is read too.")],
+    file: Annotated[
+        str, typer.Argument(metavar="INPUT", help="CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format.")
+    ],
     le: Annotated[
         str | None,
         typer.Option(metavar="COL", help="Timestamps: integers, or timestamps (see --tick).", rich_help_panel=COLUMNS),
@@ -135,13 +152,30 @@ def run(
         str | None,
         typer.Option(metavar="FIELD", help="Event field that orders rows of equal timestamps.", rich_help_panel=ORDER),
     ] = None,
+    end: Annotated[
+        End,
+        typer.Option(
+            help="What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every "
+            "time-out fires that is still open.",
+            rich_help_panel=ORDER,
+        ),
+    ] = End.latest,
     batch: Annotated[
-        int, typer.Option(metavar="ROWS", min=1, help="Rows a batch; changes are net of it.", rich_help_panel=ORDER)
-    ] = 10_000,
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            min=1,
+            help="Rows a batch; changes are net of it. By default 10,000 at first, then 131,072.",
+            rich_help_panel=ORDER,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", callback=_output, help="Write all changes to FILE.parquet or FILE.jsonl.", rich_help_panel=RESULT
+            metavar="FILE",
+            callback=_output,
+            help="Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else.",
+            rich_help_panel=RESULT,
         ),
     ] = None,
     matches: Annotated[
@@ -182,6 +216,7 @@ def run(
                 late=late.value,
                 sequence=sequence,
                 batch=batch,
+                end=end.value,
                 output=None if output is None else str(output),
                 matches=matches,
                 quiet=quiet,

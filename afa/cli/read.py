@@ -1,4 +1,4 @@
-"""The input file as a stream of Arrow tables: CSV, JSON lines and Parquet."""
+"""The input as a stream of Arrow tables: CSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from afa.cli.bytes import CODECS, STREAM, File, Stdin
 from afa.cli.columns import ANY, KEY, TIME, TYPES, Column
 from afa.cli.fault import CommandError
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-BLOCK = 1 << 20
-"""Bytes of CSV that are parsed at a time."""
+BLOCK, STREAMED = 1 << 20, 1 << 25
+"""Bytes of CSV that are parsed at a time, and of standard input; where a row is longer a file is read again with twice as many."""
+LONG, MOST = "straddling object straddles two block boundaries", 1 << 30
 VALUE = re.compile(r"#(?P<column>\d+): (?P<row>row \d+, )?CSV conversion error to (?P<type>[^:]+): invalid value '(?P<value>.*)'")
 PEEKED = 1000
 """Lines of JSON that are looked at for columns and their types."""
@@ -54,12 +55,14 @@ def open_source(file: str, form: str | None) -> Source:
         The file is not there, can't be read, or its form is not known.
     """
     path = Path(file)
+    if file == STREAM and form is None:
+        raise CommandError("-: expected the form of standard input; say --format csv, jsonl or parquet")
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in CODECS]
     form = form or SUFFIXES.get(suffixes[-1] if suffixes else "")
     if form is None:
         raise CommandError(f"{file}: expected one of {', '.join(SUFFIXES)} (or these with .gz); say --format csv, jsonl or parquet")
     with readable(file):
-        return FORMS[form](path)
+        return FORMS[form](Stdin() if file == STREAM else File(path))
 
 
 @contextlib.contextmanager
@@ -78,21 +81,24 @@ def _plain(error: Exception) -> str:
     return re.sub(r"^(CSV parse error: |JSON parse error: )", "", str(error)).split("\n")[0].rstrip(".")
 
 
-def _plain_bytes(raw: Any, path: Path) -> Any:
-    """The bytes of a file, decompressed where its extension says so."""
-    codec = CODECS.get(path.suffix.lower())
-    return raw if codec is None else pa.CompressedInputStream(raw, codec)
+def batches(
+    source: Source, file: str, columns: Sequence[Column], rows: int, sizes: Iterator[int]
+) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a source in tables of exactly so many rows (the last has fewer), each with the number of its first row.
 
-
-def batches(source: Source, file: str, columns: Sequence[Column], rows: int) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a source in tables of exactly ``rows`` rows (the last has fewer), each with the number of its first row.
+    Parameters
+    ----------
+    rows : int
+        About how many are read at once.
+    sizes : iterator of int
+        Of the tables.
 
     Raises
     ------
     CommandError
         A row can't be read.
     """
-    row, held, count = source.first_row, [], 0
+    row, held, count, size = source.first_row, [], 0, next(sizes)
     tables = source.tables(columns, rows)
     while True:
         with readable(file):
@@ -101,12 +107,16 @@ def batches(source: Source, file: str, columns: Sequence[Column], rows: int) -> 
             break
         held.append(table)
         count += len(table)
-        while count >= rows:
+        while count >= size:
             whole = pa.concat_tables(held)
-            yield row, whole.slice(0, rows)
-            held, count, row = [whole.slice(rows)], count - rows, row + rows
+            yield row, whole.slice(0, size)
+            held, count, row, size = [whole.slice(size)], count - size, row + size, next(sizes)
     if count or (held and row == source.first_row):
         yield row, pa.concat_tables(held)
+
+
+class _LongRow(Exception):  # noqa: N818  (no error: it is read again in larger blocks)
+    """A row of CSV that is longer than a block."""
 
 
 class Csv:
@@ -115,41 +125,58 @@ class Csv:
     first_row = 2
     sparse = False
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._raw: Any = None
+    def __init__(self, file: File | Stdin) -> None:
+        self._file = file
+        self._block = BLOCK if file.again else STREAMED
         self._blocks = 0
-        self.total = path.stat().st_size
-        with self._open({}, None, ()) as peeked:
+        self.total = file.total
+        with self._open({}, None, (), look=True) as peeked:
             self.names: list[str] | None = list(peeked.schema.names)
             self._guessed = dict(zip(peeked.schema.names, peeked.schema.types))
 
     def done(self) -> int:
-        if self._path.suffix.lower() in CODECS:
-            return 0 if self._raw.closed else int(self._raw.tell())
-        return min(self._blocks * BLOCK, self.total)  # pyarrow reads 32 blocks ahead: the position says little
+        if self._file.packed:
+            return self._file.done()
+        return min(self._blocks * self._block, self.total)  # pyarrow reads 32 blocks ahead: the position says little
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
         types = {column.source: self._type(column) for column in reversed(columns)}  # the first, an event's field, decides
+        passed = 0
+        while True:
+            try:
+                for batch in self._batches(types, columns, passed):
+                    passed += len(batch)
+                    yield pa.Table.from_batches([batch])
+                return
+            except _LongRow:
+                self._blocks //= 2
+                self._block *= 2
+
+    def _batches(self, types: dict[str, Any], columns: Sequence[Column], passed: int) -> Iterator[pa.RecordBatch]:
+        """The rows after those that have passed."""
         with self._open(types, list(types), columns) as reader:
             while True:
                 with self._in_our_words(columns):
                     batch = next(reader, None)
                 if batch is None:
                     return
-                self._blocks += 1
-                yield pa.Table.from_batches([batch])
+                skipped = min(passed, len(batch))
+                passed -= skipped
+                self._blocks += not passed
+                if skipped < len(batch) or not len(batch):
+                    yield batch.slice(skipped)
 
-    def _open(self, types: dict[str, Any], include: list[str] | None, columns: Sequence[Column]) -> Any:
-        self._raw = pa.OSFile(str(self._path))
-        with self._in_our_words(columns):  # the first block is parsed at once
-            return pyarrow.csv.open_csv(
-                _plain_bytes(self._raw, self._path),
-                read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK),  # with threads, errors name no row
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=types, include_columns=include, null_values=["", "NA", "N/A", "null", "NULL"]
-                ),
-            )
+    def _open(self, types: dict[str, Any], include: list[str] | None, columns: Sequence[Column], look: bool = False) -> Any:
+        options = pyarrow.csv.ConvertOptions(
+            column_types=types, include_columns=include, null_values=["", "NA", "N/A", "null", "NULL"]
+        )
+        while True:
+            read = pyarrow.csv.ReadOptions(use_threads=False, block_size=self._block)  # with threads, errors name no row
+            try:
+                with self._in_our_words(columns):  # the first block is parsed at once
+                    return pyarrow.csv.open_csv(self._file.open(look), read_options=read, convert_options=options)
+            except _LongRow:
+                self._block *= 2
 
     def _type(self, column: Column) -> Any:
         guessed = self._guessed[column.source]
@@ -169,6 +196,12 @@ class Csv:
         try:
             yield
         except pa.ArrowInvalid as error:
+            if LONG in str(error):
+                if self._file.again and self._block < MOST:
+                    raise _LongRow from None
+                raise CommandError(
+                    f"{self._file.name}: expected rows of at most {self._block >> 20} MB but got a longer one"
+                ) from None
             text = re.sub(r"^(CSV parse error: |In CSV column )", "", str(error)).split("\n")[0]
             text = re.sub(r"Row #(\d+): (E)?", lambda m: f"row {m[1]}{': e' if m[2] else ', '}", text)
             found = VALUE.match(text)
@@ -178,7 +211,7 @@ class Csv:
                 wanted = column.kind if column.kind in TYPES else found["type"]
                 text = f"expected {wanted} ({column.role}) but got {found['value']!r}"
                 text = f"{found['row'] or ''}column {name!r}: {text}"
-            raise CommandError(f"{self._path}: {text}") from None
+            raise CommandError(f"{self._file.name}: {text}") from None
 
 
 class JsonLines:
@@ -187,12 +220,11 @@ class JsonLines:
     first_row = 1
     sparse = True
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.total = path.stat().st_size
-        self._raw: Any = None
+    def __init__(self, file: File | Stdin) -> None:
+        self._file = file
+        self.total = file.total
         seen: dict[str, Any] = {}
-        with self._lines() as lines:
+        with self._lines(look=True) as lines:
             for number, line in enumerate(itertools.islice(lines, PEEKED), 1):
                 for name, value in self._object(line, number).items():
                     seen[name] = value if seen.get(name) is None else seen[name]
@@ -200,7 +232,7 @@ class JsonLines:
         self._seen = seen
 
     def done(self) -> int:
-        return 0 if self._raw.closed else int(self._raw.tell())
+        return self._file.done()
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
         fields = {column.source: self._type(column) for column in reversed(columns)}
@@ -215,16 +247,16 @@ class JsonLines:
                 row += len(block)
 
     @contextlib.contextmanager
-    def _lines(self) -> Iterator[Iterator[bytes]]:
-        with pa.OSFile(str(self._path)) as self._raw:
-            yield (line for line in io.BufferedReader(_plain_bytes(self._raw, self._path)) if line.strip())
+    def _lines(self, look: bool = False) -> Iterator[Iterator[bytes]]:
+        with self._file.open(look) as raw:
+            yield (line for line in io.BufferedReader(raw) if line.strip())
 
     def _object(self, line: bytes, row: int) -> dict[str, Any]:
         found = None
         with contextlib.suppress(ValueError):
             found = json.loads(line)
         if not isinstance(found, dict):
-            raise CommandError(f"{self._path}: row {row}: expected a JSON object a line but got {_cut(line)}")
+            raise CommandError(f"{self._file.name}: row {row}: expected a JSON object a line but got {_cut(line)}")
         return found
 
     def _type(self, column: Column) -> Any:
@@ -234,7 +266,7 @@ class JsonLines:
         if value is None:
             return pa.int64() if column.kind == TIME else pa.string()
         if type(value) not in JSON_TYPES:
-            raise CommandError(f"{self._path}: column {column.source!r}: expected a scalar ({column.role}) but got {value!r}")
+            raise CommandError(f"{self._file.name}: column {column.source!r}: expected a scalar ({column.role}) but got {value!r}")
         return JSON_TYPES[type(value)]
 
     def _said(self, error: Exception, block: list[bytes], row: int, schema: Any, columns: Sequence[Column]) -> CommandError:
@@ -249,8 +281,8 @@ class JsonLines:
                     place = f"row {number}, column {column.source!r}"
                     expected = column.kind if column.kind in TYPES or column.kind == TIME else one.types[0]
                     got = value[column.source]
-                    return CommandError(f"{self._path}: {place}: expected {expected} ({column.role}) but got {got!r}")
-        return CommandError(f"{self._path}: {_plain(error)}")
+                    return CommandError(f"{self._file.name}: {place}: expected {expected} ({column.role}) but got {got!r}")
+        return CommandError(f"{self._file.name}: {_plain(error)}")
 
 
 def _json(text: bytes, schema: Any) -> pa.Table:
@@ -270,8 +302,9 @@ class Parquet:
     first_row = 1
     sparse = False
 
-    def __init__(self, path: Path) -> None:
-        self._file = pyarrow.parquet.ParquetFile(path)
+    def __init__(self, file: File | Stdin) -> None:
+        self._bytes = file.whole()
+        self._file = pyarrow.parquet.ParquetFile(self._bytes)
         self.names: list[str] | None = list(self._file.schema_arrow.names)
         self.total = self._file.metadata.num_rows
         self._done = 0
@@ -281,10 +314,13 @@ class Parquet:
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
         wanted = list(dict.fromkeys(column.source for column in columns))
-        yield self._file.schema_arrow.empty_table().select(wanted)  # without rows, the types still count
-        for batch in self._file.iter_batches(rows, columns=wanted):
+        schema = self._file.schema_arrow
+        keys = [c.source for c in columns if c.kind == KEY and pa.types.is_string(schema.field(c.source).type)]
+        coded = pyarrow.parquet.ParquetFile(self._bytes, read_dictionary=[key for key in keys if "." not in key])
+        yield coded.schema_arrow.empty_table().select(wanted)  # without rows, the types still count
+        for batch in coded.iter_batches(rows, columns=wanted):
             self._done += len(batch)
             yield pa.Table.from_batches([batch])
 
 
-FORMS: dict[str, Callable[[Path], Source]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}
+FORMS: dict[str, Callable[[File | Stdin], Source]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}

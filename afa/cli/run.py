@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation
+from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
+from afa.arc import TIMEOUT
 from afa.automaton import Automaton
 from afa.cli.columns import TYPES, Column, Place, choose, convert
 from afa.cli.fault import CommandError, one_line
 from afa.cli.load import load
 from afa.cli.read import Source, batches, open_source
 from afa.cli.screen import Screen, Summary
-from afa.cli.write import writing
+from afa.cli.write import check_output, writing
 from afa.errors import AfaError, AutomatonError
 from afa.reach import check_whole
 from afa.tableout import as_arrow
 from punctuation.sources import BoundedDisorder
+
+FIRST, ROWS = 10_000, 131_072
+"""Rows of the first batch, so that the first matches are soon there, and of the others."""
 
 
 class Job(NamedTuple):
@@ -36,11 +42,17 @@ class Job(NamedTuple):
     lateness: int | None
     late: str
     sequence: str | None
-    batch: int
+    batch: int | None
+    end: str
     output: str | None
     matches: int
     quiet: bool
     engine: str = "local"
+
+    @property
+    def rows(self) -> int:
+        """Rows of a batch."""
+        return self.batch or ROWS
 
 
 def run(job: Job) -> None:
@@ -58,6 +70,7 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern}: {error}") from error
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
+    check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
     columns = choose(job.file, source.names, source.sparse, automaton.event_schema, job.le, job.re, job.diff, job.keys)
     operator = _operator(automaton, job)
@@ -78,47 +91,106 @@ def _operator(automaton: Automaton, job: Job) -> Any:
     return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), **options)
 
 
+class Input:
+    """The input in the operator's form, batch by batch; there is always one, if an empty one.
+
+    Parameters
+    ----------
+    job : Job
+    source : Source
+    columns : list of Column
+    screen : Screen
+    """
+
+    def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen) -> None:
+        self.latest = BEGINNING  # the largest timestamp so far
+        self._job, self._source, self._columns, self._screen = job, source, columns, screen
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        job, row = self._job, None
+        sizes = itertools.chain([min(FIRST, job.rows)], itertools.repeat(job.rows))
+        for row, table in batches(self._source, job.file, self._columns, job.rows, sizes):
+            self._screen.times(table, self._columns)
+            yield self._converted(table, row)
+        if row is None:
+            empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
+            yield self._converted(empty, self._source.first_row)
+
+    def _converted(self, table: pa.Table, row: int) -> pa.Table:
+        found = convert(table, self._columns, self._job.tick, Place(self._job.file, row), coded=self._job.engine == "local")
+        self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
+        return found
+
+    @property
+    def end(self) -> int:
+        """The promise at the end of the input."""
+        return FOREVER if self._job.end == "forever" else self.latest
+
+
 def _drive(operator: Any, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
-    """Push all batches and the promises between them; the last one makes everything final."""
-    tables = _tables(job, source, columns, screen)
-    table = next(tables)  # there is always one, if an empty one
-    none: dict[str, list[Any]] = {name: [] for name in table.column_names}  # by it the operator answers in columns
+    """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
+    batches_in = Input(job, source, columns, screen)
+    tables = iter(batches_in)
+    table = next(tables)
+    none, scalar = table.slice(0, 0), operator.automaton.register_schema.scalar
     schema = _schema(operator.automaton, job.keys, table)
     summary = Summary(keyed=bool(job.keys))
     with writing(job.output, schema) as write:
 
         def push(*items: Any) -> None:
-            out = _said(lambda: operator.push_many([none, *items]))
-            for changes in (_typed(item, schema) for item in out if isinstance(item, dict)):
-                summary.count(changes)
-                screen.show(changes, summary)
-                write(changes)
+            batch = [*items] if scalar else [none.to_pydict(), *items]  # fields of any type leave as columns of objects
+            for part in _said(lambda: operator.push_many(batch), batches_in.end):
+                if not isinstance(part, Punctuation):
+                    changes = _typed(part, schema)
+                    summary.count(changes, batches_in.latest)
+                    screen.show(changes, summary)
+                    write(changes)
 
         promises = None if job.lateness is None else BoundedDisorder(job.lateness, kinds=False)
         while table is not None:
-            push(table)
-            summary.progress(len(table), operator.statistics)
-            for promise in [] if promises is None else promises.push_many(table)[1:]:
-                push(promise)
+            push(*([table] if promises is None else promises.push_many(table)))
+            summary.progress(len(table), operator)
             screen.progress(source.done(), summary)
             table = next(tables, None)
-        push(Punctuation(FOREVER))
-    summary.late = operator.statistics.late
+        summary.look(operator)
+        push(none, Punctuation(batches_in.end))
+    summary.finish(operator.statistics, batches_in.end)
+    if not job.quiet and any(arc.kind == TIMEOUT for arc in operator.automaton.arcs):
+        summary.open = _open(operator)
     return summary
 
 
+def _open(operator: Any) -> int | str:
+    """How many matches time-outs would still bring."""
+    try:
+        found: int = operator.open_timeouts
+    except ClosureError:
+        return "no end"
+    return found
+
+
 def _drive_on_spark(operator: Any, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
-    """The same through a query of Spark's; the operator here only checks the options."""
+    """The same through a query of Spark's; the operator here only checks the options.
+
+    The input's end lets all time-outs fire there; with ``--end latest`` what comes of it later than the input's latest is left out.
+    """
     from afa.cli import spark
 
-    tables = _tables(job, source, columns, screen)
+    batches_in = Input(job, source, columns, screen)
+    tables = iter(batches_in)
     table = next(tables)
     schema = _schema(operator.automaton, job.keys, table)
     summary = Summary(keyed=bool(job.keys), held=False)
+    opened = 0
     with writing(job.output, schema) as write:
 
         def take(changes: pa.Table) -> None:
-            summary.count(changes)
+            nonlocal opened
+            if job.end == "latest":
+                later = pc.greater(changes["le"], batches_in.latest)
+                opened += pc.sum(later).as_py() or 0
+                changes = changes.filter(pc.invert(later))
+            summary.count(changes, batches_in.latest)
             screen.show(changes, summary)
             write(changes)
 
@@ -128,29 +200,24 @@ def _drive_on_spark(operator: Any, job: Job, source: Source, columns: list[Colum
             screen.progress(source.done(), summary)
 
         spark.drive(operator.automaton, job, table, tables, schema, take, took)
+    summary.finish(None, batches_in.end)
+    if any(arc.kind == TIMEOUT for arc in operator.automaton.arcs):
+        summary.open = opened
     return summary
-
-
-def _tables(job: Job, source: Source, columns: list[Column], screen: Screen) -> Iterator[pa.Table]:
-    """The input in the operator's form; one table without rows if there are none."""
-    row = None
-    for row, table in batches(source, job.file, columns, job.batch):
-        screen.times(table, columns)
-        yield convert(table, columns, job.tick, Place(job.file, row))
-    if row is None:
-        empty = pa.table({column.source: pa.nulls(0) for column in columns})
-        yield convert(empty, columns, job.tick, Place(job.file, source.first_row))
 
 
 def _schema(automaton: Automaton, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
     """One schema for all changes: a key has its type in the input; a register field of any type is text."""
-    types = [(key, events.schema.field(key).type) for key in keys]
+    kinds = [events.schema.field(key).type for key in keys]
+    types = [(key, kind.value_type if pa.types.is_dictionary(kind) else kind) for key, kind in zip(keys, kinds)]
     types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in automaton.register_schema.fields]
     return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
 
 
-def _typed(changes: dict[str, Any], schema: pa.Schema) -> pa.Table:
+def _typed(changes: Any, schema: pa.Schema) -> pa.Table:
     """The changes in the one schema of the output."""
+    if isinstance(changes, pa.Table):
+        return changes.cast(schema)
     columns = []
     for field in schema:
         column = list(changes[field.name])
@@ -160,12 +227,12 @@ def _typed(changes: dict[str, Any], schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema)
 
 
-def _said(call: Callable[[], Any]) -> Any:
-    """What an operator raises, in one line: a fault in the user's functions too."""
+def _said(call: Callable[[], Any], end: int) -> Any:
+    """What an operator raises, in one line: a fault in the user's functions too. ``end``: what the input's end promises."""
     try:
         return call()
     except LateEventError as error:
-        text = one_line(error).replace(f"before {FOREVER} (promised)", "in the input")
+        text = one_line(error).replace(f"before {end} (promised)", "in the input")
         hint = "--late drop drops it" if "in the input" in text else "a larger --lateness takes it, --late drop drops it"
         raise CommandError(f"{text}; {hint}") from error
     except AfaError:

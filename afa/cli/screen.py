@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from afa.cli.bytes import STREAM
 from afa.cli.columns import Column
 from afa.cli.fault import Terminal, close_pipes
 from punctuation.time import BEGINNING, FOREVER
@@ -31,31 +31,57 @@ class Summary:
         self.keyed = keyed
         self.held = held
         self.began = time.perf_counter()
-        self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = 0
+        self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = self.pending = 0
+        self.not_final = 0
+        self.open: int | str | None = None  # how many matches time-outs would still bring; None: there are no time-outs
+        self._unseen = 0  # events since it was looked what is held
+        self._top = np.zeros((2, 0), np.int64)  # LE and diff of the changes at or past the largest timestamp
 
-    def count(self, changes: pa.Table) -> None:
-        """Count the changes of a batch."""
-        inserted = pc.sum(pc.greater(changes["diff"], 0)).as_py() or 0
+    def count(self, changes: pa.Table, latest: int) -> None:
+        """Count the changes of a batch; ``latest``: the largest timestamp of the input so far."""
+        top = np.array([changes["le"].to_numpy(), changes["diff"].to_numpy()], np.int64)
+        inserted = int((top[1] > 0).sum())
         self.inserted += inserted
         self.withdrawn += len(changes) - inserted
+        top = np.concatenate([self._top, top], axis=1)
+        self._top = top[:, top[0] >= latest]
 
-    def progress(self, rows: int, statistics: Any) -> None:
-        """Count the rows of a batch, and keep the high-water marks."""
+    def progress(self, rows: int, operator: Any) -> None:
+        """Count the rows of a batch; now and then, since it costs as much as there is, look at what is held."""
         self.events += rows
+        self._unseen += rows
+        if 4 * self._unseen >= self.state:
+            self.look(operator)
+
+    def look(self, operator: Any) -> None:
+        """Keep the high-water marks."""
+        statistics = operator.statistics
+        self._unseen = 0
         self.late = statistics.late
         self.state = max(self.state, statistics.state_size)
         self.keys = max(self.keys, statistics.keys)
+
+    def finish(self, statistics: Any, end: int) -> None:
+        """Note what is left when ``end`` is promised; ``statistics``: None where it can't be said."""
+        self.not_final = int(self._top[1, self._top[0] >= end].sum())
+        if statistics is not None:
+            self.late, self.pending = statistics.late, statistics.pending
 
     @property
     def rate(self) -> float:
         """Events a second."""
         return self.events / max(time.perf_counter() - self.began, 1e-9)
 
-    def lines(self) -> list[tuple[str, int, str]]:
+    def lines(self) -> list[tuple[str, int | str, str]]:
         """Name, number and remark of each line."""
         late = "dropped" if self.late else ""
         keys = [("keys", self.keys, "most held at once")] if self.keyed and self.held else []
         state = [("state", self.state, "most held at once: events, partial matches, matches")] if self.held else []
+        more = [
+            ("matches not final", self.not_final, "at the largest timestamp, where events may follow"),
+            ("time-outs open", self.open or 0, "matches that would come later; --end forever lets them come"),
+            ("retractions open", self.pending, "of events that have not come"),
+        ]
         return [
             ("events", self.events, f"{self.rate:,.0f} a second"),
             ("late", self.late, late),
@@ -63,7 +89,8 @@ class Summary:
             *state,
             ("matches inserted", self.inserted, ""),
             ("matches withdrawn", self.withdrawn, ""),
-            ("matches final", self.inserted - self.withdrawn, ""),
+            ("matches final", self.inserted - self.withdrawn - self.not_final, ""),
+            *(line for line in more if line[1] or (line[0] == "time-outs open" and self.open is not None)),
         ]
 
 
@@ -75,7 +102,7 @@ class Screen:
         self._err = Terminal(stderr=True, highlight=False)
         both = sys.stdout.isatty() and self._err.is_terminal
         self._out = self._err if both else Terminal(highlight=False)
-        self._left = job.matches if job.matches >= 0 else -1
+        self._left = 0 if job.output == STREAM else job.matches if job.matches >= 0 else -1
         self._open = True
         self._unit: str | None = None
         self._bar = Progress(
@@ -157,13 +184,13 @@ class Screen:
         shown.add_column(justify="right")
         shown.add_column(style="dim")
         for name, number, remark in summary.lines():
-            shown.add_row(name, f"{number:,}", remark)
-        if 0 <= self._job.matches < changes and self._job.matches:
+            shown.add_row(name, number if isinstance(number, str) else f"{number:,}", remark)
+        if 0 <= self._job.matches < changes and self._job.matches and self._job.output != STREAM:
             hint = "--matches N prints more, --output FILE writes all"
             self._err.print(f"... {changes - self._job.matches:,} more changes ({hint})", style="dim")
         self._err.print()
         self._err.print(shown)
-        if self._job.output is not None:
+        if self._job.output not in (None, STREAM):
             self._err.print(f"\n{changes:,} changes in {self._job.output}", soft_wrap=True)
 
 

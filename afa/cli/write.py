@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,36 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError
 
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Write = Callable[[pa.Table], None]
+ROWS = 1 << 17
+"""Rows of a row group of Parquet."""
+
+
+def check_output(file: str | None, *inputs: str) -> None:
+    """Refuse an output that would take the place of an input, or of what is no file.
+
+    Parameters
+    ----------
+    inputs : str
+        Files; of a pattern what stands before the colon.
+
+    Raises
+    ------
+    CommandError
+    """
+    if file is None or file == STREAM:
+        return
+    path = Path(file)
+    for given in inputs:
+        read = given if os.path.exists(given) else given.rpartition(":")[0]
+        if read and path.exists() and os.path.exists(read) and os.path.samefile(path, read):
+            raise CommandError(f"can't write {file}: it is {read}, which is read")
+    if path.exists() and not path.is_file():
+        raise CommandError(f"can't write {file}: {'a directory' if path.is_dir() else 'no file'}")
 
 
 @contextlib.contextmanager
@@ -30,23 +57,34 @@ def writing(file: str | None, schema: pa.Schema) -> Iterator[Write]:
 
     Notes
     -----
-    Writes under a temporary name beside it and renames at the end, so that a failed run leaves what was there before.
+    Writes under a temporary name beside it (of a link, beside what it points to) and renames at the end, so that a failed run
+    leaves what was there before.
     """
     if file is None:
         yield lambda table: None
         return
-    path = Path(file)
+    if file == STREAM:
+        yield lambda table: _print(table)
+        return
+    path = Path(os.path.realpath(file))
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    open_writer = _parquet if FORMS[path.suffix.lower()] == "parquet" else _json_lines
+    open_writer = _parquet if FORMS[Path(file).suffix.lower()] == "parquet" else _json_lines
     try:
         with contextlib.ExitStack() as stack:
             with _writable(file):
                 write = stack.enter_context(open_writer(draft, schema))
             yield lambda table: _write(write, table, file)
+            with _writable(file):
+                stack.close()  # what is held back is written
         with _writable(file):
             os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _print(table: pa.Table) -> None:
+    sys.stdout.writelines(_lines(table))
+    sys.stdout.flush()
 
 
 def _write(write: Write, table: pa.Table, file: str) -> None:
@@ -64,17 +102,55 @@ def _writable(file: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _parquet(draft: Path, schema: pa.Schema) -> Iterator[Write]:
+    """Tables in row groups of `ROWS`, however small they come."""
+    held: list[pa.Table] = []
     with pyarrow.parquet.ParquetWriter(draft, schema) as writer:
-        yield lambda table: writer.write_table(table) if len(table) else None
+
+        def write(table: pa.Table) -> None:
+            held.append(table)
+            if sum(map(len, held)) >= ROWS:
+                writer.write_table(pa.concat_tables(held))
+                held.clear()
+
+        yield write
+        if any(map(len, held)):
+            writer.write_table(pa.concat_tables(held))
 
 
 @contextlib.contextmanager
 def _json_lines(draft: Path, schema: pa.Schema) -> Iterator[Write]:
     with open(draft, "w", encoding="utf-8") as stream:
-        yield lambda table: stream.writelines(f"{json.dumps(_no_nan(row))}\n" for row in table.to_pylist())
+        yield lambda table: stream.writelines(_lines(table))
 
 
-def _no_nan(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN and no infinity: null and text stand for them."""
-    odd = (name for name, value in row.items() if isinstance(value, float) and not math.isfinite(value))
-    return row | {name: None if row[name] != row[name] else str(row[name]) for name in odd}
+def _lines(table: pa.Table) -> Iterator[str]:
+    """The rows as lines of JSON, made column by column."""
+    if not len(table):
+        return iter(())
+    template = (
+        "{"
+        + ", ".join(
+            f"{json.dumps(name)}: %s".replace("%s", "\0").replace("%", "%%").replace("\0", "%s") for name in table.column_names
+        )
+        + "}\n"
+    )
+    columns = [_texts(column) for column in table.columns]
+    return (template % row for row in zip(*columns))
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """Values as JSON, which has no NaN and no infinity: null and text stand for them."""
+    if pa.types.is_string(column.type):
+        coded = column.combine_chunks().dictionary_encode("encode")
+        texts = [json.dumps(value) for value in coded.dictionary.to_pylist()]
+        return [texts[i] for i in coded.indices.to_pylist()]
+    values = column.to_pylist()
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return list(map(str, values))
+    return [json.dumps(_plain(value)) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if value != value else str(value)
