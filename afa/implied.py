@@ -17,6 +17,8 @@ from punctuation.time import BEGINNING, FOREVER
 
 FEW = 64
 """Values, cases and boxes that are looked at one by one."""
+MANY = 16 * FEW
+"""Pairs of a box and an alternative that are looked at."""
 Known = Mapping[Expr, Const]
 Promised = Sequence[tuple[Condition, int]]
 """Conditions, each with the instant before which no event that makes it true arrives any more."""
@@ -189,13 +191,23 @@ def _true(expr: Expr, schema: Schema) -> _True:
 
 def _where(boxes: list[Ranges], true: _True, schema: Schema) -> list[Ranges]:
     """What is left of the boxes: a box for each alternative, unless they become too many."""
-    left = _met(boxes, true.alternatives, schema)
-    return left if len(left) <= FEW else _met(boxes, [true.whole], schema)
+    if len(boxes) * len(true.alternatives) <= MANY:
+        left = _met(boxes, true.alternatives, schema)
+        if len(left) <= FEW:
+            return left
+    return _met(boxes, [true.whole], schema)
 
 
 def _met(boxes: list[Ranges], others: list[Ranges], schema: Schema) -> list[Ranges]:
-    met = [{name: found.meet(other[name]) for name, found in box.items()} for box in boxes for other in others]
-    return [box for box in met if all(few(box[field.name], field) != [] for field in schema.fields)]
+    """The boxes that are not empty; only fields of which the others say something are looked at."""
+    said = [[(field, other[field.name]) for field in schema.fields if other[field.name] is not EVERYTHING] for other in others]
+    met = []
+    for box in boxes:
+        for other in said:
+            narrowed = [(field, box[field.name].meet(found)) for field, found in other]
+            if all(few(found, field) != [] for field, found in narrowed):
+                met.append({**box, **{field.name: found for field, found in narrowed}})
+    return met
 
 
 def _said(base: Expr, schema: Schema) -> dict[Expr, Const]:

@@ -153,7 +153,8 @@ def clauses(rng: random.Random, depth: int = 3) -> Expr:
     """A random fence of comparisons between a field of the event and a constant: what ranges can tell something about."""
     if depth and rng.random() < 0.7:
         items = [clauses(rng, depth - 1) for _ in range(2)]
-        return rng.choice([conjunction(items), disjunction(items), Not(items[0]), If(expression(rng, depth=1), *items)])
+        test = clauses(rng, depth - 1) if rng.random() < 0.5 else expression(rng, depth=1)
+        return rng.choice([conjunction(items), disjunction(items), Not(items[0]), If(test, *items)])
     kind = rng.choice(ANY)
     field = Field(*rng.choice([(side, name) for side, name in FIELDS[kind] if side == "e"]))
     value, number = const(rng, kind), const(rng, rng.choice(NUMBERS))
