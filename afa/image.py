@@ -14,7 +14,8 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,10 @@ from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.compiled import image
 from afa.compiled.heap import WORD, FileHeap
-from afa.errors import SnapshotError
+from afa.errors import AfaError, SnapshotError
 from afa.keyed import Keyed, KeyOf
 from afa.keys import Keys
+from afa.sound import wanted
 from punctuation.late import Policy
 
 TAIL = struct.Struct("<QQ")
@@ -89,7 +91,7 @@ class Image:
     FileNotFoundError
         Nothing was, or it was taken.
     SnapshotError
-        It is of another version.
+        It is of another version, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,12 +99,15 @@ class Image:
         os.rename(path, self._path)
         fd = _opened(self._path)
         self._file = FileHeap(fd, self._path)
-        end = os.fstat(fd).st_size - TAIL.size
-        self._top, n = TAIL.unpack(os.pread(fd, TAIL.size, end))
-        version, *rest = snapshot.unplain(os.pread(fd, n, end - n))
-        if version != _version():
-            raise SnapshotError(f"expected an image of version {_version()!r} but got {version!r}")
-        self._head, self._digest, self._names, self.note = rest
+        with _damage():
+            end = os.fstat(fd).st_size - TAIL.size
+            self._top, n = TAIL.unpack(os.pread(fd, TAIL.size, max(end, 0)))
+            wanted("a whole image", self._top * WORD + n == end, [self._top, n, end])
+            version, *rest = snapshot.unplain(os.pread(fd, n, end - n))
+            if version != _version():
+                raise SnapshotError(f"expected an image of version {_version()!r} but got {version!r}")
+            self._head, self._digest, self._names, self.note = rest
+            wanted("as many words as are in use", self._names[0] == self._top, self._top)
 
     def operator(self, automaton: Automaton, *, key: KeyOf, arcs: Iterable[Arc] = (), late: Policy | None = None) -> Keyed:
         """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made.
@@ -110,23 +115,35 @@ class Image:
         Raises
         ------
         SnapshotError
-            The automaton is another.
+            The automaton is another, or the image is damaged.
         OSError
             There is no room for it to grow.
         """
         if self._head[1] != snapshot.fingerprint(automaton):
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
-        core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto")
-        engine: Any = core.engine
-        image.take_names(engine, self._names)
-        core.put_table(table)
-        os.ftruncate(self._file.fd, self._top * WORD)
-        image.take_words(engine, self._names, self._file)
+        with _damage():
+            core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto")
+            engine: Any = core.engine
+            image.take_names(engine, self._names)
+            core.put_table(table)
+            os.ftruncate(self._file.fd, self._top * WORD)
+            image.take_words(engine, self._names, self._file)
         core.forget_call()
         core.saved = self._digest
         keyed = Keyed.__new__(Keyed)
         keyed._core, keyed._key = core, Keys(automaton, key)
         return keyed
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """What is wrong with an image is a `SnapshotError`; want of room or of memory is what it is."""
+    try:
+        yield
+    except (AfaError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise SnapshotError(f"expected an image but got something else: {error}") from error
 
 
 def _opened(path: Path, flags: int = 0) -> int:

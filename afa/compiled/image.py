@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from afa.compiled.bounds import check_sizes, check_words
 from afa.compiled.directory import NOBODY
 from afa.compiled.heap import FileHeap
 from afa.compiled.kernel import names as k
 from afa.errors import AfaError
+from afa.sound import wanted
 
 if TYPE_CHECKING:
     from afa.compiled.engine import CompiledEngine
@@ -45,7 +47,19 @@ def words(engine: CompiledEngine) -> Any:
 
 
 def take_names(engine: CompiledEngine, found: list[Any]) -> None:
-    """Give strings and states the numbers that they had; before any arc is in force."""
+    """Give strings and states the numbers that they had; before any arc is in force.
+
+    Raises
+    ------
+    SnapshotError, ValueError, TypeError
+        They are none.
+    """
+    top, room, sizes, (texts, free, bound), (states, carry, *_), keys, since, idle = found
+    numbers = [top, room, bound, since, idle, carry, *free]
+    wanted("numbers", all(type(n) in (int, bool) for n in numbers) and min(top, room) >= 0, numbers)
+    wanted("names of strings and states", isinstance(texts, list) and set(map(type, [*texts, *states])) <= {str}, states)
+    wanted("numbers of strings", all(0 <= number < len(texts) for number in free) and isinstance(keys, list), free)
+    check_sizes(sizes, engine.memory.sizes)
     engine.strings.take_numbers(found[3])
     engine.arcs.take_numbers(found[4])
 
@@ -57,8 +71,14 @@ def take_words(engine: CompiledEngine, found: list[Any], file: FileHeap) -> None
     ------
     OSError
         The file system has no room.
+    SnapshotError
+        The words point beyond the memory.
     """
     top, room, sizes, _, _, keys, since, engine.idle = found
+    words = engine.memory.m
+    fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ)}
+    wanted("as many words as control words at least", top >= k.CONTROL, top)
+    check_words(file.mapped(top), top, room, len(keys), fixed)
     engine.memory.adopt(file, top, room, sizes)
     engine.directory.take([NOBODY if key is None else key for key in keys], since)
     engine.arcs.installed()

@@ -1,0 +1,100 @@
+"""An image that is short, old or torn is refused in words, before the kernels follow where its words point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from afa import Keyed, SnapshotError, image
+from afa.compiled.kernel import names as k
+from tests.automata import two_vees
+
+Change = Callable[[Any], None]
+
+
+def published(path: Path) -> bytes:
+    op = Keyed(two_vees, key="price", window=50, engine="compiled")
+    op.push_many({"price": [float(i) for i in range(40)], "change": [1.0] * 40, "le": list(range(40))})
+    op.snapshot()
+    image.publish(op, path, "note")
+    found = path.read_bytes()
+    path.unlink()
+    return found
+
+
+def taken(path: Path, found: bytes) -> Keyed:
+    path.write_bytes(found)
+    return image.Image(path).operator(two_vees, key="price")
+
+
+def at(word: int, value: int) -> Change:
+    def change(words: Any) -> None:
+        words[word] = value
+
+    return change
+
+
+def entry(name: int, value: int) -> Change:
+    """Something else in the directory's first entry."""
+
+    def change(words: Any) -> None:
+        words[words[k.C_DIR] + name] = value
+
+    return change
+
+
+def header(name: int, value: int) -> Change:
+    """Something else in the first block's header."""
+
+    def change(words: Any) -> None:
+        words[words[words[k.C_DIR] + k.D_BLOCK] + name] = value
+
+    return change
+
+
+WRONG: list[tuple[Change, str]] = [
+    (at(k.C_TOP, 7), r"expected as many words as are in use but got \[7, "),
+    (at(k.C_KEYS, 39), r"expected a name for each key but got \[39, 40, "),
+    (at(k.C_DIR, 2**40), r"expected a directory in the memory but got 1099511627776"),
+    (at(k.C_DIR, 3), r"expected a directory in the memory but got 3"),
+    (at(k.C_R, 9), r"expected 2 as control word 12 but got 9"),
+    (at(k.C_FREE + 5, 2**50), r"expected free blocks in the memory"),
+    (entry(k.D_BLOCK, 2**50), r"expected blocks in the memory"),
+    (entry(k.D_BLOCK, -1), r"expected blocks in the memory"),
+    (header(k.H_CAP, -4), r"expected room in blocks"),
+    (header(k.H_CAP, 2**30), r"expected sections of blocks beside each other"),
+    (header(k.H_NODES, 5), r"expected sections of blocks beside each other"),
+    (header(k.H_PENDING_CAP, 2**30), r"expected blocks that end in the memory"),
+    (header(k.H_LAST, 2**30), r"expected steps of blocks"),
+    (header(k.H_NODE_TOP, 2**30), r"expected rows of blocks"),
+    (header(k.HEAD, 2**30), r"expected steps in the order of blocks"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
+def test_words_point_into_the_memory(change: Change, message: str, tmp_path: Path) -> None:
+    found = published(tmp_path / "image")
+    assert len(taken(tmp_path / "good", found).keys) == 40
+    top, _ = image.TAIL.unpack(found[-image.TAIL.size :])
+    words = np.frombuffer(bytearray(found[: 8 * top]), np.int64)
+    change(words)
+    with pytest.raises(SnapshotError, match=message):
+        taken(tmp_path / "torn", words.tobytes() + found[8 * top :])
+    assert not list(tmp_path.iterdir()), "it is left behind"
+
+
+def test_an_image_is_whole(tmp_path: Path) -> None:
+    found = published(tmp_path / "image")
+    for torn in (b"", found[:9], found[:-1], found[8:], found[:-400] + found[-380:], b"\xff" * 60):
+        with pytest.raises(SnapshotError, match=r"expected (an image but got something else|a whole image)"):
+            taken(tmp_path / "torn", torn)
+    for i in range(len(found) - 200, len(found) - image.TAIL.size, 3):  # in what stands behind the words
+        torn = found[:i] + bytes([found[i] ^ 0xFF]) + found[i + 1 :]
+        try:
+            taken(tmp_path / "torn", torn)._check()
+        except SnapshotError:
+            continue
