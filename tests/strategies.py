@@ -168,11 +168,23 @@ def chain(choose: Choices) -> dict[str, Any]:
         arcs += [{"src": state, "dst": state, "fence": letter(choose, width)} for _ in range(loops)]
     others = choose.one([0, 0, 0, 0, 1] if skips else [0, 0, 1, 2])
     arcs += [arc(choose, width, states, None, final=choose.chance(20)) for _ in range(others)]
+    if choose.chance(25):
+        arcs.append(waiting(choose, width, states))
     for i, spec in enumerate(arcs):
         spec["name"] = f"own{i}"
     register = [None, "R1(0)", "R2(0, 1)"][width]
     final = sorted({states[-1], choose.one([states[-1], states[-1], choose.one(states)])})
     return {"start": "a", "final": final, "arcs": [thin(spec) for spec in arcs], "register": register, "event": "E"}
+
+
+def waiting(choose: Choices, width: int, states: Sequence[str]) -> dict[str, Any]:
+    """The spec of an epsilon arc or a time-out between two states."""
+    src = choose.one(states)
+    dst = choose.one([state for state in states if state != src])
+    ends = {"src": src, "dst": dst}
+    if choose.chance(50):
+        return {**ends, "kind": "epsilon", "fence": still_fence(choose, width, False)}
+    return {**ends, "kind": "timeout", "at": "r.x + 3" if width and choose.chance(50) else str(choose.number(0, HORIZON))}
 
 
 def letter(choose: Choices, width: int) -> str:
