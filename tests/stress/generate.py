@@ -216,11 +216,13 @@ def pieces(choose: Choices, here: World) -> list[Op]:
     promises = model.arc_punctuation or choose.chance(10)
     possible = {"retract": held, "duplicate": held, "awaited": awaited, "punctuate_arcs": promises}
     kind = choose.one([kind for kind, weight in weights.items() for _ in range(weight) if possible.get(kind, True)])
+    if kind == "insert" and held and here.options["alone"] and len(free(here, low)) < 2:
+        kind = "retract"
     if kind == "retract":
         old = op_of("retract", choose.one(held), here)
         re = lifetime(choose, here, low)[1] if choose.chance(20) else old[3]
         new = ("insert", strategies.payload(choose), old[2], None if re is None else max(re, old[2] + 1))
-        return [old, new] if choose.chance(40) else [old]
+        return [old, new] if choose.chance(33) else [old]
     if kind in ("awaited", "duplicate"):
         return [op_of("insert", choose.one(awaited if kind == "awaited" else held), here)]
     if kind == "arc":
@@ -241,12 +243,16 @@ def pieces(choose: Choices, here: World) -> list[Op]:
 def lifetime(choose: Choices, here: World, low: int) -> tuple[int, int | None]:
     """A lifetime that is mostly not late; where events are ``alone``, mostly at an instant that has none."""
     le, re = strategies.lifetime(choose, here.options["style"], low, here.options["horizon"])
-    if here.options["alone"] and choose.chance(90):
-        taken = {event[1] for event, n in here.model.copies.items() if n}
-        free = [t for t in range(low, max(low + 3, here.options["horizon"]) + 1) if t not in taken]
-        to = choose.one(free) if free else le
+    if here.options["alone"] and choose.chance(95):
+        to = choose.one(free(here, low) or [le])
         le, re = to, re if re in (None, FOREVER) else re - le + to
     return le, re
+
+
+def free(here: World, low: int) -> list[int]:
+    """The instants that have no event."""
+    taken = {event[1] for event, n in here.model.copies.items() if n}
+    return [t for t in range(low, max(low + 3, here.options["horizon"]) + 1) if t not in taken]
 
 
 def op_of(kind: str, event: tuple[Any, int, int], here: World) -> Op:
