@@ -9,8 +9,11 @@ import msgpack
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, SnapshotError, insert, retract
+from afa.automaton import NoRegister
 from afa.snapshot import MAGIC, VERSION
-from tests.automata import Tick, two_vees
+from tests.automata import Tick, skipping_pair, two_vees
+from tests.conftest import ENGINES
+from tests.text import E
 
 
 class Note(NamedTuple):
@@ -86,6 +89,23 @@ def test_an_automaton_s_own_arc_comes_back_after_a_swap() -> None:
     assert again.push(insert(Note("go", 1.0), 2)) == []
     again.push_arc(insert(automaton.arcs[1]))
     assert len(again.push(insert(Note("go", 1.0), 3))) == 3
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_retraction_may_wait_for_an_arc_that_the_default_mode_has_put_there(name: str) -> None:
+    own = skipping_pair.arcs[0]
+    op = Operator(skipping_pair, window=9, engine=name)
+    op.push_arc(retract(own, 9))
+    op.push(insert(E(2), 8))
+    op.push_arc(insert(own))  # in force from 9 on, as the retraction says; it came first, and waits on
+    again = Operator.restore(skipping_pair, op.snapshot(), engine=name)
+    assert again.statistics == op.statistics
+    assert again.statistics.pending == 1
+    for side in (op, again):
+        side.push_arc(insert(own, 9))
+        assert side.statistics.pending == 0
+        assert side.push_many([insert(E(0), 9), insert(E(1), 10)]) == [insert(NoRegister(), 10, 18)]
+        side._check()
 
 
 def test_policies_come_back_and_callbacks_must_be_given_again() -> None:
