@@ -1,6 +1,6 @@
 """What can only be measured in a new process: ``python -m bench.fresh start ENGINE`` and ``arcs ENGINE FOLDER`` print JSON.
 
-`start` starts such a process with its caches in a folder that the caller names.
+`start` starts such a process with its caches in a folder that the caller names; `command` starts ``afa run`` in that way.
 """
 
 from __future__ import annotations
@@ -8,26 +8,27 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 ROUNDS, EVENTS, WINDOW = 9, 100, 50
+ROOT = Path(__file__).parents[1]
 
 
 def start(arguments: Sequence[str], cache: Path | None) -> dict[str, Any]:
     """Run this module in a new process, whose every cache lies in that folder; None: where they always lie."""
-    places = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "AFA_CACHE_DIR")
-    environment = {**os.environ, **({name: str(cache) for name in places} if cache else {})}
     begin = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "bench.fresh", *arguments],
-        cwd=Path(__file__).parents[1],
-        env=environment,
+        cwd=ROOT,
+        env=_environment(cache),
         capture_output=True,
         text=True,
         check=False,
@@ -36,6 +37,32 @@ def start(arguments: Sequence[str], cache: Path | None) -> dict[str, Any]:
     whole = 1e3 * (time.perf_counter() - begin)
     measured = json.loads(done.stdout)
     return {**measured, "whole process, ms": whole} if arguments[0] == "start" else measured
+
+
+def command(cache: Path | None) -> dict[str, float]:
+    """From ``afa run`` on a file of Q1's ticks to its first line of output, in ms."""
+    from bench.workloads import ticks
+
+    rows = zip(*(column.tolist() for column in ticks(200).values()))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ticks.csv"
+        file.write_text("\n".join([",".join(ticks(1)), *(",".join(map(str, row)) for row in rows)]) + "\n", encoding="ascii")
+        (Path(folder) / "pattern.py").write_text("from bench.queries import q1\n\npattern = q1()\n", encoding="ascii")
+        run = [sys.executable, "-m", "afa.cli", "run", f"{folder}/pattern.py:pattern", str(file), "--window", "500"]
+        begin = time.perf_counter()
+        with subprocess.Popen(run, cwd=ROOT, env=_environment(cache), stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("+"), "a benchmark without output measures nothing"
+            first = 1e3 * (time.perf_counter() - begin)
+            process.stdout.read()
+    assert process.returncode == 0
+    return {"import and first match, ms": first}
+
+
+def _environment(cache: Path | None) -> dict[str, str]:
+    """With every cache in that folder; None: where they always lie."""
+    places = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "AFA_CACHE_DIR")
+    return {**os.environ, "PYTHONPATH": str(ROOT), **({name: str(cache) for name in places} if cache else {})}
 
 
 def first_match(engine: str) -> dict[str, float]:
@@ -52,13 +79,36 @@ def first_match(engine: str) -> dict[str, float]:
     op = afa.Operator(q1(), window=500, engine=engine)  # type: ignore[arg-type]
     assert len(op.push_many(stream)["le"]), "a benchmark without output measures nothing"
     end, end_cpu = time.perf_counter(), time.process_time()
+    until, compiled = _until_full(op, end)
     return {
         "import afa, ms": 1e3 * (imported - wall),
         "import afa, CPU ms": 1e3 * (imported_cpu - cpu),
         "operator and first match, ms": 1e3 * (end - begin),
         "operator and first match, CPU ms": 1e3 * (end_cpu - begin_cpu),
         "import and first match, ms": 1e3 * (imported - wall + end - begin),
+        "kernels in full after, ms": until,
+        "compiled beside, CPU ms": compiled,
     }
+
+
+def _until_full(op: Any, since: float) -> tuple[float, float]:
+    """When the kernels were those that are compiled in full, in ms, and the CPU ms of the process that compiled them."""
+    from afa import insert
+    from afa.compiled.kernel import entry
+    from afa.compiled.native import native
+    from bench.queries import Tick
+
+    n = 1000
+    while op._core.engine.name == "compiled" and not native.function(entry.key(), None):
+        op.push(insert(Tick(1.0, 0.5), n))
+        n += 1
+        time.sleep(0.01)
+    full = time.perf_counter()
+    for more in range(20):  # the operator looks after its process
+        op.push(insert(Tick(1.0, 0.5), n + more))
+        time.sleep(0.05)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1e3 * (full - since), 1e3 * (used.ru_utime + used.ru_stime)
 
 
 def new_arcs(engine: str, folder: Path) -> dict[str, list[float]]:

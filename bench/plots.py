@@ -57,7 +57,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     ),
     "batch": Lines("batch", ["columns, M events/s", "Arrow, M events/s"], log_x=True, log_y=True, label="M events/s"),
     "push": Bars(["query", "disorder"], ["p50, microseconds", "p99, microseconds"], log_y=True, label="microseconds"),
-    "start": Bars(["cache"], ["import afa, ms", "operator and first match, ms", "whole process, ms"], log_y=True, label="ms"),
+    "start": Bars(["cache", "way"], ["import and first match, ms"], log_y=True, label="ms"),
     "snapshot": Lines("events per key", ["bytes per key"], by="keys", log_x=True, log_y=True, label="bytes per key"),
     "memory": Lines("events", ["RSS, MiB"], label="MiB"),
     "many": Lines("keys", ["process, bytes a key"], log_x=True, label="bytes a key"),

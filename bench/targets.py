@@ -162,11 +162,27 @@ TARGETS = (
     Target("push of a single event, median", "push", "p50, microseconds", most=10, unit="microseconds"),
     Target("import afa", "start", "import afa, ms", most=500, unit="ms"),
     Target(
+        "first match on a new machine",
+        "start",
+        "import and first match, ms",
+        most=2000,
+        where={"cache": "cold", "way": "auto"},
+        unit="ms",
+    ),
+    Target(
+        "first match of afa run on a new machine",
+        "start",
+        "import and first match, ms",
+        most=2000,
+        where={"cache": "cold", "way": "afa run"},
+        unit="ms",
+    ),
+    Target(
         "first match of a known automaton in a new process",
         "start",
         "import and first match, ms",
         most=1000,
-        where={"cache": "warm"},
+        where={"cache": "warm", "way": "compiled"},
         unit="ms",
     ),
     Target(
