@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -41,7 +42,7 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequen
 def _parts(core: Core, batch: Iterable[Any], keys: Keys | None, arcs: list[Arc]) -> Iterator[Any]:
     """What stands in a batch as `carry_out` takes it: tables encoded, or row by row where they must; the items between them."""
     items: list[tuple[str, Any, Hashable]] = []
-    for part in batch:
+    for place, part in enumerate(batch):
         if kind_of(part) is None:
             items.append(_item(part, keys))
             continue
@@ -49,8 +50,21 @@ def _parts(core: Core, batch: Iterable[Any], keys: Keys | None, arcs: list[Arc])
             yield items
             items = []
         encoded = _encoded(core, part, keys, arcs)
-        yield _rows(core, part, keys, arcs) if encoded is None else encoded
+        if encoded is None:
+            yield _rows(core, part, keys, arcs)
+        else:
+            yield encoded.promised(_promised(batch, place + 1))
     yield items
+
+
+def _promised(batch: Iterable[Any], place: int) -> int:
+    """What the punctuations at a place of a list and right behind it promise, of all events."""
+    promises = itertools.takewhile(_is_plain_promise, batch[place:] if isinstance(batch, (list, tuple)) else [])
+    return max((promise.t for promise in promises), default=BEGINNING)
+
+
+def _is_plain_promise(item: Any) -> bool:
+    return isinstance(item, Punctuation) and item.where is None and type(item.t) is int
 
 
 def _tables_of(core: Core, found: Found, like: Any, keys: Keys | None, net: bool) -> list[Any]:

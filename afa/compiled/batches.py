@@ -36,6 +36,7 @@ class Batches:
         self._engine: CompiledEngine = weakref.proxy(engine)
         self._promised = k.BEGINNING  # by the records scanned
         self._coming = 0  # rows at work and after them, as far as nothing is dropped
+        self._final = k.BEGINNING  # nothing of the call is before it: state may be dropped as if it were promised
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
 
@@ -45,12 +46,17 @@ class Batches:
         What is in order is read where it stands; from the first record that is not, a chunk is brought into the kernels' form.
         """
         n, low, engine = len(batch.le), 0, self._engine
+        if not n:
+            return
         engine.ready(min(n, self._size()), n)
-        ends = _ends(batch)
-        self._counts = np.bincount(batch.key) if engine.keyed and batch.kind is None and n > KEYED_CHUNK else None
+        ends, bounds = _ends(batch), self._bounds(batch, core)
+        moves = bounds[0] < bounds[-1]  # then rows make room for others
+        known = engine.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
+        self._counts = np.bincount(batch.key) if known else None
         straight = self._straight(batch)
         while low < n:
-            self._coming = int(ends[np.searchsorted(ends, low, "right")]) - low
+            self._coming = 0 if moves else int(ends[np.searchsorted(ends, low, "right")]) - low
+            self._final = max(int(bounds[low // CHUNK]), engine.progress.final)
             if straight is not None:
                 begun, high = low, min(low + self._size(), n)
                 low = self._grouped(straight, batch, low, high, core) if engine.keyed else self._forward(straight, low, high, core)
@@ -84,11 +90,27 @@ class Batches:
                 words = self._words(high - low)
                 batch.fill(words.words, slice(low, high))
                 self._scan(words, 0, words.n, core)
+                self._final = engine.progress.final
                 self._run(words, 0, words.n, k.EACH)
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
             if end < n:
                 core.take_record(batch.item(end))
                 cuts.after(engine.logged, core.progress.final)
+
+    def _bounds(self, batch: Encoded, core: Core) -> Any:
+        """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.
+
+        State before it is dropped on the way, while it is in the cache, and not with the promise. Where time-outs wait for that
+        promise, or arcs may come with lifetimes before it, BEGINNING.
+        """
+        n, then, arcs, progress = len(batch.le), batch.then, self._engine.arcs, self._engine.progress
+        if batch.kind is not None:
+            then = int(batch.le[batch.kind == k.PUNCTUATION].max(initial=then))
+        others = batch.kind is not None and bool((batch.kind == k.ARC).any())
+        if then <= progress.final or others or arcs.table.timeouts or progress.arc_punctuation or core.conditions:
+            return np.full(n // CHUNK + 1, k.BEGINNING)
+        least = np.minimum.reduceat(batch.le, np.arange(0, n, CHUNK))
+        return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
 
     def _straight(self, batch: Encoded) -> Batch | None:
         """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
@@ -119,7 +141,7 @@ class Batches:
         m[k.C_NOW] = progress.now
         m[k.C_STALE] = m[k.C_CHANGES] = 0
         m[k.C_ARCS], m[k.C_COMING] = 0, self._coming
-        self._engine.call(k.FORWARD, low, high, straight)
+        self._engine.call(k.FORWARD, low, high, straight, self._final)
         m = self._engine.memory.m
         if m[k.C_ARCS]:
             self._engine.arcs_changed()
@@ -159,7 +181,7 @@ class Batches:
         engine, progress = self._engine, self._engine.progress
         columns, m = marked(straight, high - low), engine.memory.m
         m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_SHORT] = progress.now, 0, 0, 0, 0
-        stopped = engine.call(k.GROUPS, low, high, columns)
+        stopped = engine.call(k.GROUPS, low, high, columns, self._final)
         m = engine.memory.m
         progress.now = int(m[k.C_NOW])
         core.changes += int(m[k.C_CHANGES])
@@ -194,7 +216,7 @@ class Batches:
 
     def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
         try:
-            self._engine.call(how, low, high, words)
+            self._engine.call(how, low, high, words, max(self._final, self._engine.progress.final))
         except Exception as error:
             if self._engine.keyed:
                 blame(error, f"of key {self._engine.directory.names[int(self._engine.memory.w[k.W_KEY])]!r}")

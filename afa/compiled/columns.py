@@ -56,6 +56,8 @@ class Encoded(NamedTuple):
         Whether all events are insertions of one copy.
     kept : list
         What must not be freed before the batch is done.
+    then : int
+        What is promised right behind it, in the same call.
     """
 
     le: Any
@@ -71,6 +73,11 @@ class Encoded(NamedTuple):
     sequence: Slot | None
     single: bool
     kept: list[Any]
+    then: int = k.BEGINNING
+
+    def promised(self, t: int) -> Encoded:
+        """The same, with a promise right behind it."""
+        return self._replace(then=t)
 
     def fill(self, words: Any, part: Any) -> None:
         """Write some rows (a slice, or their numbers) as the columns of an array of shape (I_WORDS + payload words, rows)."""
