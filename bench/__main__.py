@@ -32,6 +32,7 @@ NAMES = (
     "predicates",
     "cleanup",
     "payloads",
+    "cli",
 )
 
 

@@ -73,6 +73,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "cleanup": Lines("rows", ["words"], by="way", log_y=True, label="words of partial matches held"),
     "speculation": Lines("sigma, ms", ["records per final match", "to announcement, ms"], by="ignorable", log_y=True, label=""),
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
+    "cli": Bars(["form", "lateness"], ["afa run, M events/s", "push_many, M events/s"], label="M events/s of CPU time"),
 }
 
 

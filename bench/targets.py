@@ -220,4 +220,20 @@ TARGETS = (
         where={"Binance BTC, sigma": "auto, 1.05"},
         unit="records per final match",
     ),
+    Target(
+        "`afa run` from Parquet",
+        "cli",
+        "afa run, M events/s",
+        least=2.0,
+        where={"form": "parquet", "lateness": 20_000},
+        unit="M events/s of CPU time",
+    ),
+    Target(
+        "`afa run` from CSV",
+        "cli",
+        "afa run, M events/s",
+        least=1.5,
+        where={"form": "csv", "lateness": 20_000},
+        unit="M events/s of CPU time",
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from tests.cli import TICKS, fails, json_lines, process, run, write
+from tests.cli import TICKS, call, fails, json_lines, process, run, write
 from tests.cli import there as there  # the fixture of all tests here
 
 
@@ -111,6 +112,12 @@ def test_time_outs_fire_at_the_end_of_the_input_at_the_latest(spark: Any) -> Non
     rows = [{"le": 1000 * i, "price": i, "change": (-1.0) ** i, "room": "ab"[i % 2]} for i in range(20)]
     file = json_lines("q.jsonl", rows)
     assert len(both("patient", file, "--key", "room", "--batch", "6")) == 5
+    fewer = json_lines("f.jsonl", rows[:18])  # the last wait is open
+    assert len(both("patient", fewer, "--key", "room", "--batch", "6")) == 4
+    assert len(both("patient", fewer, "--key", "room", "--batch", "6", "--end", "forever")) == 5
+    for engine in ("local", "spark"):
+        told = call("run", "p.py:patient", fewer, "--key", "room", "--batch", "6", "--engine", engine).stderr
+        assert re.search(r"^time-outs open +1 ", told, re.MULTILINE), engine
     assert both("patient", file, "--key", "room", "--batch", "6", "--lateness", "2000", "--window", "3000")
 
 
