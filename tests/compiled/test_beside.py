@@ -135,6 +135,9 @@ def test_where_no_process_can_be_started_the_code_is_made_here(
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert Beside.begin("seven", "compiler") is None
     assert "the kernels are compiled here: [Errno 2]" in caplog.text
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert Beside.begin("seven", "compiler") is None
+    assert "the kernels are compiled here: expected Python but got sys.executable='/nowhere/python'" in caplog.text
 
 
 FIRST = """

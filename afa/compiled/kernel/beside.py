@@ -111,6 +111,8 @@ def _let_go(process: subprocess.Popen[bytes], blob: IO[bytes] | None) -> None:
 
 def _started(module: str, blob: IO[bytes], lock: int | None) -> subprocess.Popen[bytes]:
     """A process of this Python with this one's path, apart from the terminal; it inherits the lock."""
+    if getattr(sys, "frozen", False) or not sys.executable:
+        raise ValueError(f"expected Python but got sys.executable={sys.executable!r}")  # it would start the user's program anew
     root = Path(__file__).parents[3]
     path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
     cache = {} if native.folder is None else {"AFA_CACHE_DIR": os.path.abspath(native.folder.path)}
