@@ -1,4 +1,5 @@
-"""What does a snapshot cost? Q1, k = 1; 10,000 keys with 1, 5 and 100 events each, none of them final yet; and one key alone.
+"""What does a snapshot cost? Q1, k = 1; 10,000 keys with 1, 5 and 100 events each, none of them final yet; one key alone; and a
+million keys of one event.
 
 Incremental: after one event more of each tenth key.
 """
@@ -15,13 +16,13 @@ from bench.measure import Options, Row, spread
 from bench.queries import q1
 from bench.workloads import keyed
 
-KEYS = 10_000
+KEYS, MANY = 10_000, 1_000_000
 EVENTS = (1, 5, 100)
 
 
 def measure(o: Options) -> list[Row]:
     most = o.size(KEYS, least=20)
-    return [row(o, keys, events) for keys in (1, most) for events in EVENTS]
+    return [*(row(o, keys, events) for keys in (1, most) for events in EVENTS), row(o, o.size(MANY, least=20), 1)]
 
 
 def row(o: Options, keys: int, events: int) -> Row:
@@ -68,7 +69,7 @@ def row(o: Options, keys: int, events: int) -> Row:
 
 def _same(op: Any, again: Any, keys: int, events: int) -> None:
     """The restored operator goes on as the one that was saved."""
-    more = keyed(keys * (events + 20), keys)
+    more = keyed(keys * (events + (20 if keys <= KEYS else 6)), keys)
     rest = {name: column[keys * events :] for name, column in more.items()}
     a, b = op.push_many(rest), again.push_many(rest)
     assert all(np.array_equal(a[name], b[name]) for name in a), "the restored operator gave another answer"

@@ -24,6 +24,7 @@ from afa.keyed import Keyed
 from afa.keys import Keys, take_key
 from afa.operator import Operator
 from afa.schema import as_ticks
+from afa.sound import wanted
 from afa.statistics import Statistics
 from afa.tableout import check_output, kind_of, write
 from punctuation.promise import Punctuation
@@ -133,6 +134,12 @@ class Around:
 
     def __copy__(self) -> Around:
         return copy.deepcopy(self)
+
+    def _check_keys(self) -> None:
+        """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
+        keys = [change.key for change in self.stage.waiting()]
+        keyed = self._core.keyed
+        wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
 
     def _check(self) -> None:
         """Assert the operator's invariants; for tests."""
@@ -322,6 +329,7 @@ class Before(Around):
         found._core.calls.leave_out(found.stage)
         found.stage = Cleanse.of(numbers, waiting, saved.take_of(made.automaton.event_schema), rows)
         found.stage.join(found._core.calls)
+        found._check_keys()
         return found
 
 
@@ -393,4 +401,6 @@ class After(Around):
         stages: dict[str, Any] = {"Cleanse": Cleanse, "Consolidate": Consolidate}
         name, numbers, waiting, _, inner = saved.unseal(blob, stages, "after")
         made = operator(inner)
-        return cls(stages[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)
+        found = cls(stages[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)
+        found._check_keys()
+        return found
