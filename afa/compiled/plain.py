@@ -141,7 +141,22 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
         if pa.types.is_dictionary(array.type) and array.null_count:
             array = array.dictionary_decode()
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode("encode" if nulls else "mask")
-        values = [NAN if value != value else value for value in coded.dictionary.to_pylist()]
-        return coded.indices.to_numpy(zero_copy_only=False), values
+        indices, texts = coded.indices.to_numpy(zero_copy_only=False), coded.dictionary
+        if coded is array:
+            indices, texts = _used(indices, texts)
+        values = [NAN if value != value else value for value in texts.to_pylist()]
     except (pa.ArrowException, *ODD) as error:
         raise Unfit from error
+    if None in values and not nulls:
+        raise Unfit
+    return indices, values
+
+
+def _used(indices: Any, dictionary: Any) -> tuple[Any, Any]:
+    """A dictionary that came with a column, without what does not occur in it: a slice has the one of its table."""
+    used = np.flatnonzero(np.bincount(indices, minlength=len(dictionary)))
+    if len(used) == len(dictionary):
+        return indices, dictionary
+    places = np.zeros(len(dictionary), np.int64)
+    places[used] = np.arange(len(used))
+    return places[indices], dictionary.take(used)

@@ -184,6 +184,22 @@ def test_keys(key: Any, columns: dict[str, Any], no_rows: None) -> None:
     assert found(Number, batch, "compiled", key=key) == found(Number, batch, "interpreted", key=key)
 
 
+def test_of_a_slice_only_its_own_keys_count(no_rows: None) -> None:
+    """The dictionary is the whole table's."""
+    names = pa.array([f"k{i}" for i in range(100)]).dictionary_encode()
+    whole = pa.table({"value": list(range(100)), "le": list(range(100)), "at": names})
+    op = Keyed(automaton(Number), key="at", engine="compiled")
+    out = op.push_many(whole.slice(40, 2))
+    assert out["at"].to_pylist() == op.keys == ["k40", "k41"]
+    assert len(op._core.engine.directory.names) == 2  # type: ignore[attr-defined]
+
+
+def test_a_key_that_is_missing_in_a_dictionary() -> None:
+    none = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["x", None]))
+    batch = batch_of(pa.array([1, 2]), at=none)
+    assert found(Number, batch, "compiled", key="at") == "expected a key but got key=None"
+
+
 @pytest.fixture
 def no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled engine gets no event of its own from a table."""
