@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa import AfaError, Keyed, Punctuation
+from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation
 from afa.compiled import reserve
 from tests import interrupts
 from tests.interrupts import Interrupt, at_line
-from tests.kinds_of_calls import KINDS, PLAIN, SWAPPED, columns, tick
+from tests.kinds_of_calls import KINDS, PLAIN, SWAPPED, Tick, columns, tick
 from tests.stress import interrupts as stress
 
 
@@ -165,7 +165,28 @@ def test_a_function_of_the_operator_can_not_call_it(engine: str) -> None:
     op._check()
 
 
-def test_a_generator_that_is_left_alone_leaves_no_call_open(engine: str) -> None:
+def test_a_fence_can_not_call_its_operator(engine: str) -> None:
+    calls: list[Any] = []
+
+    def fence(e: Any, r: Any) -> bool:
+        return all(call() is None for call in calls)  # what Python runs, for the kernels too
+
+    own = Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", fence)], event=Tick)
+    op = Operator(own, window=20, engine="auto" if engine == "compiled" else engine)
+    op.push(tick(1, 1))
+    before = state(op)
+    for call in (lambda: op.push(tick(1, 2)), lambda: op.statistics, op._check, lambda: op.push_arc(Punctuation(3))):
+        calls[:] = [call]
+        with pytest.raises(AfaError, match=r"expected a call from outside but got one from within a call of the same operator"):
+            op.push(tick(1, 3))
+        with pytest.raises(AfaError, match=r"from within a call of the same operator"):
+            op.push_many([tick(1, 3), tick(1, 2)])
+        calls.clear()
+        assert state(op) == before
+    assert len(op.push(tick(1, 3))) == 1
+
+
+def test_a_call_that_was_refused_leaves_none_open(engine: str) -> None:
     op = Keyed(PLAIN, key="sym", window=20, engine=engine)
     with contextlib.suppress(AfaError):
         op.push_many([tick(8, 1), insert_nothing()])
