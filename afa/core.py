@@ -168,8 +168,8 @@ class Core(Member):
 
     def end_alone(self, stage: Member, out: Output) -> None:
         """End the call."""
+        self.calls.before = DONE
         if out:
-            self.calls.before = DONE
             self.engine.commit()
         self.journal.commit()
         stage.call_worked()
