@@ -265,5 +265,5 @@ a = Automaton(start="a", final={"b"}, event=E, arcs=[Arc("a", "b", "kind == 1")]
     words = "expected at most 9223372036854775807 copies of an event but got diff=1 beside those of E(kind=1) at le=3"
     assert words in fails("run", "p.py:a", "e.csv")
     write("e.csv", f"kind,le,diff\n1,3,{MOST}\n1,4,-{MOST}\n")
-    result = call("run", "p.py:a", "e.csv", "--late", "drop", "--lateness", "0")
+    result = call("run", "p.py:a", "e.csv", "--late", "drop", "--lateness", "0", "--end", "forever")
     assert re.search(r"^late +1  dropped", result.stderr, re.MULTILINE)
