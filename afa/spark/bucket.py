@@ -22,6 +22,7 @@ from afa.change import Change
 from afa.errors import AfaError, AutomatonError, LateEventError, SnapshotError
 from afa.image import Image
 from afa.keyed import Keyed
+from afa.sound import wanted
 from afa.spark import shared
 from afa.spark.arcs import ArcLine, carried_out
 from afa.spark.held import Held
@@ -29,7 +30,7 @@ from afa.spark.job import Job
 from afa.spark.recipe import Difference, arc_text, difference, rebuilt, said
 from afa.tableout import write
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import BEGINNING, FOREVER, as_time
 
 FORMAT = 3
 log = logging.getLogger("afa.spark")
@@ -92,15 +93,23 @@ class Bucket:
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
         self._changed: Difference | None = None  # what the code asks for since
         late: Any = self._late.append
-        if image is not None:
-            self._go_on(image, late)
-            return
-        self._held = Held(job.schema, job.speculation)
-        if not blobs:
+        if image is None and not blobs:
+            self._held = Held(job.schema, job.speculation)
             self._operator = Keyed(job.automaton, key=job.key, window=job.window, sequence=job.sequence, late=late)
             return
-        parts = [_unpack(blob) for blob in blobs]
-        lines, (self._base, before) = parts[-1].lines, parts[0].recipes
+        try:
+            if image is not None:
+                self._go_on(image, late)
+            else:
+                self._restore([_unpack(blob) for blob in blobs], late)
+        except (AfaError, OSError, MemoryError):
+            raise
+        except Exception as error:  # the store is not ours
+            raise SnapshotError(f"expected the state of a bucket but got something else: {error}") from error
+
+    def _restore(self, parts: list[Saved], late: Any) -> None:
+        """Be what the store holds."""
+        job, lines, (self._base, before) = self._job, parts[-1].lines, parts[0].recipes
         arcs, automaton = self._read_lines(lines), job.automaton
         if self._base != self._code:
             automaton = rebuilt(self._base, job.automaton)
@@ -315,7 +324,9 @@ def _unpack(blob: bytes) -> Saved:
         raise SnapshotError(f"expected the state of a bucket but got {blob[:20]!r}: {error}") from error
     if saved is None:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    return saved
+    texts = isinstance(saved.lines, list) and set(map(type, saved.lines)) <= {str}
+    wanted("lines of an arc log, snapshots and rows", texts and type(saved.snapshot) is type(saved.held) is bytes, saved)
+    return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))
 
 
 def _said(error: BaseException) -> str:

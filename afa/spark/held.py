@@ -41,7 +41,10 @@ class Held:
 
     def __init__(self, schema: pa.Schema, ahead: int | None, blobs: Sequence[bytes] = (), bound: int = BEGINNING) -> None:
         self._schema, self._ahead, self.bound = schema, ahead, bound
-        rows = pa.concat_tables([schema.empty_table(), *(self._fitting(table_of(blob)) for blob in blobs if blob)])
+        tables = [table_of(blob) for blob in blobs if blob]
+        for table in tables:
+            table.validate(full=True)  # offsets of damaged strings lead beyond the memory
+        rows = pa.concat_tables([schema.empty_table(), *map(self._fitting, tables)])
         self.rows = rows.filter(pc.greater_equal(rows["le"], bound))
         self._fresh = schema.empty_table()  # of these, those that are in no state yet
 

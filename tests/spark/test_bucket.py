@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgpack
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -218,6 +220,35 @@ def test_foreign_state_is_refused() -> None:
     for blob in (b"", b"x", Bucket(here, 0).save(False)[:-1]):
         with pytest.raises(SnapshotError):
             Bucket(here, 0, [blob])
+
+
+def test_damaged_state_is_refused() -> None:
+    here = job(of_program("runs", ("who",)), speculation="0 seconds")
+    bucket = Bucket(here, 0)
+    bucket.run(table(here, rows(Seeded("damage"), 40, 2)), [], BEGINNING)
+    blob = bucket.save(False)
+    assert Bucket(here, 0, [blob]).numbers(False) == bucket.numbers(False)
+    body = msgpack.unpackb(blob)
+    for place, wrong in [
+        (1, ["{}"]),
+        (1, [3]),
+        (1, None),
+        (2, None),
+        (2, [1, 2]),
+        (3, b"AFAS"),
+        (4, b"rows"),
+        (4, None),
+        (5, "x"),
+        (6, 2**63),
+    ]:
+        torn = msgpack.packb([*body[:place], wrong, *body[place + 1 :]])
+        with pytest.raises(AfaError):
+            Bucket(here, 0, [torn])
+    choose = Seeded("torn")
+    for _ in range(400):
+        i = choose.number(0, len(blob) - 1)
+        with contextlib.suppress(AfaError):
+            Bucket(here, 0, [blob[:i] + bytes([blob[i] ^ 1 << choose.number(0, 7)]) + blob[i + 1 :]])
 
 
 def test_parts_come_back() -> None:
