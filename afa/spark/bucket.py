@@ -102,9 +102,11 @@ class Bucket:
                 self._go_on(image, late)
             else:
                 self._restore([_unpack(blob) for blob in blobs], late)
-        except (AfaError, OSError, MemoryError):
+        except (AfaError, MemoryError):
             raise
-        except Exception as error:  # the store is not ours
+        except Exception as error:  # what comes from outside may be wrong in any way
+            if image is not None and isinstance(error, OSError):  # no room for it to grow
+                raise
             raise SnapshotError(f"expected the state of a bucket but got something else: {error}") from error
 
     def _restore(self, parts: list[Saved], late: Any) -> None:
