@@ -130,7 +130,7 @@ def _lines(axes: Any, plot: Lines, rows: Sequence[Row]) -> None:
 
 
 def _bars(axes: Any, plot: Bars, rows: Sequence[Row]) -> None:
-    names = ["\n".join(str(row[column]) for column in plot.x) for row in rows]
+    names = ["\n".join(str(row.get(column, "")) for column in plot.x) for row in rows]
     width = 0.8 / len(plot.y)
     for number, column in enumerate(plot.y):
         values = [middle(row[column]) for row in rows]
