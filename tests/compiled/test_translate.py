@@ -258,4 +258,4 @@ def test_code_made_in_haste_leaves_the_same_state(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.stress
 def test_numba_s_code_leaves_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare(f"{entry.key()} by numba", by_numba.ir, FULL._replace(kept=False), 300, monkeypatch)
+    compare(f"{entry.key()} by numba", by_numba.ir, FULL._replace(kept=False), 100, monkeypatch)
