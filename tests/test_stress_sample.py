@@ -78,7 +78,7 @@ def test_worlds_that_change_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen.matches > 1000, seen
 
 
-@pytest.mark.parametrize(("first", "warm"), [(200, inforce.WARM), (500, 0)])
+@pytest.mark.parametrize(("first", "warm"), [(100, inforce.WARM), (250, 0)])
 def test_long_mixes(first: int, warm: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both engines side by side, in long mixes of changes over few instants; with step functions from the first event on or not."""
     monkeypatch.setattr(inforce, "WARM", warm)
