@@ -23,6 +23,8 @@ lint: .venv/ready-dev
 stress: .venv/ready
 	$(BIN)/python -m tests.stress.worlds --worlds 20000
 	$(BIN)/python -m tests.stress.worlds --worlds 20000 --engine both
+	$(BIN)/python -m tests.stress.interrupts --calls 10000
+	$(BIN)/python -m tests.stress.threads --rounds 50
 	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each
 	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each --seed 2 --warm 0 --sample 4
 	$(BIN)/python -m tests.stress.damage --mutants 50000

@@ -67,7 +67,7 @@ def _differs(found: Any, other: Any) -> str:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_call_is_interrupted_at_some_of_its_lines(engine: str, name: str) -> None:
-    each_line(name, engine, times=11)
+    each_line(name, engine, times=16)
 
 
 @pytest.mark.stress
