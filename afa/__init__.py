@@ -14,7 +14,7 @@ prefix leaves in force, never of the order in which they arrived.
     keyed       Keyed: one state per key under shared arcs and promises
     shipping    operators pickled; twin: copied
     keys        how the key of an event is made
-    core        what both share: promises, arcs in force, all-or-nothing calls
+    core        what both share: promises, arcs in force, all-or-nothing calls; single, events one by one
     arcinput    arcs as the second input
     arctable    arcs in force, by state
     conditions  conditions over events, for promises about some of them

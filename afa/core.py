@@ -28,18 +28,17 @@ from afa.journal import Journal
 from afa.promises import Paths, Promises
 from afa.reduced import check_options, reduced_engine
 from afa.schema import as_ticks, taker
+from afa.single import Output, Single
 from afa.statistics import Statistics
 from afa.twin import twin
-from punctuation.calls import DONE, ENTRIES, Calls, Member
+from punctuation.calls import Calls
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
 
-Output = list["Change | Punctuation"]
 
-
-class Core(Member):
+class Core(Single):
     """One automaton over many keys."""
 
     ends = True
@@ -109,71 +108,6 @@ class Core(Member):
         """A call has worked."""
         self.journal.commit()
         self.engine.commit()
-
-    def push(self, change: Any, key: Hashable) -> Output:
-        """One item of the event input, as one call."""
-        calls, mine, checked = self.calls, False, None
-        try:
-            with calls.lock:
-                if calls.before is not None:
-                    calls.enter()
-                mine = True
-                progress, engine = self.progress, self.engine
-                le = change.le if self._alone and type(change) is Change else None
-                if type(le) is not int or le < progress.events or le < progress.some:
-                    return calls.carry_out(self.run, [("event", change, key)], True)
-                engine.began = None  # type: ignore[attr-defined]
-                calls.before = ((_back_from_push, (self, progress.now, self.changes, self.outputs, self.withdrawn)),)
-                checked = self.typed(change, key)
-                progress.see(le)
-                self.changes += abs(checked.diff)
-                out: Output = engine.push(checked)  # type: ignore[attr-defined]
-                if out:
-                    self._count(out)
-                    calls.before = DONE
-                    engine.commit()
-                calls.before = None
-                return out
-        except BaseException as error:
-            if mine:
-                calls.leave()
-            if checked is not None and key is not None and isinstance(error, Exception):
-                blame(error, f"of key {key!r}")
-            raise
-
-    def takes_alone(self, change: Any) -> bool:
-        """Whether an item is an event that the engine takes as a call of its own: not late, and nothing else to look at."""
-        le = change.le if self._alone and type(change) is Change else None
-        return type(le) is int and le >= self.progress.events and le >= self.progress.some
-
-    def begin_alone(self, stage: Member) -> None:
-        """Begin a call of one such event, which a stage sees too."""
-        self.engine.began = None  # type: ignore[attr-defined]
-        before = self, self.progress.now, self.changes, self.outputs, self.withdrawn, stage, stage.call_begins()
-        self.calls.before = ((_back_from_push, before),)
-
-    def push_alone(self, checked: Change) -> Output:
-        """Take it, in its form: the kernels end the call, if there is no output."""
-        self.progress.see(checked.le)  # type: ignore[arg-type]
-        self.changes += abs(checked.diff)
-        try:
-            out: Output = self.engine.push(checked)  # type: ignore[attr-defined]
-        except Exception as error:
-            if checked.key is not None:
-                blame(error, f"of key {checked.key!r}")
-            raise
-        if out:
-            self._count(out)
-        return out
-
-    def end_alone(self, stage: Member, out: Output) -> None:
-        """End the call."""
-        self.calls.before = DONE
-        if out:
-            self.engine.commit()
-        self.journal.commit()
-        stage.call_worked()
-        self.calls.before = None
 
     def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
         """Carry out, within a call, ``("event" | "arc", change or punctuation, key)`` in order of arrival.
@@ -459,26 +393,6 @@ class Core(Member):
         self.engine.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
-
-
-ENTRIES.add(Core.push.__code__)
-
-
-def _back_from_push(before: Any) -> None:
-    """Be as before a single event, or as after it if the kernels had ended the call."""
-    core, now, changes, outputs, withdrawn, *beside = before
-    engine = core.engine
-    if engine.began in (None, engine.serial):
-        core.journal.rollback()
-        core.progress.now, core.changes, core.outputs, core.withdrawn = now, changes, outputs, withdrawn
-        engine.rollback()
-        if beside:
-            stage, was = beside
-            stage.call_failed(was)
-    else:
-        core.call_worked()
-        if beside:
-            beside[0].call_worked()
 
 
 def _sort(changes: list[Change]) -> None:

@@ -9,10 +9,11 @@ from afa import snapshot, table
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.core import Core, Output
+from afa.core import Core
 from afa.keys import Keys, take_key
 from afa.operator import EngineName
 from afa.shipping import shipped
+from afa.single import Output
 from afa.statistics import Statistics
 from afa.timeouts import open_timeouts
 from afa.twin import twin

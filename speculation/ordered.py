@@ -10,11 +10,12 @@ from afa import table
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.change import Change
-from afa.core import Core, Output
+from afa.core import Core
 from afa.errors import AfaError
 from afa.keyed import KeyOf
 from afa.keys import Keys, take_key
 from afa.operator import EngineName
+from afa.single import Output
 from afa.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
