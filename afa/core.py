@@ -393,6 +393,7 @@ class Core(Single):
         self.engine.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
+        assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"
 
 
 def _sort(changes: list[Change]) -> None:

@@ -53,6 +53,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
         assert starts == sorted(starts), f"Ordering at {le}: {starts}"
         layer = [PMatch(start, m, engine.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
         assert len(layer) == len(set(layer)), f"Content at {le}: a partial match twice in {layer}"
+        assert all(p.start <= le < p.re for p in layer), f"Content at {le}: a lifetime that has ended, or begins later, in {layer}"
         reach = block.word(k.REACH, step)
         far = [times[at] for at in range(place) for node in nodes[at] if node[k.N_END] > le]
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
