@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import subprocess
 import sys
+import traceback
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation
+from afa import FOREVER, AfaError, Arc, Automaton, Keyed, Operator, Punctuation
 from afa.compiled import reserve
+from afa.interpreted.pmatch import PMatch
+from afa.interpreted.runs import Runs
+from afa.journal import Journal
 from tests import interrupts
 from tests.interrupts import Interrupt, at_line
 from tests.kinds_of_calls import KINDS, PLAIN, SWAPPED, Tick, columns, tick
@@ -240,3 +245,27 @@ def test_a_want_of_memory_leaves_no_trace(name: str, monkeypatch: pytest.MonkeyP
         else:
             assert found == before, f"{name}, allocation {number}: {_differs(found, before)}"
         number += 1 if number < 60 else 41
+
+
+def test_an_interrupt_deep_in_the_tree_of_runs_is_told_as_itself() -> None:
+    rng = random.Random(3)
+    spans = [(PMatch(start, FOREVER, "x", ()), start + rng.choice([3, 30, 300])) for start in rng.sample(range(300), 40)]
+    removed_in_turning, journal = 0, Journal()
+    runs = Runs(journal, ordered=False)
+    for p, end in spans:
+
+        def work(p: PMatch = p, end: int = end) -> None:
+            runs.cover(p, runs.after(p.start), end)
+
+        journal.commit()
+        before, stop = set(runs), 1
+        while (ended := at_line(work, stop)).interrupted:
+            removed_in_turning += _within(ended.out, "srotate") and _within(ended.out, "remove_interval_helper")
+            journal.rollback()
+            assert set(runs) == before
+            stop += 1
+    assert removed_in_turning > 5
+
+
+def _within(error: BaseException, function: str) -> bool:
+    return any(frame.name == function for frame in traceback.extract_tb(error.__traceback__))

@@ -13,7 +13,7 @@ An interval that reaches to ``END`` covers all steps that there are so far, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from intervaltree import Interval, IntervalTree
@@ -121,14 +121,11 @@ class Runs:
     def _insert(self, span: Interval) -> None:
         if self._tree is None:
             self._tree = IntervalTree()
-        self._tree.add(span)
+        _in_tree(self._tree.add, span)
         self._spans.setdefault(span.data, []).append(span)
 
     def _delete(self, span: Interval) -> None:
-        try:
-            self._tree.remove(span)
-        except KeyError as error:  # which the tree raises in place of whatever interrupts it there
-            raise error.__context__ or error from None
+        _in_tree(self._tree.remove, span)
         spans = self._spans[span.data]
         spans.remove(span)
         if not spans:
@@ -138,3 +135,11 @@ class Runs:
         """Make the tree anew from the spans; see `afa.journal.Mends`."""
         self._spans = {p: spans for p, spans in self._spans.items() if spans}
         self._tree = IntervalTree(span for spans in self._spans.values() for span in spans)
+
+
+def _in_tree(change: Callable[[Interval], None], span: Interval) -> None:
+    """Add to the tree, or remove; both remove, which raises a KeyError in place of whatever interrupts it there."""
+    try:
+        change(span)
+    except KeyError as error:
+        raise error.__context__ or error from None
