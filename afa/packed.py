@@ -181,8 +181,9 @@ def _read(data: Any, field: Field, n: int) -> Column:
         return found._replace(present=present)
     if field.type is float:
         wanted(f"{n} floats", isinstance(data, bytes) and len(data) == 8 * n, data)
-        values = np.frombuffer(data, "<f8").astype(np.float64) + 0.0
-        values[np.isnan(values)] = NAN
+        values = np.frombuffer(data, "<f8").astype(np.float64)
+        values[np.isnan(values)] = NAN  # before any arithmetic: one that signals would warn
+        values += 0.0
         return Column(values)
     if field.type is str:
         texts, numbers = data

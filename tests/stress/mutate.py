@@ -75,7 +75,7 @@ def mutated(choose: Choices, blob: bytes) -> tuple[bytes, str]:
 
 def opened(blob: bytes) -> Any:
     """What a blob holds."""
-    return msgpack.unpackb(blob[HEAD:], strict_map_key=False, timestamp=0)
+    return msgpack.unpackb(blob[HEAD:], strict_map_key=False, timestamp=0, unicode_errors="surrogatepass")
 
 
 def sealed(blob: bytes, body: bytes) -> bytes:
