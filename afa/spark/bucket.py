@@ -9,9 +9,8 @@ Before it only those events come that have waited for it (`afa.spark.held`).
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgpack
@@ -19,50 +18,21 @@ import pyarrow.compute as pc
 
 from afa.arc import Arc
 from afa.change import Change
-from afa.errors import AfaError, AutomatonError, LateEventError, SnapshotError
+from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.image import Image
 from afa.keyed import Keyed
 from afa.sound import wanted
 from afa.spark import shared
-from afa.spark.arcs import ArcLine, carried_out
+from afa.spark.answer import Answer, Fault, said
 from afa.spark.held import Held
 from afa.spark.job import Job
-from afa.spark.recipe import Difference, arc_text, difference, rebuilt, said
+from afa.spark.logged import Logged
+from afa.spark.recipe import Difference, difference, rebuilt
 from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 FORMAT = 3
-log = logging.getLogger("afa.spark")
-
-
-class Fault(NamedTuple):
-    """A row or an arc that could not be taken, and why; its key and time, where they are known."""
-
-    reason: str
-    what: str
-    key: tuple[Any, ...] | None = None
-    le: int | None = None
-
-
-class Answer(NamedTuple):
-    """What a bucket has to say of a batch.
-
-    Parameters
-    ----------
-    changes : list of pyarrow.Table
-        Key columns, register fields, ``le``, ``re``, ``diff``; ticks.
-    late : list of Change
-        Rows and arcs behind the watermark.
-    faults : list of Fault
-    code : str, optional
-        What was done because the automaton in the code is another than that of the checkpoint.
-    """
-
-    changes: list[Any]
-    late: list[Change]
-    faults: list[Fault]
-    code: str | None = None
 
 
 class Bucket:
@@ -87,7 +57,7 @@ class Bucket:
         self._job = job
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
-        self._lines: dict[str, Arc] = {}  # of the arc log: insertions whose arcs may be in force
+        self._logged = Logged(job)
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
@@ -112,7 +82,7 @@ class Bucket:
     def _restore(self, parts: list[Saved], late: Any) -> None:
         """Be what the store holds."""
         job, lines, (self._base, before) = self._job, parts[-1].lines, parts[0].recipes
-        arcs, automaton = self._read_lines(lines), job.automaton
+        arcs, automaton = self._logged.read(lines), job.automaton
         if self._base != self._code:
             automaton = rebuilt(self._base, job.automaton)
         if before != self._code:
@@ -128,12 +98,8 @@ class Bucket:
         if version != FORMAT or before != self._code:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
-        self._operator = image.operator(automaton, key=self._job.key, arcs=self._read_lines(lines), late=late)
+        self._operator = image.operator(automaton, key=self._job.key, arcs=self._logged.read(lines), late=late)
         self._held = Held(self._job.schema, self._job.speculation, [held], bound)
-
-    def _read_lines(self, lines: Sequence[str]) -> list[Arc]:
-        self._lines = {line: arc for line in lines if (arc := ArcLine.parse(line).arc) is not None}
-        return list(self._lines.values())
 
     def run(self, events: Any, arcs: Sequence[str], promised: int) -> Answer:
         """Take what a batch has for this bucket.
@@ -165,12 +131,10 @@ class Bucket:
             watermark = [("event", Punctuation(promised), None)]
             self._take(answer, "the watermark", promised, self._operator._core.run, watermark, True)
         if self._changed is not None:
-            news, told = self._follow_code(answer)
+            news, told = self._logged.follow_code(self._operator._core, self._changed, partial(self._take, answer))
+            self._changed = None
             answer, arcs = answer._replace(code=told), [*news, *arcs]
-        for line, found in self._parsed(arcs, answer):
-            self._take(answer, line, found.at, carried_out, self._operator._core, found)
-            if found.arc is not None:
-                self._lines[line] = found.arc
+        self._logged.take(self._operator._core, arcs, answer.faults, partial(self._take, answer))
         if due.after is not None and due.after.num_rows:
             self._events(due.after, answer)
         else:  # the timer has called: keys that get no more rows are gone when they are final
@@ -186,35 +150,6 @@ class Bucket:
             )
         return answer
 
-    def _follow_code(self, answer: Answer) -> tuple[list[str], str]:
-        """Let the arcs that the code has no more end at the present; lines of those that come, and what is to be told."""
-        core, found = self._operator._core, self._changed
-        assert found is not None
-        present = max(core.progress.now, core.progress.events)
-        told = f"the code has changed since the checkpoint; from {present} on {said(found)}"
-        log.warning("%s", told)
-        for text in found.gone:
-            own = [e.arc for e in core.arcs.table.events if e.re > present and arc_text(e.arc, core.automaton) == text]
-            if own:
-                self._take(answer, text, present, core.end_arc_within, own[-1], present)
-        self._changed = None
-        return [json.dumps({**line, "at": present}) for line in found.new], told
-
-    def _parsed(self, arcs: Sequence[str], answer: Answer) -> list[tuple[str, ArcLine]]:
-        """The lines that are arcs, in order."""
-        found: list[tuple[str, ArcLine]] = []
-        for line in dict.fromkeys(arcs):
-            try:
-                parsed = ArcLine.parse(line)
-                if parsed.arc is not None:
-                    self._job.automaton.check_arc(parsed.arc)
-                found.append((line, parsed))
-            except AutomatonError as error:
-                if self._job.stop_on_fault:
-                    raise
-                answer.faults.append(Fault(str(error), line))
-        return sorted(found, key=lambda item: (item[1].at, item[1].sequence, item[0]))
-
     def _events(self, events: Any, answer: Answer) -> None:
         """Push rows; those that a user's function can't take are found by halving, and come out as faults."""
         try:
@@ -229,7 +164,7 @@ class Bucket:
                 return
             row = events.to_pylist()[0]
             key = tuple(row[name] for name in self._job.keys)
-            answer.faults.append(Fault(_said(error), repr(row), key, row["le"]))
+            answer.faults.append(Fault(said(error), repr(row), key, row["le"]))
 
     def _take(self, answer: Answer, what: str, le: int, work: Callable[..., Any], *args: Any) -> None:
         """Carry out what is no row, as one call: what can't be written is not done."""
@@ -238,7 +173,7 @@ class Bucket:
         except Exception as error:
             if self._job.stop_on_fault:
                 raise
-            answer.faults.append(Fault(_said(error), what, None, le))
+            answer.faults.append(Fault(said(error), what, None, le))
 
     def _written(self, work: Callable[..., Any], *args: Any) -> Any:
         """What changes, as a table; within a call."""
@@ -286,12 +221,11 @@ class Bucket:
 
     def save(self, incremental: bool) -> bytes:
         """The state, or what has changed of it since the last time."""
-        kept = {id(event.arc) for event in self._operator._core.arcs.table.events}
-        self._lines = {line: arc for line, arc in self._lines.items() if id(arc) in kept}
+        lines = self._logged.lines(self._operator._core)
         blob: bytes = msgpack.packb(
             [
                 FORMAT,
-                list(self._lines),
+                lines,
                 None if incremental else [self._base, self._code],
                 self._operator.snapshot(incremental=incremental),
                 self._held.save(incremental),
@@ -303,7 +237,8 @@ class Bucket:
 
     def leave(self, token: bytes) -> None:
         """Leave the operator to the next process, right after `save`; the bucket is spent."""
-        note = [FORMAT, list(self._lines), self._base, self._code, self._held.save(False), self._held.bound, self._end]
+        lines = self._logged.lines(self._operator._core)
+        note = [FORMAT, lines, self._base, self._code, self._held.save(False), self._held.bound, self._end]
         shared.put(token, self._operator, note)
 
 
@@ -329,10 +264,3 @@ def _unpack(blob: bytes) -> Saved:
     texts = isinstance(saved.lines, list) and set(map(type, saved.lines)) <= {str}
     wanted("lines of an arc log, snapshots and rows", texts and type(saved.snapshot) is type(saved.held) is bytes, saved)
     return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))
-
-
-def _said(error: BaseException) -> str:
-    """An exception with its notes, in one line."""
-    notes = getattr(error, "__notes__", [])
-    name = "" if isinstance(error, AfaError) else f"{type(error).__name__}: "
-    return " ".join([name + str(error), *notes])

@@ -17,7 +17,8 @@ from afa.arc import TIMEOUT
 from afa.automaton import Automaton
 from afa.errors import AfaError
 from afa.reach import check_whole
-from afa.spark.bucket import Answer, Bucket
+from afa.spark.answer import Answer
+from afa.spark.bucket import Bucket
 from afa.spark.fields import SPARK, micros, taken
 from afa.spark.ipc import stream_of
 from afa.spark.job import Job, delay, job_of

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.arc import Arc
-from afa.spark.bucket import Answer
+from afa.spark.answer import Answer
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import ARROW, Job

@@ -1,0 +1,44 @@
+"""What a bucket answers: changes, late rows, faults."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from afa.change import Change
+from afa.errors import AfaError
+
+
+class Fault(NamedTuple):
+    """A row or an arc that could not be taken, and why; its key and time, where they are known."""
+
+    reason: str
+    what: str
+    key: tuple[Any, ...] | None = None
+    le: int | None = None
+
+
+class Answer(NamedTuple):
+    """What a bucket has to say of a batch.
+
+    Parameters
+    ----------
+    changes : list of pyarrow.Table
+        Key columns, register fields, ``le``, ``re``, ``diff``; ticks.
+    late : list of Change
+        Rows and arcs behind the watermark.
+    faults : list of Fault
+    code : str, optional
+        What was done because the automaton in the code is another than that of the checkpoint.
+    """
+
+    changes: list[Any]
+    late: list[Change]
+    faults: list[Fault]
+    code: str | None = None
+
+
+def said(error: BaseException) -> str:
+    """An exception with its notes, in one line."""
+    notes = getattr(error, "__notes__", [])
+    name = "" if isinstance(error, AfaError) else f"{type(error).__name__}: "
+    return " ".join([name + str(error), *notes])
