@@ -26,6 +26,7 @@ from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.implied import Promised, fact
 from afa.journal import Journal
 from afa.promises import Paths, Promises
+from afa.raised import Faults
 from afa.reduced import check_options, reduced_engine
 from afa.schema import as_ticks, taker
 from afa.single import Output, Single
@@ -39,7 +40,13 @@ from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
 
 
 class Core(Single):
-    """One automaton over many keys."""
+    """One automaton over many keys.
+
+    Parameters
+    ----------
+    faults : Faults, optional
+        Takes what users' functions raise: an arc does not serve where one of them does. None: the call is refused.
+    """
 
     ends = True
 
@@ -55,6 +62,7 @@ class Core(Single):
         retractions: bool = True,
         keep_payloads: bool = True,
         keyed: bool = False,
+        faults: Faults | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -74,8 +82,9 @@ class Core(Single):
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         parts = (engine, automaton, table, self.progress, self.journal, sequence, keyed)
-        self.reduced = None if keep_payloads else reduced_engine(*parts)
-        self.engine: Engine = self.reduced or make_engine(*parts)
+        self.faults = faults
+        self.reduced = None if keep_payloads else reduced_engine(*parts)  # of which `faults` knows nothing
+        self.engine: Engine = self.reduced or make_engine(*parts, faults)
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.conditions: Promised = ()
         self._paths: tuple[ArcTable, Paths] | None = None

@@ -12,6 +12,7 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.journal import Journal
 from afa.promises import Promises
+from afa.raised import Faults
 from afa.states import States
 from punctuation.progress import Progress
 
@@ -89,7 +90,14 @@ class Engine(Protocol):
 
 
 def make_engine(
-    name: str, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None, keyed: bool
+    name: str,
+    automaton: Automaton,
+    table: ArcTable,
+    progress: Progress,
+    journal: Journal,
+    sequence: str | None,
+    keyed: bool,
+    faults: Faults | None = None,
 ) -> Engine:
     """The engine of that name.
 
@@ -104,12 +112,12 @@ def make_engine(
     if name != "interpreted":
         from afa.compiled.choice import compiled_engine
 
-        engine = compiled_engine(automaton, table, progress, journal, sequence, keyed, strict=name == "compiled")
+        engine = compiled_engine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults)
         if engine is not None:
             return engine
     from afa.interpreted.keys import InterpretedEngine
 
-    return InterpretedEngine(automaton, table, progress, journal, sequence)
+    return InterpretedEngine(automaton, table, progress, journal, sequence, faults)
 
 
 def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:

@@ -26,7 +26,7 @@ from afa.compiled import image
 from afa.compiled.heap import WORD, FileHeap
 from afa.errors import AfaError, SnapshotError
 from afa.keyed import Keyed, KeyOf
-from afa.keys import Keys
+from afa.raised import Faults
 from afa.sound import wanted
 from punctuation.late import Policy
 
@@ -109,7 +109,15 @@ class Image:
             self._head, self._digest, self._names, self.note = rest
             wanted("as many words as are in use", self._names[0] == self._top, self._top)
 
-    def operator(self, automaton: Automaton, *, key: KeyOf, arcs: Iterable[Arc] = (), late: Policy | None = None) -> Keyed:
+    def operator(
+        self,
+        automaton: Automaton,
+        *,
+        key: KeyOf,
+        arcs: Iterable[Arc] = (),
+        late: Policy | None = None,
+        faults: Faults | None = None,
+    ) -> Keyed:
         """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made.
 
         Raises
@@ -122,7 +130,7 @@ class Image:
         if self._head[1] != snapshot.fingerprint(automaton):
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
         with _damage():
-            core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto")
+            core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults)
             engine: Any = core.engine
             image.take_names(engine, self._names)
             core.put_table(table)
@@ -130,9 +138,7 @@ class Image:
             image.take_words(engine, self._names, self._file)
         core.forget_call()
         core.saved = self._digest
-        keyed = Keyed.__new__(Keyed)
-        keyed._core, keyed._key = core, Keys(automaton, key)
-        return keyed
+        return Keyed._of(core, key)
 
 
 @contextmanager

@@ -154,10 +154,14 @@ class Keyed:
             A snapshot; or one and the incremental ones that were taken after it, in that order.
         """
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
+        return cls._of(snapshot.load(automaton, blobs, arcs, late, engine, keyed=True), key)
+
+    @classmethod
+    def _of(cls, core: Core, key: KeyOf) -> Keyed:
+        """The keyed operator with this core."""
         keyed = cls.__new__(cls)
-        keyed._core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True)
-        keyed._key = Keys(automaton, key)
-        keyed._core.key_fields = keyed._key.fields
+        keyed._core, keyed._key = core, Keys(core.automaton, key)
+        core.key_fields = keyed._key.fields
         return keyed
 
     def __reduce__(self) -> tuple[Any, ...]:

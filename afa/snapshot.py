@@ -36,6 +36,7 @@ from afa.core import Core
 from afa.engine import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.packed import pack, unpack
+from afa.raised import Faults
 from afa.reduction import Reduction
 from afa.sound import check_arcs, check_follows, check_marks, check_states, wanted
 from afa.states import States
@@ -119,7 +120,15 @@ def unseal(magic: bytes, version: int, blob: bytes) -> Any:
     return sealed.unseal(magic, version, blob, unplain, error=SnapshotError)
 
 
-def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late: Policy | None, engine: str, keyed: bool) -> Core:
+def load(
+    automaton: Automaton,
+    blobs: Iterable[bytes],
+    arcs: Iterable[Arc],
+    late: Policy | None,
+    engine: str,
+    keyed: bool,
+    faults: Faults | None = None,
+) -> Core:
     """The operator's core again, from a snapshot and the incremental ones that follow it.
 
     Raises
@@ -145,7 +154,7 @@ def load(automaton: Automaton, blobs: Iterable[bytes], arcs: Iterable[Arc], late
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
-        core, table = without_states(automaton, bodies[-1][:7], given, late, engine)
+        core, table = without_states(automaton, bodies[-1][:7], given, late, engine, faults)
         states = _states(core, held, bodies)
         core.put_table(table, bodies[-1][2][-1])
         for part in states:
@@ -226,7 +235,7 @@ def fingerprint(automaton: Automaton) -> bytes:
 
 
 def without_states(
-    automaton: Automaton, head: Sequence[Any], arcs: list[Arc], late: Policy | None, engine: str
+    automaton: Automaton, head: Sequence[Any], arcs: list[Arc], late: Policy | None, engine: str, faults: Faults | None = None
 ) -> tuple[Core, ArcTable]:
     """A core with all that a `head` says but its arcs in force, and these."""
     keyed, _, options, marks, in_force, pending, counters = head
@@ -244,6 +253,7 @@ def without_states(
         retractions=retractions,
         keep_payloads=bits is None,
         keyed=keyed,
+        faults=faults,
     )
     core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     marks = _marks(marks)

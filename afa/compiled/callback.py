@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from afa.arc import CONSUME, EPSILON, Arc
 from afa.arctable import ArcTable
+from afa.compiled import output
 from afa.compiled.kernel import names as k
 from afa.interpreted.transitions import Transitions
+from afa.raised import Faults
 
 if TYPE_CHECKING:
     from afa.compiled.engine import CompiledEngine
@@ -23,11 +25,13 @@ class Callback:
     Parameters
     ----------
     engine : CompiledEngine
+    faults : Faults, optional
+        Takes what the functions raise; None: it is a fault of the call.
     """
 
-    def __init__(self, engine: CompiledEngine) -> None:
+    def __init__(self, engine: CompiledEngine, faults: Faults | None = None) -> None:
         self._engine: CompiledEngine = weakref.proxy(engine)  # whose memory is free at once when nobody holds it any more
-        self._transitions = Transitions(engine.automaton, ArcTable(()))
+        self._transitions = Transitions(engine.automaton, ArcTable(()), faults)
         self._function = CALLBACK(self._run_python)
         self._fault: BaseException | None = None
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
@@ -42,11 +46,19 @@ class Callback:
         return KeyboardInterrupt("between a kernel and Python") if fault is None else fault
 
     def _run_python(self, code: int, event: int, register: int, out: int) -> int:
-        """One arc in Python, for a kernel that can't: YES or NO; all else is a fault."""
+        """One arc in Python, for a kernel that can't: YES or NO; all else is a fault. NOWHERE: a closure that goes on."""
         try:
-            arc, le = self._engine.arcs.program.arcs[code], int(self._engine.memory.m[k.C_PLACE])
-            words = (ctypes.c_int64 * self._engine.registers.layout.width).from_address(register)[:]
-            found = self._carry_out(arc, event, self._engine.registers.record(words), le)
+            engine, transitions = self._engine, self._transitions
+            le = int(engine.memory.m[k.C_PLACE])
+            if transitions.faults is not None:
+                transitions.key = engine.directory.names[int(engine.memory.w[k.W_KEY])] if engine.keyed else None
+            if code == k.NOWHERE:
+                if transitions.faults is not None:
+                    transitions.endless(output.endless(engine), le)
+                    return k.NO
+                return k.FAULT  # which the kernel tells
+            words = (ctypes.c_int64 * engine.registers.layout.width).from_address(register)[:]
+            found = self._carry_out(engine.arcs.program.arcs[code], event, engine.registers.record(words), le)
             if found is None:
                 return k.NO
             place: Any = (ctypes.c_int64 * len(found)).from_address(out)
@@ -61,11 +73,8 @@ class Callback:
         if arc.kind == CONSUME:
             words = (ctypes.c_int64 * self._engine.payloads.layout.width).from_address(event)[:]
             new = transitions.consume(arc, self._engine.payloads.record(words), register, le)
-            return None if new is None else self._engine.registers.words(new)
-        if arc.kind != EPSILON:
+        elif arc.kind == EPSILON:
+            new = transitions.pass_on(arc, register, le)
+        else:
             return [transitions.instant(arc, register, le)]
-        if not transitions.call(arc, "fence", arc.fence, register, le):
-            return None
-        if arc.transfer is not None:
-            register = transitions.take_register(arc, transitions.call(arc, "transfer", arc.transfer, register, le), le)
-        return self._engine.registers.words(register)
+        return None if new is None else self._engine.registers.words(new)

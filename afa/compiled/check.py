@@ -9,6 +9,7 @@ from afa.compiled.block import Block
 from afa.compiled.kernel import names as k
 from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.transitions import Transitions
+from afa.raised import Faults
 
 if TYPE_CHECKING:
     from afa.compiled.engine import CompiledEngine
@@ -23,7 +24,7 @@ def check(engine: CompiledEngine) -> None:
         One does not hold; the message says which, and where.
     """
     totals: Counter[str] = Counter()
-    transitions = Transitions(engine.automaton, engine.table)
+    transitions = Transitions(engine.automaton, engine.table, engine.faults and Faults())
     for code in engine.directory.codes.values():
         block = Block(engine, code)
         if block.at:

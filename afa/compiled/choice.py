@@ -14,6 +14,7 @@ from afa.compiled.arcs import CompiledArc, compiled_arc
 from afa.compiled.layout import Layout
 from afa.errors import AfaError, AutomatonError
 from afa.journal import Journal
+from afa.raised import Faults
 from punctuation.progress import Progress
 
 if TYPE_CHECKING:
@@ -32,12 +33,13 @@ def compiled_engine(
     sequence: str | None,
     keyed: bool,
     strict: bool,
+    faults: Faults | None = None,
 ) -> CompiledEngine | None:
     """The compiled engine, or None where it can't hold what the automaton's schemas allow.
 
     Parameters
     ----------
-    automaton, table, progress, journal, sequence, keyed
+    automaton, table, progress, journal, sequence, keyed, faults
         As of `afa.compiled.engine.CompiledEngine`.
     strict : bool
         Whether to refuse what is not compiled, arcs that come later too.
@@ -55,7 +57,7 @@ def compiled_engine(
         return None
     from afa.compiled.engine import CompiledEngine
 
-    return CompiledEngine(automaton, table, progress, journal, sequence, keyed, strict)
+    return CompiledEngine(automaton, table, progress, journal, sequence, keyed, strict, faults)
 
 
 def unfit(automaton: Automaton) -> tuple[str, str] | None:

@@ -35,6 +35,7 @@ from afa.engine import Sizes
 from afa.errors import AfaError, ChangeError
 from afa.journal import Journal
 from afa.promises import PACE, Promises
+from afa.raised import Faults
 from afa.states import States
 from punctuation.progress import Progress
 
@@ -64,6 +65,8 @@ class CompiledEngine:
         Whether there are keys: their states are then cleaned when they are touched.
     strict : bool
         Whether to refuse arcs that Python would run.
+    faults : Faults, optional
+        Takes what users' functions raise: the arc does not serve there. None: it is raised.
     """
 
     name = "compiled"
@@ -77,6 +80,7 @@ class CompiledEngine:
         sequence: str | None,
         keyed: bool,
         strict: bool = False,
+        faults: Faults | None = None,
     ) -> None:
         assert automaton.event_schema is not None
         self.strings = Strings()
@@ -101,7 +105,8 @@ class CompiledEngine:
         self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
         self.directory = Directory(self.memory, keyed)
         self._main = kernel(strict)
-        self._callback = Callback(self)
+        self.faults = faults
+        self._callback = Callback(self, faults)
         self.batches = Batches(self)
         self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, self._callback.address, strict)
         self._ahead = False  # whether the kernels have arcs that the table does not have
@@ -363,7 +368,8 @@ class CompiledEngine:
         """Another engine with the same state, on the copied operator's progress and journal."""
         progress, journal = copy.deepcopy(self.progress, memo), copy.deepcopy(self._journal, memo)
         name = None if self.sequence_slot is None else self.sequence_slot.field.name
-        other = CompiledEngine(self.automaton, self.table, progress, journal, name, self.keyed, self.strict)
+        faults = copy.deepcopy(self.faults, memo)
+        other = CompiledEngine(self.automaton, self.table, progress, journal, name, self.keyed, self.strict, faults)
         other.load(self.save())
         other.commit()
         other.directory.follow(self.directory)

@@ -15,6 +15,7 @@ from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
 from afa.journal import Journal, forget_places
 from afa.promises import PACE, Promises, room
+from afa.raised import Faults
 from afa.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.progress import Progress
@@ -25,10 +26,18 @@ class InterpretedEngine:
 
     name = "interpreted"
 
-    def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        progress: Progress,
+        journal: Journal,
+        sequence: str | None,
+        faults: Faults | None = None,
+    ) -> None:
         self.states: dict[Hashable, State] = {}
         self._automaton = automaton
-        self._one = OneKey(automaton, table, progress, journal, sequence)
+        self._one = OneKey(automaton, table, progress, journal, sequence, faults)
         self._progress = progress
         self._journal = journal
         self._due: list[State] = []  # keys that the present punctuation concerns

@@ -16,6 +16,7 @@ from afa.interpreted.state import State
 from afa.interpreted.transitions import Transitions
 from afa.journal import Journal
 from afa.promises import Promises
+from afa.raised import Faults
 from afa.states import Pruned
 from punctuation.progress import Progress
 
@@ -23,11 +24,19 @@ from punctuation.progress import Progress
 class OneKey:
     """The work on one key's state. Every write leaves its inverse in the journal."""
 
-    def __init__(self, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None) -> None:
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        progress: Progress,
+        journal: Journal,
+        sequence: str | None,
+        faults: Faults | None = None,
+    ) -> None:
         self._automaton = automaton
         self._journal = journal
         self._sequence = sequence
-        self._transitions = Transitions(automaton, table)
+        self._transitions = Transitions(automaton, table, faults)
         self._algorithm = Algorithm(self._transitions, progress)
         self._progress = progress
         self.most = 0  # copies that there ever were of one event, or of its retraction
@@ -41,6 +50,7 @@ class OneKey:
 
         An event counts as often as it was inserted more than retracted; where that is negative, retractions wait.
         """
+        self._transitions.key = s.key
         steps: dict[Any, tuple[int, dict[tuple[Any, int], int]]] = {}
         for payload, le, re, diff, _ in changes:
             assert le is not None
@@ -83,26 +93,31 @@ class OneKey:
         states = list(states)
         for s in states:
             self.tick(s)  # the last punctuations may not have concerned it: a new time-out fires up to the present clock
-            self._algorithm.leave_arcs(s, le, re)
+            self._algorithm.leave_arcs(s, le, re)  # after `tick`, which says whose state it is
         self._journal.note(setattr, self._transitions, "table", self._transitions.table)
         self._transitions.table = table
         for s in states:
+            self._transitions.key = s.key
             self._algorithm.enter_arcs(s, le, re)
 
     def tick(self, s: State) -> None:
         """Follow the clock."""
+        self._transitions.key = s.key
         cleanup.tick(self._algorithm, s)
 
     def clean(self, s: State) -> None:
         """Drop what the effective punctuation has made final."""
+        self._transitions.key = s.key
         cleanup.clean(self._algorithm, s, self._progress.final)
 
     def prune(self, s: State, promises: Promises, arcs: int) -> None:
         """Drop what punctuations with conditions have made superfluous."""
+        self._transitions.key = s.key
         pruning.prune(self._algorithm, s, promises, arcs)
 
     def deadline(self, s: State) -> int | None:
         """The smallest punctuation that concerns this state."""
+        self._transitions.key = s.key
         return cleanup.deadline(self._algorithm, s)
 
     def collect(self, s: State) -> Sequence[Change]:
@@ -118,6 +133,7 @@ class OneKey:
 
     def fill(self, key: Any, cover: Any, changes: list[Any], pruned: Pruned | None) -> State:
         """The state of a key as `saved.load` gives it."""
+        self._transitions.key = key
         s = saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence, pruned, self._automaton)
         self.most = max([self.most, *(n for entry in s.index.values() for n in entry.events.values()), *s.pending.values()])
         return s

@@ -6,7 +6,7 @@ by evaluating it a second time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from afa.arc import Arc
@@ -14,7 +14,8 @@ from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.errors import AfaError, ChangeError, ClosureError, blame
 from afa.interpreted.pmatch import PMatch, Rest
-from punctuation.time import as_time
+from afa.raised import Faults, Raised, in_words
+from punctuation.time import FOREVER, as_time
 
 CLOSURE_LIMIT = 10_000
 """Steps of one closure after which it counts as endless."""
@@ -28,15 +29,24 @@ class Transitions:
     automaton : Automaton
     table : ArcTable
         The arcs in force; set anew when arcs change.
+    faults : Faults, optional
+        Takes what functions raise: an arc does not serve there. None: it is raised.
+
+    Attributes
+    ----------
+    key : hashable
+        Whose state is at work, for `faults`.
     """
 
-    __slots__ = ("_start", "_static_final", "_take", "table")
+    __slots__ = ("_start", "_static_final", "_take", "faults", "key", "table")
 
-    def __init__(self, automaton: Automaton, table: ArcTable) -> None:
+    def __init__(self, automaton: Automaton, table: ArcTable, faults: Faults | None = None) -> None:
         self._start = (automaton.start, automaton.register)
         self._static_final = automaton.final
         self._take = automaton.register_schema.take
         self.table = table
+        self.faults = faults
+        self.key: Hashable = None
 
     def final(self, state: str, t: int) -> bool:
         """Whether a computation that is in ``state`` at ``t`` is accepted."""
@@ -109,14 +119,12 @@ class Transitions:
         while todo:
             source = todo.pop()
             for arc, begin, end in self.table.epsilon.get(source.state, ()):
-                if not begin <= t < end or not self.call(arc, "fence", arc.fence, source.register, t):
+                if not begin <= t < end or (register := self.pass_on(arc, source.register, t)) is None:
                     continue
                 steps += 1
                 if steps > CLOSURE_LIMIT:
-                    raise _endless(reached, t)
-                register = source.register
-                if arc.transfer is not None:
-                    register = self.take_register(arc, self.call(arc, "transfer", arc.transfer, register, t), t)
+                    self.endless(_endless(reached, t), t)
+                    return [p]
                 if (arc.dst, register) not in reached:
                     target = PMatch(p.start, p.re, arc.dst, register)
                     reached[(arc.dst, register)] = target
@@ -144,7 +152,8 @@ class Transitions:
                 for target in self.closure(PMatch(p.start, p.re, arc.dst, source.register), t):
                     steps += 1
                     if steps > CLOSURE_LIMIT:
-                        raise _endless({(q.state, q.register): q for _, q in reached}, t)
+                        self.endless(_endless({(q.state, q.register): q for _, q in reached}, t), t)
+                        return []
                     if (t, target) not in reached:
                         reached[(t, target)] = None
                         todo.append((t, target))
@@ -170,38 +179,75 @@ class Transitions:
             if arc.transfer is None:
                 return register
             role = "transfer"
-            return self._take(arc.transfer(payload, register))
+            found = self._take(arc.transfer(payload, register))
+            if self.faults is not None:
+                self.faults.check(found)
+            return found
         except ChangeError as error:
-            raise ChangeError(f"{error}, returned by the transfer of {arc!r} on event {payload!r} at le={le}") from error
+            told = ChangeError(f"{error}, returned by the transfer of {arc!r} on event {payload!r} at le={le}")
+            if not self._goes_on(told, arc, role, le, payload):
+                raise told from error
         except Exception as error:
-            blame(error, f"in the {role} of {arc!r} on event {payload!r} at le={le} with register {register!r}")
-            raise
+            where = f"in the {role} of {arc!r} on event {payload!r} at le={le} with register {register!r}"
+            if not self._goes_on(error, arc, role, le, payload, where):
+                blame(error, where)
+                raise
+        return None
 
-    def take_register(self, arc: Arc, register: Any, t: int) -> Any:
-        """What an epsilon arc's transfer returned, in the register's form."""
+    def pass_on(self, arc: Arc, register: Any, t: int) -> Any:
+        """The register after an epsilon arc, or None where the fence says no."""
+        role = "fence"
         try:
-            return self._take(register)
-        except AfaError as error:
-            blame(error, f"returned by the transfer of {arc!r} at le={t}")
-            raise
+            if not arc.fence(register):
+                return None
+            if arc.transfer is None:
+                return register
+            role = "transfer"
+            value = arc.transfer(register)
+        except Exception as error:
+            where = f"in the {role} of {arc!r} at le={t} with register {register!r}"
+            if not self._goes_on(error, arc, role, t, None, where):
+                blame(error, where)
+                raise
+            return None
+        try:
+            found = self._take(value)
+            if self.faults is not None:
+                self.faults.check(found)
+            return found
+        except (AfaError, UnicodeError) as error:
+            where = f"returned by the transfer of {arc!r} at le={t}"
+            if not self._goes_on(error, arc, role, t, None, where):
+                blame(error, where)
+                raise
+            return None
 
     def instant(self, arc: Arc, register: Any, since: int) -> int:
-        """The ticks that a time-out's ``at`` gives."""
-        value = self.call(arc, "at", arc.at, register, since)
+        """The ticks that a time-out's ``at`` gives; FOREVER, at which none fires, where that goes on though it raises."""
+        what = "in the at of {} at le={}"
         try:
+            value = arc.at(register)
+            what = "returned by at(r) of {}"
             return as_time(value, "at")
-        except AfaError as error:
-            blame(error, f"returned by at(r) of {arc!r} with register {register!r}")
-            raise
-
-    @staticmethod
-    def call(arc: Arc, role: str, function: Callable[[Any], Any], register: Any, t: int) -> Any:
-        """A function of the register alone."""
-        try:
-            return function(register)
         except Exception as error:
-            blame(error, f"in the {role} of {arc!r} at le={t} with register {register!r}")
-            raise
+            where = what.format(repr(arc), since) + f" with register {register!r}"
+            if not self._goes_on(error, arc, "at", since, None, where):
+                blame(error, where)
+                raise
+        return FOREVER
+
+    def _goes_on(self, error: Exception, arc: Arc, role: str, le: int, payload: Any, where: str = "") -> bool:
+        """Whether an exception is told only, and the arc does not serve."""
+        if self.faults is None or isinstance(error, MemoryError):
+            return False
+        self.faults.take(Raised(self.key, le, payload, repr(arc), role, in_words(error)), where)
+        return True
+
+    def endless(self, error: ClosureError, t: int) -> None:
+        """Tell of a closure that goes on, where no epsilon arc and no time-out serves then; else raise it."""
+        if self.faults is None:
+            raise error
+        self.faults.take(Raised(self.key, t, None, "", "closure", in_words(error)), "")
 
 
 def _endless(reached: Mapping[tuple[str, Any], PMatch], t: int) -> ClosureError:

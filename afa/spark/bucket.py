@@ -16,14 +16,17 @@ from typing import Any, NamedTuple
 import msgpack
 import pyarrow.compute as pc
 
+from afa import snapshot
 from afa.arc import Arc
 from afa.change import Change
-from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.core import Core
+from afa.errors import AfaError, AutomatonError, LateEventError, SnapshotError
 from afa.image import Image
 from afa.keyed import Keyed
+from afa.raised import Faults, Raised
 from afa.sound import wanted
 from afa.spark import shared
-from afa.spark.answer import Answer, Fault, said
+from afa.spark.answer import Answer, Fault, said, shortened
 from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.logged import Logged
@@ -55,6 +58,7 @@ class Bucket:
 
     def __init__(self, job: Job, number: int, blobs: Sequence[bytes] = (), image: Image | None = None) -> None:
         self._job = job
+        self._number = number
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
         self._logged = Logged(job)
@@ -62,10 +66,13 @@ class Bucket:
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
         self._changed: Difference | None = None  # what the code asks for since
+        self._faults = None if job.stop_on_fault else Faults()
         late: Any = self._late.append
         if image is None and not blobs:
             self._held = Held(job.schema, job.speculation)
-            self._operator = Keyed(job.automaton, key=job.key, window=job.window, sequence=job.sequence, late=late)
+            options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
+            core = Core(job.automaton, window=job.window, sequence=job.sequence, late=late, **options)
+            self._operator = Keyed._of(core, job.key)
             return
         try:
             if image is not None:
@@ -78,6 +85,8 @@ class Bucket:
             if image is not None and isinstance(error, OSError):  # no room for it to grow
                 raise
             raise SnapshotError(f"expected the state of a bucket but got something else: {error}") from error
+        if self._faults is not None:
+            self._faults.taken()  # what was derived anew was told before
 
     def _restore(self, parts: list[Saved], late: Any) -> None:
         """Be what the store holds."""
@@ -88,7 +97,8 @@ class Bucket:
         if before != self._code:
             self._changed = difference(before, job.automaton)
         snapshots = [part.snapshot for part in parts]
-        self._operator = Keyed.restore(automaton, snapshots, key=job.key, arcs=arcs, late=late)
+        core = snapshot.load(automaton, snapshots, arcs, late, "auto", keyed=True, faults=self._faults)
+        self._operator = Keyed._of(core, job.key)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
         self._end = parts[-1].end
 
@@ -98,7 +108,7 @@ class Bucket:
         if version != FORMAT or before != self._code:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
-        self._operator = image.operator(automaton, key=self._job.key, arcs=self._logged.read(lines), late=late)
+        self._operator = image.operator(automaton, key=self._job.key, arcs=self._logged.read(lines), late=late, faults=self._faults)
         self._held = Held(self._job.schema, self._job.speculation, [held], bound)
 
     def run(self, events: Any, arcs: Sequence[str], promised: int) -> Answer:
@@ -116,7 +126,8 @@ class Bucket:
         Raises
         ------
         Exception
-            What a user's function raised, or what is wrong with an arc, if faults are to stop the query.
+            What a user's function raised, or what is wrong with an arc, if faults are to stop the query. Else an arc does not serve
+            where one of its functions raises, which is told; rows, arcs and promise are taken in any case.
         LateEventError
             Something came behind the watermark, if that is to stop the query.
         """
@@ -126,7 +137,7 @@ class Bucket:
             ends = pc.max(events.filter(pc.less(events["re"], FOREVER))["re"]).as_py()
             self._end = max(self._end, BEGINNING if ends is None else ends)
         if due.before is not None:
-            self._events(due.before, answer)
+            answer.changes.append(self._operator.push_many(due.before))
         if promised > max(BEGINNING, self._operator._core.progress.events):
             watermark = [("event", Punctuation(promised), None)]
             self._take(answer, "the watermark", promised, self._operator._core.run, watermark, True)
@@ -136,11 +147,13 @@ class Bucket:
             answer, arcs = answer._replace(code=told), [*news, *arcs]
         self._logged.take(self._operator._core, arcs, answer.faults, partial(self._take, answer))
         if due.after is not None and due.after.num_rows:
-            self._events(due.after, answer)
+            answer.changes.append(self._operator.push_many(due.after))
         else:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
         if not self._speaks:
-            answer = answer._replace(faults=[fault for fault in answer.faults if fault.key is not None])
+            answer.faults.clear()
+        if self._faults is not None:
+            answer.faults.extend(self._fault(*item) for item in self._faults.taken().items())
         answer.late.extend(change for change in self._late if self._speaks or not isinstance(change.payload, Arc))
         self._late.clear()
         if answer.late and self._job.stop_on_late:
@@ -150,27 +163,16 @@ class Bucket:
             )
         return answer
 
-    def _events(self, events: Any, answer: Answer) -> None:
-        """Push rows; those that a user's function can't take are found by halving, and come out as faults."""
-        try:
-            answer.changes.append(self._operator.push_many(events))
-        except Exception as error:
-            if self._job.stop_on_fault:
-                raise
-            n = events.num_rows
-            if n > 1:
-                self._events(events.slice(0, n // 2), answer)
-                self._events(events.slice(n // 2), answer)
-                return
-            row = events.to_pylist()[0]
-            key = tuple(row[name] for name in self._job.keys)
-            answer.faults.append(Fault(said(error), repr(row), key, row["le"]))
+    def _fault(self, raised: Raised, where: str) -> Fault:
+        """What a function raised, in words."""
+        key = raised.key if len(self._job.keys) > 1 else (raised.key,)
+        return Fault(shortened(f"{raised.error} {where}".rstrip()), f"bucket {self._number}", key, raised.le)  # type: ignore[arg-type]
 
     def _take(self, answer: Answer, what: str, le: int, work: Callable[..., Any], *args: Any) -> None:
-        """Carry out what is no row, as one call: what can't be written is not done."""
+        """Carry out what is no row, as one call. What is refused all buckets refuse; all else that is raised stops the query."""
         try:
             answer.changes.append(self._operator._core.calls.call(self._written, work, *args))
-        except Exception as error:
+        except AutomatonError as error:
             if self._job.stop_on_fault:
                 raise
             answer.faults.append(Fault(said(error), what, None, le))

@@ -11,6 +11,9 @@ import pyarrow as pa
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.errors import AfaError, AutomatonError
+from afa.expression.arcs import functions_of
+from afa.expression.nodes import Const, walk
+from afa.expression.written import Readable
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
 
@@ -73,6 +76,17 @@ class Job(NamedTuple):
         """As `Keyed` takes it."""
         return self.keys[0] if len(self.keys) == 1 else self.keys
 
+    def check_arc(self, arc: Arc) -> None:
+        """Refuse an arc that can't be in force here, in all buckets alike.
+
+        Raises
+        ------
+        AutomatonError
+            It does not fit the automaton, or has text that no output can hold.
+        """
+        self.automaton.check_arc(arc)
+        check_texts(arc, self.automaton)
+
     @property
     def fields(self) -> tuple[Field, ...]:
         """The event's fields."""
@@ -124,7 +138,35 @@ def job_of(
     times = [(name, pa.int64()) for name in ("le", "re", "diff") if lifetimes or name != "re"]
     rows = pa.schema([*columns.items(), *times])
     portable = _portable(automaton)
+    for arc in portable.arcs:
+        check_texts(arc, portable)
+    lone = [value for value in portable.register if isinstance(value, str) and not _is_text(value)]
+    if lone:
+        raise AutomatonError(f"expected text that UTF-8 can hold but got {lone[0]!r} in the register {portable.register!r}")
     return Job(portable, keys, ticks, sequence, ahead, buckets, on_fault == "stop", late == "stop", rows, recipe_of(portable))
+
+
+def check_texts(arc: Arc, automaton: Automaton) -> None:
+    """Refuse an arc written as text with a constant that no UTF-8 holds: what it puts into a register could not be written.
+
+    Raises
+    ------
+    AutomatonError
+    """
+    for kind, function in functions_of(arc):
+        if isinstance(function, Readable):
+            for node in walk(function.expression(automaton.event_schema, automaton.register_schema)):
+                value = node.value if isinstance(node, Const) else None
+                if isinstance(value, str) and not _is_text(value):
+                    raise AutomatonError(f"expected text that UTF-8 can hold but got {value!r} in the {kind.role} of {arc!r}")
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:

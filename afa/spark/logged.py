@@ -67,7 +67,7 @@ class Logged:
             try:
                 parsed = ArcLine.parse(line)
                 if parsed.arc is not None:
-                    self._job.automaton.check_arc(parsed.arc)
+                    self._job.check_arc(parsed.arc)
                 found.append((line, parsed))
             except AutomatonError as error:
                 if self._job.stop_on_fault:

@@ -86,7 +86,8 @@ def match(
     late : "report" or "stop"
         Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
     on_fault : "report" or "stop"
-        Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query.
+        Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query. If they come out, an
+        arc does not serve where one of its functions raises, in whichever bucket that is: "Functions that raise" in SEMANTICS.md.
     buckets : int
         Into how many parts the keys are hashed; fixed for the life of a checkpoint.
     metrics : bool

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
 from collections import Counter
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,47 +18,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from afa import AfaError, Arc, Automaton, LateEventError, SnapshotError
+from afa import AfaError, Arc, Automaton, AutomatonError, LateEventError, SnapshotError
 from afa.image import CLAIMED
 from afa.spark import owner, shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
-from afa.spark.rows import changes_schema, pack, read_parts, written
+from afa.spark.rows import pack, read_parts, written
 from punctuation.time import BEGINNING
+from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
 from tests.streams import Quote, Setting, Tally
-
-TYPES = {"who": pa.int64(), "name": pa.string()}
-
-
-def job(here: Setting, window: int = 25, **more: Any) -> Job:
-    options = {"sequence": None, "buckets": 1, "on_fault": "report", **more}
-    return job_of(here.automaton, here.keys, f"{window} seconds", key_types=[TYPES[name] for name in here.keys], **options)
-
-
-def ticks(moment: datetime) -> int:
-    return int(moment.timestamp()) * SECOND
-
-
-def table(here: Job, some: list[dict[str, Any]]) -> pa.Table:
-    """Rows as a bucket takes them."""
-    found = [{**row, "le": ticks(row["at"]), "re": ticks(row.get("until") or row["at"] + timedelta(seconds=25))} for row in some]
-    return pa.Table.from_pylist([{name: row[name] for name in here.schema.names} for row in found], here.schema)
-
-
-def net(here: Job, tables: list[pa.Table]) -> set[Any]:
-    counts: Counter[Any] = Counter()
-    names = [name for name in changes_schema(here).names if name not in ("diff", "kind", "reason")]
-    for one in tables:
-        for row in one.to_pylist():
-            if row["kind"] == "match":
-                match = tuple(row[name] for name in names)
-                counts[(*match[:-1], 2**63 - 1 if match[-1] is None else match[-1])] += row["diff"]
-    assert set(counts.values()) <= {0, 1}
-    return {match for match, count in counts.items() if count}
 
 
 @pytest.mark.parametrize("program", ["runs", "branches", "words"])
@@ -181,12 +153,13 @@ def dividing() -> Setting:
 def test_a_row_that_a_function_can_t_take_harms_no_other() -> None:
     here = job(dividing())
     stream = [{**row, "diff": 1, "sort": 0 if i in (3, 17) else 1} for i, row in enumerate(rows(Seeded("faults"), 40, 4))]
-    answer = Bucket(here, 0).run(table(here, stream), [], BEGINNING)
+    answer = Bucket(here, 3).run(table(here, stream), [], BEGINNING)
     assert len(answer.faults) == 2
     told = [row for row in written(here, answer, []).to_pylist() if row["kind"] == "fault"]
-    assert [row["who"] for row in told] == [stream[3]["who"], stream[17]["who"]]
+    assert sorted((row["who"], row["le"]) for row in told) == sorted((stream[i]["who"], ticks(stream[i]["at"])) for i in (3, 17))
     assert "ZeroDivisionError" in told[0]["reason"]
     assert "fence of arc 'ac'" in told[0]["reason"]
+    assert told[0]["reason"].endswith("(in bucket 3)")
     with pytest.raises(ZeroDivisionError):
         Bucket(job(dividing(), on_fault="stop"), 0).run(table(here, stream), [], BEGINNING)
 
@@ -376,25 +349,42 @@ class Tag(NamedTuple):
     tag: str = ""
 
 
-def test_an_arc_whose_answer_cannot_be_written_does_not_come(caplog: pytest.LogCaptureFixture) -> None:
-    """Nor a promise: it comes out as a fault, and nothing has moved."""
-    arcs = [Arc("a", "b", "e.sort == 3", name="first"), Arc.timeout("b", "c", at="0", name="at once")]
-    lone = Arc("a", "c", "e.sort == 1", "Tag('\\ud800')", name="lone")
-    automaton = Automaton(start="a", final={"c"}, register=Tag(), event=Quote, arcs=arcs)
-    here = job(Setting(automaton, arcs, {}, ("who",)))
-    bucket, template = Bucket(here, 0), rows(Seeded("one"), 1, 1)[0]
-    bucket.run(table(here, [{**template, "sort": 1, "at": when(5), "diff": 1}]), [], BEGINNING)
-    before = bucket._operator.snapshot()
-    line = json.dumps({"op": "insert", "arc": lone.to_json(automaton), "at": ZERO})
-    for _ in range(2):
-        answer = bucket.run(None, [line], BEGINNING)
-        (fault,) = answer.faults
-        assert "values that Arrow holds in the output's column 'tag' of string" in fault.reason
+LONE = Arc("a", "c", "e.sort == 1", "Tag('\\ud800')", name="lone")
+
+
+def tagged(*arcs: Arc, tag: str = "") -> Job:
+    automaton = Automaton(start="a", final={"c"}, register=Tag(tag), event=Quote, arcs=arcs)
+    return job(Setting(automaton, list(arcs), {}, ("who",)), buckets=2)
+
+
+def test_an_arc_with_text_that_can_t_be_written_is_refused_where_it_is_read() -> None:
+    """In all buckets alike, whatever events they have."""
+    here, message = (
+        tagged(Arc("a", "c", "e.sort == 3", name="first")),
+        r"expected text that UTF-8 can hold but got '\\ud800' in the",
+    )
+    line = json.dumps({"op": "insert", "arc": LONE.to_json(here.automaton), "at": ZERO})
+    told = []
+    for number in range(2):
+        bucket, template = Bucket(here, number), rows(Seeded("one"), 1, 1)[0]
+        bucket.run(table(here, [{**template, "sort": 1, "at": when(5), "diff": 1}] * (1 - number)), [], BEGINNING)
+        before = bucket._operator.snapshot()
+        told += bucket.run(None, [line], BEGINNING).faults
         assert bucket._operator.snapshot() == before
-    plain = json.dumps({"op": "insert", "arc": {**lone.to_json(automaton), "transfer": None}, "at": ZERO})
-    answer = bucket.run(None, [plain], BEGINNING)
-    assert answer.faults == []
-    assert [row["le"] for row in written(here, answer, []).to_pylist()] == [ticks(when(5))]
+    assert re.match(f"{message} transfer of arc 'lone'", told[0].reason)
+    assert len(told) == 1
+    with pytest.raises(AutomatonError, match=f"{message} transfer of arc 'lone'"):
+        tagged(LONE)
+    with pytest.raises(AutomatonError, match=f"{message} register"):
+        tagged(Arc("a", "c", "True"), tag="\ud800")
+
+
+def test_text_of_a_function_that_can_t_be_written_is_a_fault() -> None:
+    here = tagged(Arc("a", "c", lambda e, r: True, lambda e, r: Tag(chr(0xD7FF + e.sort)), name="lone"))
+    stream = [{**row, "diff": 1, "sort": i % 2} for i, row in enumerate(rows(Seeded("text"), 10, 1))]
+    answer = Bucket(here, 0).run(table(here, stream), [], BEGINNING)
+    told = written(here, answer, []).to_pylist()
+    assert Counter(row["kind"] for row in told) == {"match": len({row["at"] for row in stream if not row["sort"]}), "fault": 5}
 
 
 def test_another_register_is_refused() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arcs import ask, seek
-from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.call import call4, kernel
 from afa.compiled.kernel.names import (
     A_CODES,
     A_EPSILON,
     A_FIRST,
+    A_PYTHON,
     A_ROWS,
     A_WAITS,
     ALONE,
@@ -30,6 +31,8 @@ from afa.compiled.kernel.names import (
     N_START,
     N_STATE,
     NEED_ROWS,
+    NO,
+    NOWHERE,
     R_BEGIN,
     R_CODE,
     R_END,
@@ -47,7 +50,8 @@ from afa.compiled.kernel.rows import add, clear, copy, unique
 def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
     """Add to a buffer of ``n`` rows all that epsilon arcs in force at ``t`` make of its row ``at``, the last one so far.
 
-    How many rows there are then, or a status. *Requires* `seek` to ``t``.
+    How many rows there are then, or a status. *Requires* `seek` to ``t``. Where it goes on for ever, Python says whether the row
+    is to stand alone.
     """
     if p[A_EPSILON] == 0:
         return n
@@ -78,7 +82,7 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
             if steps > CLOSURE_LIMIT:
                 w[W_TEMP + 1] = n
                 m[C_PLACE], m[C_NEED], m[C_ARC] = t, rows + at * s, n - at
-                return ENDLESS
+                return at + 1 if call4(p[A_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
             w[target + N_START] = w[source + N_START]
             w[target + N_M] = w[source + N_M]
             w[target + N_STATE] = p[p[A_CODES] + code * RECORD + K_DST]
@@ -93,7 +97,8 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
     """What time-outs make of a partial match that consumed its last event at ``le``, from ``since`` until ``horizon``.
 
     Rows at W_READY, each with its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and
-    further time-outs from there are in it. How many, or a status. Moves the cursor of arcs.
+    further time-outs from there are in it. How many, or a status; where they go on for ever, Python says whether none is to fire.
+    Moves the cursor of arcs.
     """
     if p[p[A_WAITS] + a[row + N_STATE]] < 0:
         return 0
@@ -129,7 +134,7 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
             n = instants(w, ready, n, end, t, s)
             if n > CLOSURE_LIMIT:
                 m[C_PLACE], m[C_NEED], m[C_ARC] = t, ready, n
-                return ENDLESS
+                return 1 if call4(p[A_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
         todo += 1
     return n
 
