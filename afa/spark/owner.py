@@ -7,7 +7,17 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-REMOVE = '(while [ -d "/proc/$1" ]; do sleep 1; done; rm -rf "$2") &'
+WATCH = """(n=0
+while [ -d "/proc/$1" ]; do
+  sleep 1
+  n=$((n + 1))
+  if [ $n -ge "$5" ]; then
+    n=0
+    find "$2" -mindepth 1 -maxdepth 1 -mmin "+$3" -exec rm -rf {} +
+    find "$2" -type f -cmin "+$4" -exec rm -f {} +
+  fi
+done
+rm -rf "$2") &"""
 
 
 class Process(NamedTuple):
@@ -48,6 +58,12 @@ def owner() -> Process | None:
     return None
 
 
+def process(pid: int) -> Process | None:
+    """The process that has this number now, if it can be seen."""
+    found = _stat(pid)
+    return None if found is None else Process(pid, found[2], _namespace())
+
+
 def _stat(pid: int) -> tuple[str, int, int] | None:
     """Of a process its name, its parent, and when it began."""
     try:
@@ -64,8 +80,22 @@ def _namespace() -> int:
     return os.stat("/proc/self/ns/pid").st_ino
 
 
-def remove_with(process: Process, folder: Path) -> None:
-    """Leave a small process behind that deletes a folder as soon as a process has ended, however it does."""
+def watch(process: Process, folder: Path, old: float, lost: float, often: float) -> None:
+    """Leave a small process behind that deletes a folder as soon as a process has ended, however it does.
+
+    Parameters
+    ----------
+    process : Process
+    folder : Path
+    old : float
+        Seconds. Until then it deletes what lies in the folder and was not changed for so long (of a folder in it: no name came or
+        went), as `find` counts minutes;
+    lost : float
+        and files that were not written or renamed for so long.
+    often : float
+        Seconds between two looks.
+    """
     quiet = subprocess.DEVNULL
-    command = ["sh", "-c", REMOVE, "sh", str(process.pid), str(folder)]
+    numbers = [process.pid, folder, int(old / 60), int(lost / 60), int(often)]
+    command = ["sh", "-c", WATCH, "sh", *map(str, numbers)]
     subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, cwd="/", check=False)

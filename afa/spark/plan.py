@@ -25,6 +25,7 @@ from afa.spark.job import Job, delay, job_of
 from afa.spark.metrics import observed
 from afa.spark.processor import Matcher
 from afa.spark.rows import ARC, BLOB, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
+from afa.spark.shared import forget_ended
 from punctuation.time import BEGINNING, FOREVER
 
 KEY_TYPES = {
@@ -139,6 +140,7 @@ def match(
         if events.isStreaming:
             if not hasattr(grouped, "transformWithStateInPandas"):
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
+            forget_ended(events.sparkSession)
             blobs = grouped.transformWithStateInPandas(Matcher(job, metrics), BLOB, "append", "EventTime")
         else:
             blobs = grouped.applyInArrow(_at_once(job), BLOB)

@@ -5,9 +5,14 @@ The store stays the authority: an image is found by a random token, which the st
 batch that was not committed is never taken for the truth. Without an image the operator is restored from the store.
 
 The folder is ``$AFA_SHARED_DIR``, or one in /dev/shm; an empty ``AFA_SHARED_DIR`` turns this off. What it holds counts as memory of
-the machine or the container. In it each Java process that has workers (an executor) has a folder, which goes when that process
-does: a worker leaves a small process behind that waits for it. Images that nobody has asked for in a quarter of an hour, as after a
-query has ended, are deleted by the next worker that puts one.
+the machine or the container:
+
+    <java process>/<query>/<token>      an executor, a streaming query, an image of one bucket
+
+An executor's folder goes when its process does: the first worker leaves a small process behind that waits for that, and meanwhile
+deletes the folders of queries in which nothing has moved for `OLD`, and images that nobody has asked for in `LOST`. So no batch
+spends time on it. Where the driver is the executor, `forget_ended` deletes the images of queries that have ended, at the next
+`match`. A query whose images were deleted although it goes on reads its state from the store, once.
 """
 
 from __future__ import annotations
@@ -20,16 +25,21 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pyspark import TaskContext
+
 from afa import image
 from afa.errors import SnapshotError
 from afa.keyed import Keyed
-from afa.spark.owner import Process, owner, remove_with
+from afa.spark.owner import Process, owner, process, watch
 
 OLD = 900.0
-"""Seconds after which an image is one that nobody will ask for."""
+"""Seconds without a batch after which the images of a query go: a query that is triggered less often has time to read its state."""
+LOST = 3600.0
+"""Seconds after which an image goes though its query runs: it is of a task that failed, or its bucket had no row for so long."""
+ENDED = 60.0
+"""Seconds for which the images of a query that has ended stay, as it may be started again."""
 OFTEN = 60.0
 """Seconds between two looks for such."""
-_swept = time.monotonic()
 
 
 def take(token: bytes) -> image.Image | None:
@@ -38,7 +48,7 @@ def take(token: bytes) -> image.Image | None:
     if place is None:
         return None
     try:
-        return image.Image(place / token.hex())
+        return image.Image(place / _query() / token.hex())
     except (OSError, SnapshotError):
         return None
 
@@ -48,8 +58,9 @@ def put(token: bytes, operator: Keyed, note: Any) -> None:
     place = folder()
     if place is None or operator._core.engine.name != "compiled":
         return
+    place /= _query()
     try:
-        _sweep_at_times(place)
+        place.mkdir(mode=0o700, exist_ok=True)
         space = os.statvfs(place)
         if operator._core.engine.memory.file is None and space.f_bavail < _spared(place, space.f_blocks):  # type: ignore[attr-defined]
             return
@@ -61,6 +72,19 @@ def put(token: bytes, operator: Keyed, note: Any) -> None:
 @functools.cache
 def folder() -> Path | None:
     """Where images lie, if there is such a place and nobody else can write there."""
+    root = _root()
+    if root is None:
+        return None
+    try:
+        sweep(root)
+        java = owner()
+        return root if java is None else _folder_of(java, root)
+    except OSError:
+        return None
+
+
+def _root() -> Path | None:
+    """The folder of all processes; it is made where it is not there."""
     asked = os.environ.get("AFA_SHARED_DIR")
     if asked == "" or not hasattr(os, "posix_fallocate") or not (asked or Path("/dev/shm").is_dir()):
         return None
@@ -68,13 +92,10 @@ def folder() -> Path | None:
     try:
         root.mkdir(mode=0o700, parents=asked is not None, exist_ok=True)
         found = root.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-            return None
-        sweep(root)
-        java = owner()
-        return root if java is None else _folder_of(java, root)
     except OSError:
         return None
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return root if ours else None
 
 
 def _folder_of(java: Process, root: Path) -> Path:
@@ -84,8 +105,38 @@ def _folder_of(java: Process, root: Path) -> Path:
         place.mkdir(mode=0o700)
     except FileExistsError:
         return place
-    remove_with(java, place)
+    watch(java, place, OLD, LOST, OFTEN)
     return place
+
+
+def _query() -> str:
+    """The query that this task works for, as the name of a folder; "" outside of one."""
+    context = TaskContext.get()
+    found = None if context is None else context.getLocalProperty("sql.streaming.queryId")
+    return found or ""
+
+
+def forget_ended(spark: Any) -> None:
+    """Delete the images of this Java process's queries that have ended: where the driver is the executor. Not under Connect."""
+    if not hasattr(spark, "_jsparkSession"):
+        return
+    from py4j.protocol import Py4JError
+
+    root = _root()
+    if root is None:
+        return
+    try:
+        java = process(spark._jvm.java.lang.ProcessHandle.current().pid())
+        place = None if java is None else root / java.name
+        if place is None or not place.is_dir():
+            return
+        found = [path for path in place.iterdir() if time.time() - path.stat().st_mtime > ENDED]
+        running = {str(query) for query in spark._jsparkSession.sharedState().activeStreamingQueries().keySet()} if found else set()
+        for path in found:
+            if path.name not in running:
+                shutil.rmtree(path)
+    except (OSError, Py4JError):  # a worker was first; a Spark that tells it otherwise
+        return
 
 
 def _spared(place: Path, blocks: int) -> int:
@@ -93,23 +144,26 @@ def _spared(place: Path, blocks: int) -> int:
     return blocks // (4 if place.is_relative_to("/dev/shm") else 20)
 
 
-def _sweep_at_times(place: Path) -> None:
-    global _swept
-    if time.monotonic() - _swept > OFTEN:
-        _swept = time.monotonic()
-        sweep(place)
-
-
 def sweep(place: Path) -> None:
     """Delete what nobody will ask for: of a process that is gone all, else old images, claimed ones if their process is gone."""
     for path in place.iterdir():
         try:
             if path.is_dir():
-                if Process.named(path.name).is_gone:
+                if _is_gone(path):
                     shutil.rmtree(path)
-                else:
-                    sweep(path)
-            elif time.time() - path.stat().st_mtime > OLD and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
+            elif _is_old(path) and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
                 path.unlink()
-        except (OSError, ValueError):  # another worker was first, or it is none of ours
+        except OSError:  # another worker was first
             continue
+
+
+def _is_gone(folder: Path) -> bool:
+    """Whether a folder is of a process that has ended; or of a query that nobody watches, and old."""
+    try:
+        return Process.named(folder.name).is_gone
+    except ValueError:
+        return _is_old(folder)
+
+
+def _is_old(path: Path) -> bool:
+    return time.time() - path.stat().st_mtime > OLD
