@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from afa.arc import Arc
 from afa.arctable import ArcEvent, ArcTable
@@ -26,7 +26,7 @@ class ArcInput:
         ``swap(table, le, re)`` lets all keys follow a table that differs in ``[le, re)`` only.
     """
 
-    __slots__ = ("_journal", "_late", "_progress", "_swap", "pending", "table")
+    __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "pending", "table")
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class ArcInput:
         swap: Callable[[ArcTable, int, int], None],
     ) -> None:
         self.table = table
+        self.elsewhere = False  # whether the table is kept by someone else, so that no snapshot holds it
         self.pending: dict[ArcEvent, int] = {}
         self._progress = progress
         self._journal = journal
@@ -108,6 +109,12 @@ class ArcInput:
             raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
         self._put(self.table.ended(found, t), max(t, found.le), found.re)
 
+    def differ(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
+        """Take arc events out and put others in, as one swap; the caller sees to it that they differ behind the promise only."""
+        if gone or come:
+            spans = spans_of(gone, come)
+            self._put(self.table.changed(gone, come), min(le for le, _ in spans), max(re for _, re in spans))
+
     def overdue(self) -> None:
         """Hand the retractions over to the policy whose insertion can't come any more."""
         promise = self._progress.arc_promise
@@ -137,3 +144,13 @@ class ArcInput:
             self._journal.put(self.pending, event, count)
         else:
             self._journal.drop(self.pending, event)
+
+
+def spans_of(gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> list[tuple[int, int]]:
+    """The instants for which two sets of arc events differ: of an arc that only ends at another instant those between the ends."""
+    ends = {(id(event.arc), event.le): event.re for event in gone}
+    spans = []
+    for event in come:
+        re = ends.pop((id(event.arc), event.le), event.le)
+        spans.append((min(re, event.re), max(re, event.re)))
+    return spans + [(le, re) for (_, le), re in ends.items()]

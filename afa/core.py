@@ -15,7 +15,7 @@ from typing import Any
 
 from afa.arc import Arc
 from afa.arcinput import ArcInput
-from afa.arctable import ArcTable
+from afa.arctable import ArcEvent, ArcTable
 from afa.automaton import Automaton
 from afa.change import Change
 from afa.conditions import Condition, condition_of
@@ -152,13 +152,18 @@ class Core(Single):
 
     def end_arc(self, arc: Arc, t: int) -> Output:
         """Let an arc be out of force from ``t`` on, as one call."""
-        return self.calls.call(self.end_arc_within, arc, t)
+        return self.calls.call(self._end_arc, arc, t)
 
-    def end_arc_within(self, arc: Arc, t: int) -> Output:
-        """Let an arc be out of force from ``t`` on, as part of a call."""
+    def _end_arc(self, arc: Arc, t: int) -> Output:
         self.automaton.check_arc(arc)
         before = self.progress.final
         self.arcs.end(arc, t)
+        return self._collect(before)
+
+    def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> Output:
+        """Take arc events out and put others in, checked, as one swap within a call; what changes."""
+        before = self.progress.final
+        self.arcs.differ(gone, come)
         return self._collect(before)
 
     def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from afa import __version__, snapshot
 from afa.arc import Arc
+from afa.arctable import ArcTable
 from afa.automaton import Automaton
 from afa.compiled import image
 from afa.compiled.heap import WORD, FileHeap
@@ -117,8 +118,9 @@ class Image:
         arcs: Iterable[Arc] = (),
         late: Policy | None = None,
         faults: Faults | None = None,
+        table: ArcTable | None = None,
     ) -> Keyed:
-        """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made.
+        """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made. ``table``: of arcs kept elsewhere.
 
         Raises
         ------
@@ -130,7 +132,7 @@ class Image:
         if self._head[1] != snapshot.fingerprint(automaton):
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
         with _damage():
-            core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults)
+            core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults, table)
             engine: Any = core.engine
             image.take_names(engine, self._names)
             core.put_table(table)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.errors import AutomatonError
 
@@ -62,12 +64,41 @@ def check_whole(automaton: Automaton) -> None:
 
 def reached_states(automaton: Automaton) -> set[str]:
     """The start state, and those to which arcs lead from it."""
-    reached = {automaton.start}
-    while True:
-        more = {arc.dst for arc in automaton.arcs if arc.src in reached} - reached
-        if not more:
-            return reached
+    return _reached(automaton.start, automaton.arcs)
+
+
+def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -> list[str]:
+    """Of arcs that have come, in words: the states that none of all ``arcs`` reaches, or leaves and that are not final. O(arcs).
+
+    Examples
+    --------
+    >>> from afa.arc import Arc
+    >>> automaton, arc = Automaton(start="a", final={"z"}, arcs=[]), Arc("a", "zz", "True", name="typo")
+    >>> loose_ends(automaton, [arc], [arc])
+    ["arc 'typo': a -> zz leads to no match yet: no arc leaves 'zz', and it is not final"]
+    """
+    arcs = list(arcs)
+    reached, left = _reached(automaton.start, arcs), {arc.src for arc in arcs}
+    final = automaton.final.union(arc.dst for arc in arcs if arc.final)
+    found = []
+    for arc in come:
+        if arc.src not in reached:
+            found.append(f"{arc!r} serves no event yet: no arc leads from {automaton.start!r} to {arc.src!r}")
+        if arc.dst not in left and arc.dst not in final:
+            found.append(f"{arc!r} leads to no match yet: no arc leaves {arc.dst!r}, and it is not final")
+    return found
+
+
+def _reached(start: str, arcs: Iterable[Arc]) -> set[str]:
+    ways: dict[str, set[str]] = {}
+    for arc in arcs:
+        ways.setdefault(arc.src, set()).add(arc.dst)
+    reached, ahead = {start}, [start]
+    while ahead:
+        more = ways.get(ahead.pop(), set()) - reached
         reached |= more
+        ahead += more
+    return reached
 
 
 def _lead_to(state: str, automaton: Automaton) -> str:

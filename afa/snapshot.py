@@ -9,6 +9,7 @@ Format, version 6
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], bits]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set (`afa.triggers`), null: none
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
+    arcs          null: whoever has the operator keeps them, and gives them for a restore
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
     counters      [changes, outputs, retractions, late]; as text beyond int64, stale punctuations too
@@ -75,7 +76,7 @@ def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
 def head(core: Core, keyed: bool) -> list[Any]:
     """All but the states of keys: the first seven fields of the format."""
     late = core.late.policy if isinstance(core.late.policy, str) else None
-    refs = _references(core.automaton, core.arcs)
+    refs = {} if core.arcs.elsewhere else _references(core.automaton, core.arcs)
     return [
         keyed,
         fingerprint(core.automaton),
@@ -89,7 +90,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
             None if core.reduced is None else core.reduced.triggers.bits,
         ],
         list(map(as_plain, core.progress.marks())),
-        [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
+        None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         list(map(as_plain, [core.changes, core.outputs, core.withdrawn, core.late.count])),
     ]
@@ -128,8 +129,9 @@ def load(
     engine: str,
     keyed: bool,
     faults: Faults | None = None,
+    table: ArcTable | None = None,
 ) -> Core:
-    """The operator's core again, from a snapshot and the incremental ones that follow it.
+    """The operator's core again, from a snapshot and the incremental ones that follow it; ``table``: of arcs kept elsewhere.
 
     Raises
     ------
@@ -144,7 +146,7 @@ def load(
     """
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
-    given = list(arcs)
+    given = [event.arc for event in table.events] if table else list(arcs)
     for arc in given:
         automaton.check_arc(arc)
     blobs = list(blobs)
@@ -154,7 +156,7 @@ def load(
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
-        core, table = without_states(automaton, bodies[-1][:7], given, late, engine, faults)
+        core, table = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table)
         states = _states(core, held, bodies)
         core.put_table(table, bodies[-1][2][-1])
         for part in states:
@@ -235,9 +237,15 @@ def fingerprint(automaton: Automaton) -> bytes:
 
 
 def without_states(
-    automaton: Automaton, head: Sequence[Any], arcs: list[Arc], late: Policy | None, engine: str, faults: Faults | None = None
+    automaton: Automaton,
+    head: Sequence[Any],
+    arcs: list[Arc],
+    late: Policy | None,
+    engine: str,
+    faults: Faults | None = None,
+    table: ArcTable | None = None,
 ) -> tuple[Core, ArcTable]:
-    """A core with all that a `head` says but its arcs in force, and these."""
+    """A core with all that a `head` says but its arcs in force, and these; ``table``: of arcs kept elsewhere."""
     keyed, _, options, marks, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
     if late is None and policy is None:
@@ -259,12 +267,13 @@ def without_states(
     marks = _marks(marks)
     check_marks(marks, arc_punctuation, core.conditions, retractions)
     core.progress.restore(marks)
-    events = [_arc_in(automaton, arcs, *item) for item in in_force]
+    wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
+    events = [_arc_in(automaton, arcs, *item) for item in in_force] if table is None else table.events
     waiting = [(_arc_in(automaton, arcs, ref, le, re), n) for ref, le, re, n in pending]
     check_arcs(events, waiting, core.progress)
-    core.arcs.pending = dict(waiting)
+    core.arcs.pending, core.arcs.elsewhere = dict(waiting), table is not None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
-    return core, ArcTable(events)
+    return core, table or ArcTable(events)
 
 
 def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Change
@@ -29,12 +30,15 @@ class Answer(NamedTuple):
     faults : list of Fault
     code : str, optional
         What was done because the automaton in the code is another than that of the checkpoint.
+    notes : sequence of str
+        Of arcs that have come: which of their states nothing reaches or leaves yet.
     """
 
     changes: list[Any]
     late: list[Change]
     faults: list[Fault]
     code: str | None = None
+    notes: Sequence[str] = ()
 
 
 def said(error: BaseException) -> str:

@@ -8,75 +8,150 @@
     at         the application time from which on it holds, for all keys alike: microseconds since 1970, or ISO 8601 (UTC if unsaid)
     until      of an insertion: where it ends; left out or null: it does not
     sequence   int: the order of lines of one instant; 0 if left out
+    id         str or int: by which the line is known, however often it is written; left out: by what it says
 
-Nothing in a line is run: functions are text over an allow-list.
+A log is a set of lines; what it means stands in SEMANTICS.md. Nothing in a line is run: functions are text over an allow-list.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any
 
 from afa.arc import Arc
-from afa.change import insert
-from afa.core import Core
 from afa.errors import AfaError, AutomatonError
-from afa.keyed import Keyed
+from afa.expression.parsing import KEPT
+from afa.expression.wire import LONGEST_JSON
+from afa.spark.job import Job
+from afa.spark.versions import INSERT, RETRACT, Line
 from punctuation.time import FOREVER, as_time
 
-KEYS = ("op", "arc", "at", "until", "sequence")
+KEYS = ("op", "arc", "at", "until", "sequence", "id")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+LONGEST = 2 * LONGEST_JSON
+"""Characters of a line."""
 
 
-class ArcLine(NamedTuple):
-    """A line of an arc log.
+@functools.lru_cache(maxsize=KEPT)
+def read_line(raw: str | bytes | None) -> Line:
+    """Read a line. The buckets of a worker read the same ones.
 
-    Parameters
-    ----------
-    at, sequence : int
-        In that order lines are carried out.
-    name : str
-    arc : Arc or None
-        That comes; None: the one of that name goes.
-    until : int
+    Raises
+    ------
+    AutomatonError
+        It is none; the message says what was expected.
+
+    Examples
+    --------
+    >>> read_line('{"op": "retract", "arc": {"name": "late"}, "at": 7}').name
+    'late'
     """
+    text = _text(raw)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise AutomatonError(f"expected a line of an arc log (JSON) but got {text[:100]!r}: {error}") from None
+    if not isinstance(data, Mapping) or "arc" not in data or "at" not in data or data.get("op") not in ("insert", "retract"):
+        raise AutomatonError(f'expected {{"op": "insert" or "retract", "arc": {{..}}, "at": ..}} but got {text[:200]}')
+    unknown = [key for key in data if key not in KEYS]
+    if unknown:
+        raise AutomatonError(f"expected the keys {', '.join(KEYS)} but got {unknown[0][:80]!r} in a line of an arc log")
+    name = data["arc"].get("name") if isinstance(data["arc"], Mapping) else None
+    if not isinstance(name, str):
+        raise AutomatonError(f"expected an arc with a name but got {text[:200]}")
+    _check_text(data)
+    arc = Arc.from_json(data["arc"]) if data["op"] == "insert" else None
+    at = instant(data["at"], "at")
+    until = FOREVER if data.get("until") is None or arc is None else instant(data["until"], "until")
+    if until <= at:
+        raise AutomatonError(f"expected until > at but got at={at}, until={until} for {arc!r}")
+    try:
+        sequence = as_time(data.get("sequence", 0), "sequence")
+    except AfaError as error:
+        raise AutomatonError(str(error)) from None
+    content = digest([data["op"], name, at, until, sequence, arc and data["arc"]])
+    identity = content if data.get("id") is None else digest(_id(data["id"]))
+    return Line(at, sequence, RETRACT if arc is None else INSERT, identity, content, name, until, arc, text)
 
-    at: int
-    sequence: int
-    name: str
-    arc: Arc | None
-    until: int
 
-    @classmethod
-    def parse(cls, text: str) -> ArcLine:
-        """Read a line.
+def _text(raw: str | bytes | None) -> str:
+    """A line as text.
 
-        Raises
-        ------
-        AutomatonError
-            It is none; the message says what was expected.
-        """
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise AutomatonError(f"expected a line of an arc log (JSON) but got {text[:100]!r}: {error}") from None
-        if not isinstance(data, Mapping) or "arc" not in data or "at" not in data or data.get("op") not in ("insert", "retract"):
-            raise AutomatonError(f'expected {{"op": "insert" or "retract", "arc": {{..}}, "at": ..}} but got {text[:200]}')
-        unknown = [key for key in data if key not in KEYS]
-        if unknown:
-            raise AutomatonError(f"expected the keys {', '.join(KEYS)} but got {unknown[0][:80]!r} in a line of an arc log")
-        name = data["arc"].get("name") if isinstance(data["arc"], Mapping) else None
-        if not isinstance(name, str):
-            raise AutomatonError(f"expected an arc with a name but got {text[:200]}")
-        arc = Arc.from_json(data["arc"]) if data["op"] == "insert" else None
-        until = FOREVER if data.get("until") is None else instant(data["until"], "until")
-        try:
-            sequence = as_time(data.get("sequence", 0), "sequence")
-        except AfaError as error:
-            raise AutomatonError(str(error)) from None
-        return cls(instant(data["at"], "at"), sequence, name, arc, until)
+    Raises
+    ------
+    AutomatonError
+        It is none, or too long.
+    """
+    if raw is None:
+        raise AutomatonError("expected a line of an arc log (JSON) but got no value")
+    if len(raw) > LONGEST:
+        raise AutomatonError(f"expected a line of at most {LONGEST} characters but got {len(raw)}")
+    if isinstance(raw, str):
+        return raw
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise AutomatonError(f"expected a line of an arc log (JSON in UTF-8) but got other bytes: {error}") from None
+
+
+def _check_text(data: Any) -> None:
+    """Refuse strings that no output and no state can hold: JSON may write half a character.
+
+    Raises
+    ------
+    AutomatonError
+    """
+    text = json.dumps(data, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = text[error.start : error.end]
+        raise AutomatonError(f"expected text that UTF-8 can hold but got {found!r} in a line of an arc log") from None
+
+
+def check_line(line: Line, job: Job) -> None:
+    """Refuse an arc that can't be in force here, in all buckets alike.
+
+    Raises
+    ------
+    AutomatonError
+    """
+    if line.arc is not None:
+        job.check_arc(line.arc)
+
+
+def shown(raw: Any) -> str:
+    """The first 200 characters of a line, of whatever bytes.
+
+    Examples
+    --------
+    >>> shown(b"caf\xc3\xa9 \xff"), len(shown("x" * 3_000_000))
+    ('caf\xe9 \ufffd', 203)
+    """
+    text = raw[:900].decode(errors="replace") if isinstance(raw, bytes) else str(raw)
+    text = text[:200].encode(errors="replace").decode()
+    return text if len(raw or "") <= len(text) else f"{text}..."
+
+
+def _id(value: Any) -> Any:
+    if type(value) not in (str, int):
+        raise AutomatonError(f"expected a str or an int but got id={repr(value)[:80]} in a line of an arc log")
+    return ["id", value]
+
+
+def digest(data: Any) -> bytes:
+    """Plain data as 16 bytes; the order of keys does not count.
+
+    Examples
+    --------
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=16).digest()
 
 
 def instant(value: Any, what: str) -> int:
@@ -100,19 +175,3 @@ def instant(value: Any, what: str) -> int:
         return as_time(value, what)
     except AfaError as error:
         raise AutomatonError(str(error)) from None
-
-
-def carry_out(operator: Keyed, line: ArcLine) -> list[Any]:
-    """Put an arc in force, or end it; what changes."""
-    return operator._core.calls.call(carried_out, operator._core, line)
-
-
-def carried_out(core: Core, line: ArcLine) -> list[Any]:
-    """`carry_out`, within a call."""
-    if line.arc is not None:
-        return core.run([("arc", insert(line.arc, line.at, line.until), None)], net=True)
-    found = [event.arc for event in core.arcs.table.events if event.arc.name == line.name and event.re > line.at]
-    if not found:
-        known = ", ".join(str(event.arc.name) for event in core.arcs.table.events if event.re > line.at) or "none"
-        raise AutomatonError(f"expected an arc in force but got {line.name!r}; in force: {known}")
-    return core.end_arc_within(found[-1], line.at)

@@ -20,22 +20,23 @@ from afa import snapshot
 from afa.arc import Arc
 from afa.change import Change
 from afa.core import Core
-from afa.errors import AfaError, AutomatonError, LateEventError, SnapshotError
+from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.image import Image
 from afa.keyed import Keyed
 from afa.raised import Faults, Raised
 from afa.sound import wanted
 from afa.spark import shared
-from afa.spark.answer import Answer, Fault, said, shortened
+from afa.spark.answer import Answer, Fault, shortened
 from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.logged import Logged
 from afa.spark.recipe import Difference, difference, rebuilt
+from afa.spark.versions import Line
 from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = 3
+FORMAT = 4
 
 
 class Bucket:
@@ -61,7 +62,6 @@ class Bucket:
         self._number = number
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
-        self._logged = Logged(job)
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
@@ -72,7 +72,9 @@ class Bucket:
             self._held = Held(job.schema, job.speculation)
             options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
             core = Core(job.automaton, window=job.window, sequence=job.sequence, late=late, **options)
+            core.arcs.elsewhere = True
             self._operator = Keyed._of(core, job.key)
+            self._logged = Logged(job, self._speaks, self._base, job.automaton)
             return
         try:
             if image is not None:
@@ -90,35 +92,38 @@ class Bucket:
 
     def _restore(self, parts: list[Saved], late: Any) -> None:
         """Be what the store holds."""
-        job, lines, (self._base, before) = self._job, parts[-1].lines, parts[0].recipes
-        arcs, automaton = self._logged.read(lines), job.automaton
+        job, (self._base, before), automaton = self._job, parts[0].recipes, self._job.automaton
         if self._base != self._code:
             automaton = rebuilt(self._base, job.automaton)
         if before != self._code:
             self._changed = difference(before, job.automaton)
-        snapshots = [part.snapshot for part in parts]
-        core = snapshot.load(automaton, snapshots, arcs, late, "auto", keyed=True, faults=self._faults)
+        steps = [step for part in parts[1:] for step in part.logged]
+        self._logged = Logged(job, self._speaks, self._base, automaton, parts[0].logged, steps)
+        snapshots, table = [part.snapshot for part in parts], self._logged.table()
+        core = snapshot.load(automaton, snapshots, (), late, "auto", keyed=True, faults=self._faults, table=table)
         self._operator = Keyed._of(core, job.key)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
         self._end = parts[-1].end
 
     def _go_on(self, image: Image, late: Any) -> None:
         """Be what another process left."""
-        version, lines, self._base, before, held, bound, self._end = image.note
+        version, logged, self._base, before, held, bound, self._end = image.note
         if version != FORMAT or before != self._code:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
-        self._operator = image.operator(automaton, key=self._job.key, arcs=self._logged.read(lines), late=late, faults=self._faults)
+        self._logged = Logged(self._job, self._speaks, self._base, automaton, logged)
+        table, key = self._logged.table(), self._job.key
+        self._operator = image.operator(automaton, key=key, late=late, faults=self._faults, table=table)
         self._held = Held(self._job.schema, self._job.speculation, [held], bound)
 
-    def run(self, events: Any, arcs: Sequence[str], promised: int) -> Answer:
+    def run(self, events: Any, arcs: Sequence[str | bytes | None], promised: int) -> Answer:
         """Take what a batch has for this bucket.
 
         Parameters
         ----------
         events : pyarrow.Table or None
             Key columns, the event's fields, ``le`` and ``diff``; no nulls but in optional fields.
-        arcs : sequence of str
+        arcs : sequence of str or bytes
             Lines of an arc log, in any order.
         promised : int
             The watermark, in ticks.
@@ -139,19 +144,23 @@ class Bucket:
         if due.before is not None:
             answer.changes.append(self._operator.push_many(due.before))
         if promised > max(BEGINNING, self._operator._core.progress.events):
-            watermark = [("event", Punctuation(promised), None)]
-            self._take(answer, "the watermark", promised, self._operator._core.run, watermark, True)
+            self._carry_out(answer, self._operator._core.run, [("event", Punctuation(promised), None)], True)
+        code: list[Line] = []
         if self._changed is not None:
-            news, told = self._logged.follow_code(self._operator._core, self._changed, partial(self._take, answer))
-            self._changed = None
-            answer, arcs = answer._replace(code=told), [*news, *arcs]
-        self._logged.take(self._operator._core, arcs, answer.faults, partial(self._take, answer))
+            progress = self._operator._core.progress
+            code, said_of_code = self._logged.of_code(self._changed, max(progress.now, progress.events))
+            self._changed, answer = None, answer._replace(code=said_of_code)
+        told = self._logged.run(self._operator._core, arcs, promised, partial(self._carry_out, answer), code)
         if due.after is not None and due.after.num_rows:
             answer.changes.append(self._operator.push_many(due.after))
         else:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
         if not self._speaks:
             answer.faults.clear()
+        else:
+            answer.faults.extend(told.faults)
+            answer.late.extend(told.late)
+            answer = answer._replace(notes=told.notes)
         if self._faults is not None:
             answer.faults.extend(self._fault(*item) for item in self._faults.taken().items())
         answer.late.extend(change for change in self._late if self._speaks or not isinstance(change.payload, Arc))
@@ -168,14 +177,13 @@ class Bucket:
         key = raised.key if len(self._job.keys) > 1 else (raised.key,)
         return Fault(shortened(f"{raised.error} {where}".rstrip()), f"bucket {self._number}", key, raised.le)  # type: ignore[arg-type]
 
-    def _take(self, answer: Answer, what: str, le: int, work: Callable[..., Any], *args: Any) -> None:
-        """Carry out what is no row, as one call. What is refused all buckets refuse; all else that is raised stops the query."""
-        try:
-            answer.changes.append(self._operator._core.calls.call(self._written, work, *args))
-        except AutomatonError as error:
-            if self._job.stop_on_fault:
-                raise
-            answer.faults.append(Fault(said(error), what, None, le))
+    def rest(self) -> Answer:
+        """What is to be told where nothing comes any more."""
+        return Answer([], [], self._logged.rest().faults if self._speaks else [])
+
+    def _carry_out(self, answer: Answer, work: Callable[..., Any], *args: Any) -> None:
+        """Carry out what is no row, as one call. What it raises stops the query: no bucket may go on without what others have."""
+        answer.changes.append(self._operator._core.calls.call(self._written, work, *args))
 
     def _written(self, work: Callable[..., Any], *args: Any) -> Any:
         """What changes, as a table; within a call."""
@@ -187,6 +195,8 @@ class Bucket:
     def wakes(self, watermark: int) -> int | None:
         """At which watermark (ms) it must be asked though no row comes: the next one with time-outs, else when lifetimes end."""
         found = None if self._held.next is None else max(watermark + 1, self._held.next // 1000)
+        if self._speaks and self._logged.waits is not None:
+            found = min(found or FOREVER, max(watermark + 1, self._logged.waits // 1000 + 1))
         if self._engine.directory.codes:
             if self._operator._core.arcs.table.timeouts:
                 return watermark + 1
@@ -223,11 +233,10 @@ class Bucket:
 
     def save(self, incremental: bool) -> bytes:
         """The state, or what has changed of it since the last time."""
-        lines = self._logged.lines(self._operator._core)
         blob: bytes = msgpack.packb(
             [
                 FORMAT,
-                lines,
+                self._logged.save(incremental),
                 None if incremental else [self._base, self._code],
                 self._operator.snapshot(incremental=incremental),
                 self._held.save(incremental),
@@ -239,15 +248,14 @@ class Bucket:
 
     def leave(self, token: bytes) -> None:
         """Leave the operator to the next process, right after `save`; the bucket is spent."""
-        lines = self._logged.lines(self._operator._core)
-        note = [FORMAT, lines, self._base, self._code, self._held.save(False), self._held.bound, self._end]
+        note = [FORMAT, self._logged.whole(), self._base, self._code, self._held.save(False), self._held.bound, self._end]
         shared.put(token, self._operator, note)
 
 
 class Saved(NamedTuple):
     """The parts of what `Bucket.save` gave."""
 
-    lines: list[str]
+    logged: list[Any]
     recipes: Any
     snapshot: bytes
     held: bytes
@@ -263,6 +271,6 @@ def _unpack(blob: bytes) -> Saved:
         raise SnapshotError(f"expected the state of a bucket but got {blob[:20]!r}: {error}") from error
     if saved is None:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    texts = isinstance(saved.lines, list) and set(map(type, saved.lines)) <= {str}
-    wanted("lines of an arc log, snapshots and rows", texts and type(saved.snapshot) is type(saved.held) is bytes, saved)
+    lists = isinstance(saved.logged, list)
+    wanted("lines of an arc log, snapshots and rows", lists and type(saved.snapshot) is type(saved.held) is bytes, saved)
     return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))

@@ -17,7 +17,6 @@ from afa.arc import TIMEOUT
 from afa.automaton import Automaton
 from afa.errors import AfaError
 from afa.reach import check_whole
-from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.fields import SPARK, micros, taken
 from afa.spark.ipc import stream_of
@@ -102,7 +101,8 @@ def match(
     -------
     callable
         Of a streaming DataFrame, a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for ever),
-        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, metrics), ``reason``.
+        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, note, metrics),
+        ``reason``.
         Of a static DataFrame the matches of all its rows, each with ``diff = 1``, as far as ``end`` makes them.
 
     Raises
@@ -221,7 +221,9 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
         answer = bucket.run(parts.events, parts.arcs, BEGINNING)
         if parts.promised is not None:
             last = bucket.run(None, [], parts.promised)
-            answer = Answer(answer.changes + last.changes, answer.late + last.late, answer.faults + last.faults)
+            answer = answer._replace(changes=answer.changes + last.changes, faults=answer.faults + last.faults)
+            answer.late.extend(last.late)
+        answer.faults.extend(bucket.rest().faults)
         return pa.table({"rows": pa.array([stream_of(written(job, answer, parts.bad))], pa.binary())})
 
     return work

@@ -77,7 +77,7 @@ class Matcher(StatefulProcessor):
         """Nothing is open."""
 
     def _work(
-        self, number: int, events: Any, arcs: list[str], bad: list[Any], timers: TimerValues, fired: bool = False
+        self, number: int, events: Any, arcs: list[bytes | None], bad: list[Any], timers: TimerValues, fired: bool = False
     ) -> Iterator[pd.DataFrame]:
         begun = time.perf_counter()
         token, whole, since, timer = self._head.get() or (None, 0, 0, NO_TIMER)

@@ -21,10 +21,10 @@ Recipe = Mapping[str, Any]
 
 
 class Difference(NamedTuple):
-    """What a changed code asks for: texts of arcs that go, lines of arcs that come (without their instant)."""
+    """What a changed code asks for: texts of arcs that go, and of arcs that come."""
 
     gone: list[str]
-    new: list[dict[str, Any]]
+    new: list[str]
 
 
 def recipe_of(automaton: Automaton) -> Recipe:
@@ -90,18 +90,28 @@ def difference(before: Recipe, now: Automaton) -> Difference:
     SnapshotError
         A new arc can't be written as text.
     """
-    old = [json.dumps(item, sort_keys=True) for item in before["arcs"]]
-    new = [arc_text(arc, now) for arc in now.arcs]
-    return Difference([text for text in old if text not in new], [_line(text) for text in new if text not in old])
+    old, new = texts_of(before), [arc_text(arc, now) for arc in now.arcs]
+    come = [text for text in new if text not in old]
+    for name in (arc["name"] for arc in map(json.loads, come) if arc.get("python")):
+        raise SnapshotError(f"expected a new arc that can be written as text but got {name!r}, which only Python can run")
+    return Difference([text for text in old if text not in new], come)
 
 
-def _line(text: str) -> dict[str, Any]:
-    arc = json.loads(text)
-    if arc.get("python"):
-        raise SnapshotError(f"expected a new arc that can be written as text but got {arc['name']!r}, which only Python can run")
-    if arc.get("name") is None:
-        arc["name"] = "code " + hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-    return {"op": "insert", "arc": arc}
+def texts_of(recipe: Recipe) -> list[str]:
+    """The arcs of an automaton as text."""
+    return [json.dumps(item, sort_keys=True) for item in recipe["arcs"]]
+
+
+def name_of(text: str) -> str:
+    """The name by which the arc log knows an arc of the code."""
+    name: str | None = json.loads(text).get("name")
+    return "code " + hashlib.blake2b(text.encode(), digest_size=6).hexdigest() if name is None else name
+
+
+def arc_of(text: str, now: Automaton) -> Arc:
+    """The arc of a text; one that only Python can run is that of today's code."""
+    item = json.loads(text)
+    return _arc(item if item.get("python") else {**item, "name": name_of(text)}, now)
 
 
 def said(found: Difference) -> str:
@@ -110,5 +120,5 @@ def said(found: Difference) -> str:
     def names(items: Sequence[Any]) -> str:
         return ", ".join(repr(item.get("name") or f"{item['src']} -> {item['dst']}") for item in items) or "none"
 
-    gone, new = [json.loads(text) for text in found.gone], [line["arc"] for line in found.new]
+    gone, new = list(map(json.loads, found.gone)), list(map(json.loads, found.new))
     return f"arcs that go: {names(gone)}; arcs that come: {names(new)}"

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.arc import Arc
 from afa.spark.answer import Answer
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
@@ -28,14 +27,14 @@ from punctuation.time import FOREVER
 EVENTS, ARC, BAD, END = 0, 1, 2, 3
 PARTS = "bucket int, part int, rows binary"
 BLOB = "rows binary"
-MATCH, LATE, FAULT, CODE, METRICS = "match", "late", "fault", "code", "metrics"
+MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "note", "metrics"
 
 
 class Parts(NamedTuple):
     """What came for a bucket."""
 
     events: pa.Table | None
-    arcs: list[str]
+    arcs: list[bytes | None]
     bad: list[dict[str, Any]]
     promised: int | None = None
 
@@ -105,14 +104,15 @@ def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
 
 def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
     """The parts again, each as ``(part, rows)``."""
-    tables, arcs, bad, promised = [], [], [], None
+    tables, bad, promised = [], [], None
+    arcs: list[bytes | None] = []
     for part, blob in rows:
         if part == END:
             promised = int(bytes(blob))
         elif part == EVENTS:
             tables.append(table_of(blob))
         elif part == ARC:
-            arcs.append(bytes(blob).decode())
+            arcs.append(None if blob is None else bytes(blob))
         else:
             bad.append(json.loads(bytes(blob)))
     return Parts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
@@ -136,6 +136,7 @@ def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]], metrics: di
     rows = [_late(job, change) for change in answer.late]
     rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
     rows += [_fault(job, _why(job, row), tuple(row.get(name) for name in job.keys), None) for row in bad]
+    rows += [{"kind": NOTE, "reason": note} for note in answer.notes]
     if answer.code is not None:
         rows.append({"kind": CODE, "reason": answer.code})
     if metrics is not None:
@@ -156,7 +157,7 @@ def _matches(schema: pa.Schema, changes: pa.Table) -> pa.Table:
 def _late(job: Job, change: Any) -> dict[str, Any]:
     row: dict[str, Any] = {"le": change.le, "re": None if change.re == FOREVER else change.re, "diff": change.diff, "kind": LATE}
     row["reason"] = f"behind the watermark: {change.payload!r}"
-    if not isinstance(change.payload, Arc):
+    if change.key is not None:
         row |= zip(job.keys, change.key if len(job.keys) > 1 else (change.key,))
     return row
 

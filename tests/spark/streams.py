@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from afa import Keyed, Punctuation, insert, retract
-from afa.spark.arcs import ArcLine, carry_out
+from tests.spark.arclogs import arcs_of, bare
 from tests.strategies import Choices
 from tests.streams import Setting, setting
 
@@ -68,10 +68,10 @@ def arc_lines(choose: Choices, here: Setting, n: int, last: int) -> list[str]:
 def plain(here: Setting, window: int, rows: list[dict[str, Any]], lines: list[str]) -> set[Any]:
     """The matches in force after all rows and arcs, by one operator."""
     event = here.automaton.event_schema.cls  # type: ignore[union-attr]
-    op = Keyed(here.automaton, key=here.key, window=window * SECOND)
+    op = Keyed(bare(here.automaton), key=here.key, window=window * SECOND)
     out: list[Any] = []
-    for line in sorted(map(ArcLine.parse, lines), key=lambda line: (line.at, line.sequence)):
-        out += carry_out(op, line)
+    for arc, begin, end in arcs_of(lines, here.automaton):
+        out += op.push_arc(insert(arc, begin, end))
     for row in rows:
         change = insert if row["diff"] > 0 else retract
         le = int(row["at"].timestamp()) * SECOND

@@ -1,0 +1,247 @@
+"""What the lines of an arc log come to: a set of lines in, versions of arcs out. Nothing here knows of operators.
+
+    lines of a name, in their order  -> `Replay` ->  versions in force, retractions that end nothing
+    batches of lines, and promises   -> `Versions`   the same, from what the last promise has left and the lines that are not final
+
+An insertion begins a version ``[at, until)``; a retraction ends, at its instant, the version in force there that began last. So the
+outcome depends on the set of lines alone: see "Arc logs" in SEMANTICS.md.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from punctuation.time import BEGINNING, FOREVER
+
+END, RETRACT, INSERT = range(3)
+"""What a line does. END: a retraction of the very arc that the code had."""
+
+
+class Line(NamedTuple):
+    """A line of an arc log; lines of a name are gone through in the order of their first five fields.
+
+    Parameters
+    ----------
+    at, sequence : int
+    op : int
+        END, RETRACT or INSERT.
+    identity : bytes
+        By which it is known.
+    content : bytes
+        By which two lines of one identity are told apart, and by which END finds its arc.
+    name : str
+        Of the arc.
+    until : int
+        Of an insertion: where it ends.
+    arc, source : Any
+        What an insertion brings, and what is kept of a line; not looked at here.
+    """
+
+    at: int
+    sequence: int
+    op: int
+    identity: bytes
+    content: bytes
+    name: str
+    until: int = FOREVER
+    arc: Any = None
+    source: Any = None
+
+
+class Version(NamedTuple):
+    """An insertion, and the lifetime that the other lines have left of it."""
+
+    line: Line
+    le: int
+    re: int
+
+
+class Replay:
+    """Lines of one name gone through in their order. O(1) a line, but for END.
+
+    Parameters
+    ----------
+    begun : sequence of Version
+        What earlier lines have come to, in the order in which they began.
+    """
+
+    def __init__(self, begun: Sequence[Version] = ()) -> None:
+        self._versions = list(begun)
+        self._open = list(range(len(begun)))  # places of those that may still be in force
+        self.idle: list[Line] = []
+
+    def feed(self, line: Line) -> None:
+        """Take the next line."""
+        if line.op == INSERT:
+            self._open.append(len(self._versions))
+            self._versions.append(Version(line, line.at, line.until))
+            return
+        place = self._last(line)
+        if place is not None:
+            self._versions[place] = self._versions[place]._replace(re=line.at)
+        elif line.op == RETRACT:
+            self.idle.append(line)
+
+    def _last(self, line: Line) -> int | None:
+        """The place of the version that a retraction ends; it is open no more."""
+        versions, places = self._versions, self._open
+        while places and versions[places[-1]].re <= line.at:
+            places.pop()  # it has ended for all lines to come
+        if line.op == RETRACT:
+            return places.pop() if places else None
+        for i in reversed(range(len(places))):
+            found = versions[places[i]]
+            if found.line.content == line.content and found.re > line.at:
+                return places.pop(i)
+        return None
+
+    def versions(self, since: int) -> list[Version]:
+        """Those whose lifetime goes beyond an instant, in the order in which they began."""
+        return [version for version in self._versions if version.re > since and version.re > version.le]
+
+
+class Taken(NamedTuple):
+    """What became of lines: the versions before of each name that they concern; who came; who is late; who has another's id."""
+
+    before: dict[str, list[Version]]
+    kept: list[Line]
+    late: list[Line]
+    clashes: list[Line]
+
+
+class Versions:
+    """The versions of all names over a stream of lines and promises.
+
+    Parameters
+    ----------
+    begun : iterable of Version
+        What is in force, as `begun` gave it; of a name in the order in which they began.
+    promised : int
+
+    Examples
+    --------
+    >>> x = Line(0, 0, INSERT, b"1", b"", "x")
+    >>> versions = Versions()
+    >>> list(versions.take([x._replace(at=100, identity=b"2"), x, Line(50, 0, RETRACT, b"3", b"", "x")]).before)
+    ['x']
+    >>> [(version.le, version.re) for version in versions.of("x")]
+    [(0, 50), (100, 9223372036854775807)]
+    """
+
+    def __init__(self, begun: Iterable[Version] = (), promised: int = BEGINNING) -> None:
+        self.promised = promised
+        self._begun: dict[str, list[Version]] = {}  # what the promise has left
+        self._lines: dict[str, list[Line]] = {}  # that are not final, in their order
+        self._replays: dict[str, Replay] = {}  # of these lines; made when asked for
+        self._known: dict[bytes, Line] = {}  # by identity: lines that are not final, and those of versions in force
+        self._due: list[tuple[int, str]] = []  # when a promise changes what is kept of a name: a heap
+        for version in begun:
+            self._begun.setdefault(version.line.name, []).append(version)
+            self._keep(version)
+
+    def take(self, lines: Iterable[Line]) -> Taken:
+        """Let lines come, in any order."""
+        taken = Taken({}, [], [], [])
+        for line in lines:
+            if line.at < self.promised:
+                taken.late.append(line)
+                continue
+            known = self._known.get(line.identity)
+            if known is not None and known[:5] == line[:5]:
+                continue
+            if known is not None:
+                first, other = sorted([known, line], key=_order)
+                taken.clashes.append(other)
+                if first is known:
+                    continue
+                taken.before.setdefault(known.name, self.of(known.name))
+                self._drop(known)
+            taken.before.setdefault(line.name, self.of(line.name))
+            taken.kept.append(line)
+            self._put(line)
+        return taken
+
+    def promise(self, t: int) -> list[Line]:
+        """Let nothing come before an instant any more; the retractions before it that have ended nothing, and never will."""
+        idle: list[Line] = []
+        self.promised = max(t, self.promised)
+        names = dict[str, None]()
+        while self._due and self._due[0][0] < self.promised:
+            names[heapq.heappop(self._due)[1]] = None
+        for name in names:
+            lines = self._lines.pop(name, [])
+            n = bisect_left(lines, (self.promised,))
+            before = self._begun.pop(name, [])
+            replay = _replay(before, lines[:n])
+            for line in [*(version.line for version in before), *lines[:n]]:
+                self._known.pop(line.identity, None)
+            self._replays.pop(name, None)
+            idle += replay.idle
+            if lines[n:]:
+                self._lines[name] = lines[n:]
+            if begun := replay.versions(self.promised):
+                self._begun[name] = begun
+                for version in begun:
+                    self._keep(version)
+        return sorted(idle, key=_order)
+
+    def of(self, name: str) -> list[Version]:
+        """The versions of a name whose lifetime goes beyond the promise, in the order in which they began."""
+        return self._replay(name).versions(self.promised)
+
+    def all(self) -> list[Version]:
+        """Those of all names."""
+        return [version for name in dict.fromkeys([*self._begun, *self._lines]) for version in self.of(name)]
+
+    def begun(self) -> list[Version]:
+        """What the promise has left; with `lines` all that there is to be kept."""
+        return [version for versions in self._begun.values() for version in versions]
+
+    def lines(self) -> list[Line]:
+        """The lines that are not final."""
+        return [line for lines in self._lines.values() for line in lines]
+
+    @property
+    def waits(self) -> int | None:
+        """The earliest instant of a retraction that has ended nothing yet; None if there is none. O(lines that are not final)."""
+        return min((line.at for name in self._lines for line in self._replay(name).idle), default=None)
+
+    def _replay(self, name: str) -> Replay:
+        if name not in self._replays:
+            self._replays[name] = _replay(self._begun.get(name, ()), self._lines.get(name, ()))
+        return self._replays[name]
+
+    def _put(self, line: Line) -> None:
+        lines, replay = self._lines.setdefault(line.name, []), self._replays.get(line.name)
+        if replay is not None and (not lines or _order(lines[-1]) < _order(line)):
+            replay.feed(line)
+        else:
+            self._replays.pop(line.name, None)
+        insort(lines, line, key=_order)
+        self._known[line.identity] = line
+        heapq.heappush(self._due, (line.at, line.name))
+
+    def _drop(self, line: Line) -> None:
+        """Take a line out that is not final: its `at` stays due, which does no harm."""
+        lines = self._lines[line.name]
+        lines.remove(line)
+        self._replays.pop(line.name, None)
+
+    def _keep(self, version: Version) -> None:
+        self._known[version.line.identity] = version.line
+        if version.re < FOREVER:
+            heapq.heappush(self._due, (version.re - 1, version.line.name))  # at a promise of re it is gone
+
+
+def _replay(begun: Sequence[Version], lines: Iterable[Line]) -> Replay:
+    replay = Replay(begun)
+    for line in lines:
+        replay.feed(line)
+    return replay
+
+
+def _order(line: Line) -> tuple[Any, ...]:
+    return line[:5]
