@@ -13,7 +13,7 @@ shared      operators in shared memory between batches
 metrics     what each bucket tells of each batch
 plan        `match`
 log         the arc log as a folder of files
-current     changes folded into the matches in force
+current     changes folded into the matches in force; tables: the folder where `keep_current` keeps them
 session     Spark in this process; java: a runtime for it
 """
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
+from afa.errors import AfaError
 from afa.spark.rows import MATCH
+from afa.spark.tables import NOBODY, Table, Tables
 
 FOLD = ("diff", "kind", "reason")
 
@@ -35,37 +38,65 @@ def current(changes: DataFrame) -> DataFrame:
     return found.where(F.col("copies") > 0).drop("copies")
 
 
-def keep_current(path: str | Path) -> Callable[[DataFrame, int], None]:
+def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Callable[[DataFrame, int], None]:
     """For ``foreachBatch``: a Parquet table of the matches in force, replaced as a whole after each batch that changes it.
 
     Parameters
     ----------
     path : str or Path
-        A folder. ``path/v=<batch>`` is the table after a batch; readers take the latest. A batch run again is written again.
+        A folder of a mounted file system, of one query at a time. ``spark.read.parquet(path)`` is the table after the last batch,
+        one whole table also while the next is written. For readers other than Spark, ``path/v=<number>`` with the largest number
+        is the same: the batch's number, or a larger one in a folder that was used before.
+    keep : int
+        So many tables are kept, for those who still read them.
+    run : str, optional
+        Whose tables these are: a query goes on with its own ones alone. None: the query's id, which its checkpoint holds. Under
+        Spark Connect, where a query does not know its id, batch 0 begins a new table, and others go on with the last one.
+
+    Raises
+    ------
+    AfaError
+        Something is not what it must be; when the batch is written: the query's own last table is not there.
 
     Notes
     -----
-    O(matches in force) a batch: for tables that one job can rewrite; a larger one wants a table format with MERGE, by ``id``.
+    A batch run again is written again. O(matches in force) a batch: for tables that one job can rewrite; a larger one, or one of an
+    object store, wants a table format with MERGE, by ``id``: docs/spark.md has the lines for Delta.
     """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
+        raise AfaError(
+            f"expected a folder of a mounted file system but got path={str(path)!r}; elsewhere, MERGE into a table by id"
+        )
+    if not isinstance(keep, int) or keep < 2:
+        raise AfaError(f"expected 2 tables to keep at least, as a batch run again needs the one before it, but got keep={keep!r}")
+    if run is not None and not re.fullmatch(r"[A-Za-z0-9._-]+", run):
+        raise AfaError(f"expected a name of letters, digits, '.', '_' and '-' but got run={run!r}")
 
-    def keep(changes: DataFrame, batch: int) -> None:
-        folder = Path(path)
-        before = [int(part.name[2:]) for part in folder.glob("v=*") if (part / "_SUCCESS").exists() and int(part.name[2:]) < batch]
-        news = changes.where(F.col("kind") == MATCH).persist()  # it is asked twice
+    def write(changes: DataFrame, batch: int) -> None:
+        tables, news = Tables(Path(path)), changes.where(F.col("kind") == MATCH).persist()  # they are asked twice
         try:
-            if not news.isEmpty():
-                path_now = str(folder / f"v={batch}")
-                current(_with(news, before, folder)).coalesce(1).write.mode("overwrite").parquet(path_now)
+            turn = tables.turn(run or _query(changes), batch, lambda: not news.isEmpty())
+            if turn is not None:
+                table = current(_with(news, turn.before)).coalesce(1).write.mode("overwrite")
+                table.option("maxRecordsPerFile", 0).parquet(f"file://{turn.draft}")
+                tables.show(turn)
+                tables.prune(keep, turn.before)
         finally:
             news.unpersist()
 
-    return keep
+    return write
 
 
-def _with(news: DataFrame, before: list[int], folder: Path) -> DataFrame:
+def _query(changes: DataFrame) -> str:
+    """The id of the query whose batch this is, if that can be known."""
+    context = getattr(changes.sparkSession, "_sc", None)
+    return (context and context.getLocalProperty("sql.streaming.queryId")) or NOBODY
+
+
+def _with(news: DataFrame, before: Table | None) -> DataFrame:
     """Changes after the table as it was before them, as changes too."""
-    if not before:
+    if before is None:
         return news
-    table = news.sparkSession.read.parquet(str(folder / f"v={max(before)}"))
+    table = news.sparkSession.read.parquet(before.uri)
     old = table.withColumn("diff", F.lit(1)).withColumn("kind", F.lit(MATCH))
     return news.unionByName(old.withColumn("reason", F.lit(None).cast("string")))

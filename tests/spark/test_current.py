@@ -1,0 +1,202 @@
+"""The table of the matches in force: whose it is, what a batch that runs again does, what readers see."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afa import AfaError
+from tests.spark.test_stream import Files, afa_spark, read, watched, when
+from tests.strategies import Seeded
+
+pytest.importorskip("pyspark")
+from afa.spark import tables as tables_of_spark
+from afa.spark.tables import NOBODY, Table, Tables
+
+BATCHES = 12
+
+
+class CrashError(Exception):
+    """Where the test wants one."""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_runs_in_one_folder(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that take turns, are killed, go back and do batches again: each goes on with what its own batches say."""
+    choose = Seeded(f"current/{seed}")
+    folder, keep = tmp_path / "a folder", choose.number(2, 4)
+    runs = [f"run-{i}" for i in range(choose.number(1, 3))] if choose.chance(80) else [NOBODY]
+    news = {run: [set() if choose.chance(40) else {f"{run}.{batch}"} for batch in range(BATCHES)] for run in runs}
+    done, files = dict.fromkeys(runs, 0), iter(range(1000))
+
+    def crash() -> None:
+        if choose.chance(10):
+            raise CrashError
+
+    def entry(path: Path, real: Any = tables_of_spark._entry) -> str:
+        crash()  # the table is there, and not to be read yet
+        return str(real(path))
+
+    monkeypatch.setattr(tables_of_spark, "_entry", entry)
+
+    def write(run: str, batch: int) -> None:
+        tables, fresh = Tables(folder), news[run][batch]
+        turn = tables.turn(run, batch, lambda: bool(fresh))
+        if turn is None:
+            return
+        rows = fresh | (set() if turn.before is None else set(json.loads(turn.before.path.read_text())))
+        shutil.rmtree(turn.draft, ignore_errors=True)  # as Spark does
+        turn.draft.mkdir(parents=True)
+        (turn.draft / f"part-{next(files)}.parquet").write_text(json.dumps(sorted(rows)))
+        crash()
+        tables.show(turn)
+        crash()
+        tables.prune(keep, turn.before)
+
+    for _ in range(80):
+        if not runs:
+            break
+        run = choose.one(runs)
+        batch = done[run] - int(choose.chance(15) and done[run] > 0)  # no further back than tables are kept
+        if batch == BATCHES:
+            continue
+        links, before = (
+            numbers(folder),
+            [table for table in Tables(folder).all() if (table.run, table.batch < batch) == (run, True)],
+        )
+        try:
+            write(run, batch)
+        except CrashError:
+            continue
+        except AfaError:
+            assert batch
+            assert not before, "others have filled the folder, or it never got so far"
+            runs.remove(run)
+            continue
+        done[run] = batch + 1
+        expected = set().union(*news[run][: done[run]])
+        if numbers(folder) != links or len(runs) == 1:
+            assert shown(folder) == expected
+            assert content(folder / f"v={max(numbers(folder))}") == expected
+            assert set(numbers(folder)) <= {table.number for table in Tables(folder).all()}
+        assert len(Tables(folder).all()) <= keep + 2, "and one that a crash has left"
+    assert max(done.values()) > 3
+
+
+def numbers(folder: Path) -> list[int]:
+    return [int(path.name[2:]) for path in folder.glob("v=*")]
+
+
+def content(path: Path) -> set[str]:
+    [file] = path.glob("*.parquet")
+    return set(json.loads(file.read_text()))
+
+
+def shown(folder: Path) -> set[str]:
+    """The file of the last list."""
+    latest = max((folder / "_spark_metadata").glob("[0-9]*"), key=lambda path: int(path.stem))
+    version, entry = latest.read_text().splitlines()
+    assert version == "v1"
+    uri = json.loads(entry)["path"]
+    assert uri.startswith("file:///")
+    return set(json.loads(Path(uri.removeprefix("file://").replace("%20", " ")).read_text()))
+
+
+def test_a_query_without_its_table_is_refused(tmp_path: Path) -> None:
+    tables = Tables(tmp_path)
+    with pytest.raises(
+        AfaError, match=r"expected the table before batch 7 of the query mine in .* but got none: a query keeps its"
+    ):
+        tables.turn("mine", 7, lambda: True)
+    old = tmp_path / "v=3"
+    old.mkdir()
+    (old / "part-0.parquet").touch()
+    assert tables.turn(NOBODY, 7, lambda: True) == (None, Table(7, 7, NOBODY, tmp_path / "7-7-.parquet"))
+    (old / "_SUCCESS").touch()  # of an older version of the library
+    before = Table(3, 3, NOBODY, old)
+    assert tables.turn("mine", 7, lambda: True) == (before, Table(7, 7, "mine", tmp_path / "7-7-mine.parquet"))
+    assert tables.turn("mine", 7, lambda: False) is None
+    assert tables.turn("mine", 0, lambda: False) == (None, Table(4, 0, "mine", tmp_path / "4-0-mine.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"path": "s3://bucket/now"},
+            "expected a folder of a mounted file system but got path='s3://bucket/now'; elsewhere, MERGE",
+        ),
+        ({"path": "dbfs:/now"}, "expected a folder of a mounted file system"),
+        ({"keep": 1}, "expected 2 tables to keep at least, as a batch run again needs the one before it, but got keep=1"),
+        ({"keep": "3"}, "expected 2 tables to keep at least"),
+        ({"run": "../x"}, r"expected a name of letters, digits, '.', '_' and '-' but got run='../x'"),
+    ],
+)
+def test_a_place_that_is_none(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        afa_spark.keep_current(**{"path": "now", **options})
+
+
+def test_a_reader_sees_one_table_while_the_next_are_written(spark: Any, tmp_path: Path) -> None:
+    """Each batch withdraws all that the one before it has found. Folders may have names that are to be quoted."""
+    folder, seen, stop = tmp_path / "a b 5%", [], threading.Event()
+
+    def changes(batch: int) -> Any:
+        rows = [(n, f"{b}.{n}", 1 if b == batch else -1) for b in (batch - 1, batch) if b >= 0 for n in range(50)]
+        frame = spark.createDataFrame(rows, "who long, id string, diff int").selectExpr("*", "'match' AS kind", "'' AS reason")
+        return frame.withColumn("le", frame.who.cast("timestamp")).repartition(2)
+
+    def look() -> None:
+        while not stop.is_set():
+            seen.append([row["id"] for row in spark.read.parquet(str(folder)).select("id").collect()])
+
+    keep = afa_spark.keep_current(folder, keep=3)
+    keep(changes(0), 0)
+    assert spark.read.parquet(str(folder)).columns == ["who", "id", "le"]
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for batch in range(1, 6):
+            keep(changes(batch), batch)
+    finally:
+        stop.set()
+        reader.join()
+    assert len(seen) > 2
+    for ids in seen:
+        assert len(ids) == 50
+        assert len({name.split(".")[0] for name in ids}) == 1
+    assert sorted(numbers(folder)) == [3, 4, 5]
+    keep(changes(5), 5)  # again
+    keep(spark.createDataFrame([], changes(0).schema), 0)  # a run that begins
+    assert spark.read.parquet(str(folder)).count() == 0
+
+
+def test_two_queries_in_one_folder(spark: Any, tmp_path: Path) -> None:
+    """A query goes on with its own table, by the id in its checkpoint."""
+    now = tmp_path / "now"
+
+    def run(name: str, *answers: tuple[int, int]) -> list[tuple[int, int]]:
+        files = Files(tmp_path / name) if not (tmp_path / name).exists() else again[name]
+        again[name] = files
+        for who, second in answers:
+            pair = [{"who": who, "sort": sort, "at": when(second + sort).isoformat()} for sort in (0, 1)]
+            files.put(list(map(json.dumps, pair)))
+        pattern = afa_spark.match(watched(), key="who", time="at", window="1 hour", buckets=2)
+        changes = read(spark, files, "who long, sort int, at timestamp").transform(pattern)
+        writer = changes.writeStream.foreachBatch(afa_spark.keep_current(now))
+        writer.option("checkpointLocation", str(tmp_path / f"{name}-checkpoint")).trigger(
+            availableNow=True
+        ).start().awaitTermination()
+        table = spark.read.parquet(str(now))
+        return sorted((row["who"], row["le"].second) for row in table.collect())
+
+    again: dict[str, Files] = {}
+    assert run("a", (1, 0), (2, 2)) == [(1, 1), (2, 3)]
+    assert run("b", (3, 4)) == [(3, 5)]
+    assert run("a", (4, 6)) == [(1, 1), (2, 3), (4, 7)]
+    assert len({table.run for table in Tables(now).all()}) == 2
