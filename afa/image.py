@@ -70,7 +70,7 @@ def publish(operator: Keyed, path: Path, note: Any) -> None:
         file.path = claimed
     size = len(words) * WORD
     os.pwrite(file.fd, head + TAIL.pack(len(words), len(head)), size)
-    os.ftruncate(file.fd, size + len(head) + TAIL.size)
+    file.cut(size + len(head) + TAIL.size)
     fcntl.flock(file.fd, fcntl.LOCK_UN)
     os.rename(claimed, path)
     file.path = None
@@ -136,7 +136,7 @@ class Image:
             engine: Any = core.engine
             image.take_names(engine, self._names)
             core.put_table(table)
-            os.ftruncate(self._file.fd, self._top * WORD)
+            self._file.cut(self._top * WORD)
             image.take_words(engine, self._names, self._file)
         core.forget_call()
         core.saved = self._digest

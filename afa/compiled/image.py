@@ -78,7 +78,8 @@ def take_words(engine: CompiledEngine, found: list[Any], file: FileHeap) -> None
     words = engine.memory.m
     fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ)}
     wanted("as many words as control words at least", top >= k.CONTROL, top)
-    check_words(file.mapped(top), top, room, len(keys), fixed)
-    engine.memory.adopt(file, top, room, sizes)
+    here = file.mapped(top)
+    check_words(here, top, room, len(keys), fixed)
+    engine.memory.adopt(here, file, room, sizes)
     engine.directory.take([NOBODY if key is None else key for key in keys], since)
     engine.arcs.installed()

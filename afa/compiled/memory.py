@@ -107,15 +107,9 @@ class Memory:
 
     # -- the heap ------------------------------------------------------------------------------------------------------------
 
-    def adopt(self, file: FileHeap, top: int, keys: int, sizes: dict[str, int]) -> None:
-        """Let the words of a file be the heap: ``top`` of them are in use, with room for so many keys; and scratch of these sizes.
-
-        Raises
-        ------
-        OSError
-            The file system has no room for more.
-        """
-        self._use(m=file.mapped(top), file=file, keys=keys)
+    def adopt(self, words: Any, file: FileHeap, keys: int, sizes: dict[str, int]) -> None:
+        """Let the words of a file, all of them in use, be the heap, with room for so many keys; and scratch of these sizes."""
+        self._use(m=words, file=file, keys=keys)
         self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
