@@ -16,7 +16,7 @@ import numpy as np
 WORD = 8
 MADV_POPULATE_WRITE = 23
 ROOM = 2
-"""So many times the addresses that are asked for are mapped: mapping a heap anew for each quarter took a third of a batch's time."""
+"""So many times the addresses that are needed are mapped: to map a heap again with each growth took a third of a batch's time."""
 
 
 class FileHeap:
