@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
+from afa.spark.fields import column
 from afa.spark.rows import MATCH
 from afa.spark.tables import NOBODY, Table, Tables
 
@@ -34,7 +35,7 @@ def current(changes: DataFrame) -> DataFrame:
     ``current(spark.read.parquet("changes"))``
     """
     kept = [name for name in changes.columns if name not in FOLD]
-    found = changes.where(F.col("kind") == MATCH).groupBy(*kept).agg(F.sum("diff").alias("copies"))
+    found = changes.where(F.col("kind") == MATCH).groupBy(*map(column, kept)).agg(F.sum("diff").alias("copies"))
     return found.where(F.col("copies") > 0).drop("copies")
 
 

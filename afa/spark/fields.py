@@ -27,6 +27,16 @@ EDGE = 2.0**63
 """The float next to the largest int64, which Spark's casts take for it."""
 
 
+def quoted(name: str) -> str:
+    """A column's name as Spark reads one that may hold dots and spaces."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def column(name: str) -> Any:
+    """A column by its name, whatever that holds."""
+    return F.col(quoted(name))
+
+
 class Taken(NamedTuple):
     """A column in the type of a field; where it has lost a value, and None if it can't."""
 
@@ -34,25 +44,25 @@ class Taken(NamedTuple):
     lost: Any
 
 
-def micros(column: Any) -> Any:
+def micros(moment: Any) -> Any:
     """A moment in microseconds since 1970, exactly, before it too."""
-    return F.unix_micros(column.cast("timestamp"))
+    return F.unix_micros(moment.cast("timestamp"))
 
 
-def taken(column: Any, kind: str, target: type) -> Taken:
+def taken(given: Any, kind: str, target: type) -> Taken:
     """A column, of a type in Spark's words, as a field of type ``target``."""
     if target in (int, float):
         if kind in MOMENTS:
-            column, kind = micros(column), "bigint"
+            given, kind = micros(given), "bigint"
         elif kind.startswith("interval") and not any(unit in kind for unit in ("year", "month")):
-            column, kind = F.unix_micros(F.timestamp_micros(F.lit(0)) + column), "bigint"
-    found = column.try_cast(SPARK[target])
+            given, kind = F.unix_micros(F.timestamp_micros(F.lit(0)) + given), "bigint"
+    found = given.try_cast(SPARK[target])
     if kind in SAFE[target]:
         return Taken(found, None)
-    lost = found.isNull() & column.isNotNull()
+    lost = found.isNull() & given.isNotNull()
     if kind.split("(")[0] in NUMBERS and target is not str:
         there = found.cast("int") if target is bool else found
-        lost |= ~F.coalesce(there.try_cast(kind) == column, F.lit(False)) & column.isNotNull()
+        lost |= ~F.coalesce(there.try_cast(kind) == given, F.lit(False)) & given.isNotNull()
         if target is int or kind == "bigint":
-            lost |= F.coalesce(column.try_cast("double") >= EDGE, F.lit(False))
+            lost |= F.coalesce(given.try_cast("double") >= EDGE, F.lit(False))
     return Taken(F.when(~lost, found), lost)

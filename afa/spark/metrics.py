@@ -1,21 +1,25 @@
 """What each bucket tells of each batch: one row among the changes, ``kind = metrics``, as JSON in ``reason``.
 
 A stateful operator in Python has no metrics of its own in Spark, so they travel as rows; `observed` sums them up for the query's
-progress and its listeners, `metrics` reads them as a table.
+progress and its listeners, `metrics` reads them as a table. Each `match` of a query has a name there, which begins with "afa".
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
+from afa.errors import AfaError
+from afa.spark.job import Job
 from afa.spark.rows import FAULT, LATE, MATCH, METRICS
 
 NAME = "afa"
-"""Of the observed metrics."""
+"""With which the names of observed metrics begin."""
 FIELDS = {
     "batch": "bigint",
     "bucket": "int",
@@ -53,12 +57,29 @@ def metrics(changes: DataFrame) -> DataFrame:
     return changes.where(F.col("kind") == METRICS).select(_parsed().alias("m")).select("m.*")
 
 
-def observed(changes: DataFrame) -> DataFrame:
-    """With numbers of each batch among the query's observed metrics."""
+def name_of(job: Job, name: str | None) -> str:
+    """Of the observed metrics of a `match`: the given one, or one that tells it from other patterns and keys of the same query.
+
+    Raises
+    ------
+    AfaError
+        The given one is none.
+    """
+    if name is None:
+        told = json.dumps([job.recipe, job.keys, job.window, job.sequence, job.speculation, str(job.schema)], sort_keys=True)
+        finals = ", ".join(map(str, sorted(job.automaton.final, key=str)))
+        return f"{NAME} {finals[:40]} {hashlib.blake2b(told.encode(), digest_size=3).hexdigest()}"
+    if not isinstance(name, str) or not name:
+        raise AfaError(f"expected a name for the metrics, text, but got name={name!r}")
+    return name if name.startswith(NAME) else f"{NAME} {name}"
+
+
+def observed(changes: DataFrame, name: str) -> DataFrame:
+    """With numbers of each batch among the query's observed metrics, under a name."""
     kind, diff, told = F.col("kind"), F.col("diff"), F.when(F.col("kind") == METRICS, _parsed())
     conditions = ((kind == MATCH) & (diff > 0), (kind == MATCH) & (diff < 0), kind == LATE, kind == FAULT)
     return changes.observe(
-        NAME,
+        name,
         *(F.count(F.when(condition, 1)).alias(name) for name, condition in zip(COUNTED, conditions)),
         *(F.sum(told[name]).alias(name) for name in SUMMED),
     )
@@ -70,7 +91,7 @@ def _parsed() -> Column:
 
 
 def listener(tell: Callable[[str], None] = print) -> Any:
-    """A listener that tells of each batch in a line: ``spark.streams.addListener(afa.spark.listener())``.
+    """A listener that tells of each batch in a line, or one for each `match`: ``spark.streams.addListener(afa.spark.listener())``.
 
     Parameters
     ----------
@@ -84,9 +105,11 @@ def listener(tell: Callable[[str], None] = print) -> Any:
             pass
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-            found = event.progress.observedMetrics.get(NAME)
-            if found is not None:
-                tell(line(event.progress.batchId, event.progress.durationMs.get("triggerExecution", 0), found.asDict()))
+            progress = event.progress
+            ours = {name: row for name, row in progress.observedMetrics.items() if name.startswith(NAME)}
+            for name, row in ours.items():
+                took = progress.durationMs.get("triggerExecution", 0)
+                tell(line(progress.batchId, took, row.asDict(), name if len(ours) > 1 else None))
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
             pass
@@ -97,8 +120,8 @@ def listener(tell: Callable[[str], None] = print) -> Any:
     return Listener()
 
 
-def line(batch: int, took_ms: int, found: dict[str, Any]) -> str:
-    """A batch in words.
+def line(batch: int, took_ms: int, found: dict[str, Any], name: str | None = None) -> str:
+    """A batch in words, and of which `match` of its query, if a name is given.
 
     Examples
     --------
@@ -109,9 +132,10 @@ def line(batch: int, took_ms: int, found: dict[str, Any]) -> str:
     15,000 matches, 0 withdrawn, 0 late, 0 faults
     10,000 keys in 52.0 MB, 20.0 MB written, 0.0 MB read
     """
+    of = f" of {name}" if name else ""
     n = {name: found.get(name) or 0 for name in (*COUNTED, *SUMMED)}
     return (
-        f"batch {batch}: {n['events']:,} rows in {took_ms / 1000:.2f} s ({n['operator_ms'] / 1000:.2f} s of operators, "
+        f"batch {batch}{of}: {n['events']:,} rows in {took_ms / 1000:.2f} s ({n['operator_ms'] / 1000:.2f} s of operators, "
         f"{n['state_ms'] / 1000:.2f} s of state); {n['matches']:,} matches, {n['withdrawn']:,} withdrawn, {n['late']:,} late, "
         f"{n['faults']:,} faults; {n['keys']:,} keys in {n['memory_bytes'] / 1e6:.1f} MB, "
         f"{n['written_bytes'] / 1e6:.1f} MB written, {n['read_bytes'] / 1e6:.1f} MB read"

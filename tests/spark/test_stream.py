@@ -123,7 +123,7 @@ def test_without_speculation_nothing_is_withdrawn(spark: Any, tmp_path: Path) ->
         events.put(list(map(as_json, stream[at : at + 30])))
     events.put([as_json({**stream[0], "diff": 1, "at": when(3600)})])  # all that came before is final; most buckets have no row
     given = {"time": "at", "window": "25 seconds", "diff": "diff", "lateness": "1 minute", "buckets": 3}
-    pattern = afa_spark.match(here.automaton, key="who", speculation="0 seconds", **given)
+    pattern = afa_spark.match(here.automaton, key="who", speculation="0 seconds", name="afa", **given)
     query = run(read(spark, events).transform(pattern), tmp_path)
     changes = spark.read.parquet(str(tmp_path / "changes"))
     assert {(row["kind"], row["diff"]) for row in changes.select("kind", "diff").distinct().collect()} == {("match", 1)}
@@ -192,7 +192,7 @@ def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> 
     events.put([row(9, 101, 5), row(2, 5, 0)])
     arcs = spark.readStream.text(str(log.path))
     given = {"key": "who", "time": "at", "window": "1 hour", "lateness": "10 seconds", "buckets": 2}
-    pattern = afa_spark.match(watched(), arcs=arcs, metrics=True, **given)
+    pattern = afa_spark.match(watched(), arcs=arcs, metrics=True, name="afa", **given)
     query = run(read(spark, events, "who long, sort int, at timestamp").transform(pattern), tmp_path)
     metrics = [progress.observedMetrics.get("afa") for progress in query.recentProgress]
     told = {name: sum(row[name] or 0 for row in metrics if row) for name in ("matches", "withdrawn", "late", "faults")}

@@ -1,0 +1,152 @@
+"""What workers are sent: a function or processor that says in one line which module a worker lacks.
+
+Spark pickles it, with references to modules that the worker imports. Before the first of them a small function runs there, which
+goes by value and so needs no module but Python's own: whoever then looks in vain for a module of ours or of the user's gets its
+words.
+Modules of the user's own that hold the automaton's classes or functions go by value, too, where Python can do that: then a worker
+need not have them.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyspark.cloudpickle
+
+from afa.arc import Arc
+from afa.automaton import Automaton
+
+cloudpickle: Any = pyspark.cloudpickle  # which has no types
+OURS = ("afa", "punctuation", "speculation")
+PACKAGES = (*OURS, "msgpack", "numba", "numpy", "pandas", "pyarrow", "sortedcontainers", "intervaltree")
+
+
+class Parcel:
+    """What is something else when it has been pickled and unpickled.
+
+    Parameters
+    ----------
+    content : object
+    arcs : iterable of Arc
+        Its arcs: the driver has told which of them run in Python.
+    """
+
+    def __init__(self, content: Any, arcs: Iterable[Arc] = ()) -> None:
+        self._content, self._arcs = content, list(arcs)
+
+    def __reduce__(self) -> Any:
+        return _opener(), (_Watch(), self._content, self._arcs)  # which are unpickled in this order
+
+
+class _Watch:
+    """What looks for modules that others did not find, once it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        own = {name.partition(".")[0] for name, module in list(sys.modules.items()) if _is_own(module)}
+        return _watcher(), (PACKAGES, sorted(own - {"__main__"}))
+
+
+def shipped(function: Callable[[Any], Any], arcs: Iterable[Arc] = ()) -> Callable[[Any], Any]:
+    """The same function, for workers."""
+    content: Any = Parcel(function, arcs)
+
+    def call(given: Any) -> Any:
+        return content(given)
+
+    return call
+
+
+def _opener() -> Callable[..., Any]:
+    """A function that goes to workers by value, since it has no place in a module."""
+
+    def opened(watch: Any, content: Any, arcs: list[Any]) -> Any:
+        import sys
+
+        from afa.compiled.choice import know
+
+        if watch in sys.meta_path:
+            sys.meta_path.remove(watch)
+        know(arcs)
+        return content
+
+    return opened
+
+
+def _watcher() -> Callable[..., Any]:
+    """As `_opener`."""
+
+    def watching(packages: Iterable[str], own: Iterable[str]) -> Any:
+        import os
+        import socket
+        import sys
+
+        class Watch:
+            def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+                top = name.partition(".")[0]
+                if name != top or top not in (*packages, *own):
+                    return
+                os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # the worker ends
+                hint = 'pip install "afa[spark]" there, or name a Python that has it, by PYSPARK_PYTHON on the driver'
+                if top not in packages:
+                    hint = f'ship it, spark.addArtifacts("{top}.py", pyfile=True) or spark-submit --py-files, or install it there'
+                there = f"{socket.gethostname()} ({sys.executable})"
+                raise ModuleNotFoundError(f"expected the module {top!r} on each worker but {there} has none: {hint}", name=top)
+
+        watch = Watch()
+        sys.meta_path.append(watch)
+        return watch
+
+    return watching
+
+
+@contextmanager
+def by_value(automaton: Automaton) -> Iterator[None]:
+    """Let the user's own modules that hold classes or functions of an automaton be pickled by value, if they can be."""
+    known = cloudpickle.list_registry_pickle_by_value()
+    ours = [module for module in _modules(automaton) if module.__name__ not in known]
+    for module in ours:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        cloudpickle.dumps(automaton)
+    except Exception:  # a global that can't be pickled: so the worker must have the module
+        _forget(ours)
+        ours = []
+    try:
+        yield
+    finally:
+        _forget(ours)
+
+
+def _forget(modules: Iterable[ModuleType]) -> None:
+    for module in modules:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+def _modules(automaton: Automaton) -> list[ModuleType]:
+    if not isinstance(automaton, Automaton) or automaton.event_schema is None:
+        return []  # which is refused
+    named: list[Any] = [automaton.event_schema.cls, type(automaton.register)]
+    named += [part for arc in automaton.arcs for part in (arc.fence, arc.transfer, arc.at) if callable(part)]
+    found = {getattr(thing, "__module__", None) for thing in named} - {"__main__"}
+    return [sys.modules[name] for name in found if name in sys.modules and _is_own(sys.modules[name])]
+
+
+def _is_own(module: ModuleType) -> bool:
+    """Whether a module is the user's: a file that is not installed."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or getattr(module, "__name__", "").partition(".")[0] in OURS:
+        return False
+    return not is_installed(Path(file))
+
+
+def is_installed(path: Path) -> bool:
+    """Whether a file or folder came with Python, or as a package: so that a worker with the same packages has it."""
+    return bool({"site-packages", "dist-packages"} & {*path.parts}) or path.is_relative_to(
+        Path(sysconfig.get_path("stdlib")).parent
+    )
