@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: flights test test-nojit lint stress bench clean
+.PHONY: flights test test-nojit test-spark lint stress bench clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
@@ -14,6 +14,10 @@ test: .venv/ready
 test-nojit: .venv/ready
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_cases.py tests/test_worked_example.py tests/test_stress_sample.py tests/test_engines_agree.py tests/test_faults.py \
 		tests/compiled/test_rungs.py tests/test_incremental.py --deselect tests/test_faults.py::test_an_endless_closure_names_its_states
+
+# The tests that need Spark on each PySpark, in an environment of its own; with Spark Connect, and a master and two workers. An hour.
+test-spark: .venv/ready
+	$(BIN)/python -m tests.spark.matrix
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .

@@ -11,6 +11,13 @@ import pytest
 pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "afa[spark]"')
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a Spark: ``pytest -m spark``."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from afa.spark import local_session
