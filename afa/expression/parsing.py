@@ -31,7 +31,7 @@ from afa.schema import Schema
 
 LONGEST, OPERATORS = 10_000, 1_000
 """Characters; and signs that can nest, before the text goes to Python's parser."""
-KEPT = 4096
+KEPT = 1 << 14
 """Texts whose meaning is remembered: the operators of a worker have the same few."""
 LARGEST = 100_000
 """Bits of the largest int that an expression could make."""

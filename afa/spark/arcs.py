@@ -36,9 +36,8 @@ LONGEST = 2 * LONGEST_JSON
 """Characters of a line."""
 
 
-@functools.lru_cache(maxsize=KEPT)
 def read_line(raw: str | bytes | None) -> Line:
-    """Read a line. The buckets of a worker read the same ones.
+    """Read a line.
 
     Raises
     ------
@@ -113,15 +112,38 @@ def _check_text(data: Any) -> None:
         raise AutomatonError(f"expected text that UTF-8 can hold but got {found!r} in a line of an arc log") from None
 
 
-def check_line(line: Line, job: Job) -> None:
-    """Refuse an arc that can't be in force here, in all buckets alike.
+class Fits:
+    """What is asked of a line here, for `fitting_line`: two jobs with equal schemas ask the same.
+
+    Parameters
+    ----------
+    job : Job
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.check = job.check_arc
+        event, register = job.automaton.event_schema, job.automaton.register_schema
+        self._schemas = event and event.describe(), register.describe()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fits) and self._schemas == other._schemas
+
+    def __hash__(self) -> int:
+        return hash(self._schemas)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def fitting_line(raw: str | bytes | None, fits: Fits) -> Line:
+    """Read a line, and refuse an arc that can't be in force here. The buckets of a worker read the same ones, batch by batch.
 
     Raises
     ------
     AutomatonError
     """
+    line = read_line(raw)
     if line.arc is not None:
-        job.check_arc(line.arc)
+        fits.check(line.arc)
+    return line
 
 
 def shown(raw: Any) -> str:

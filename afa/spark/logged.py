@@ -15,7 +15,7 @@ from afa.errors import AutomatonError
 from afa.reach import loose_ends
 from afa.sound import wanted
 from afa.spark.answer import Fault
-from afa.spark.arcs import check_line, digest, read_line, shown
+from afa.spark.arcs import Fits, digest, fitting_line, shown
 from afa.spark.job import Job
 from afa.spark.recipe import Difference, Recipe, arc_of, name_of, said, texts_of
 from afa.spark.versions import END, INSERT, Line, Version, Versions
@@ -72,7 +72,7 @@ class Logged:
         state: Sequence[Any] | None = None,
         steps: Iterable[Any] = (),
     ) -> None:
-        self._job, self._speaks = job, speaks
+        self._job, self._speaks, self._fits = job, speaks, Fits(job)
         self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe), automaton.arcs))]
         self._steps: list[list[Any]] = []  # since the last `save`: [promise, sources of lines]
         self._coded = [BEGINNING, 0]  # the last change of the code: when, and how many there were
@@ -128,8 +128,7 @@ class Logged:
         """The lines that are such; the others are told."""
         for raw in raws:
             try:
-                line = read_line(raw)
-                check_line(line, self._job)
+                line = fitting_line(raw, self._fits)
             except AutomatonError as error:
                 self._fault(told, str(error), raw)
                 continue
@@ -195,9 +194,7 @@ class Logged:
     def _line(self, source: Any) -> Line:
         """A line by what was kept of it."""
         if isinstance(source, str):
-            line = read_line(source)
-            check_line(line, self._job)
-            return line
+            return fitting_line(source, self._fits)
         op, text, present, n = source
         wanted("a line of the code", op in ("insert", "end") and type(text) is str, source)
         at, sequence = as_time(present, "present"), BEGINNING + as_time(n, "changes of code")
