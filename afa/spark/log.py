@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.errors import AfaError
-from afa.spark.arcs import instant
+from afa.spark.arcs import instant, read_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,9 +43,17 @@ class ArcLog:
     def __init__(self, path: str | Path, automaton: Automaton) -> None:
         self.path = Path(path).resolve()
         self._automaton = automaton
+        self._last = 0  # the sequence of the last line
         self.path.mkdir(parents=True, exist_ok=True)
 
-    def insert(self, arc: Arc, *, at: datetime | str | int | None = None, until: datetime | str | int | None = None) -> None:
+    def insert(
+        self,
+        arc: Arc,
+        *,
+        at: datetime | str | int | None = None,
+        until: datetime | str | int | None = None,
+        id: str | int | None = None,
+    ) -> None:
         """Let an arc come into force.
 
         Parameters
@@ -55,6 +63,8 @@ class ArcLog:
         at : datetime, str (ISO 8601) or int (microseconds), optional
             From which event time on it serves. None: the time of the clock.
         until : the same, optional
+        id : str or int, optional
+            By which the line is known, however often it is written: for a program that may run twice. None: each call is a line.
 
         Raises
         ------
@@ -64,25 +74,34 @@ class ArcLog:
         if arc.name is None:
             raise AfaError(f"expected an arc with a name but got {arc!r}")
         self._automaton.check_arc(arc)
-        self._write("insert", arc.to_json(self._automaton), at, until)
+        self._write("insert", arc.to_json(self._automaton), at, until, id)
 
-    def retract(self, name: str, *, at: datetime | str | int | None = None) -> None:
-        """Let the arc of that name go out of force from an event time on."""
+    def retract(
+        self,
+        name: str,
+        *,
+        at: datetime | str | int | None = None,
+        id: str | int | None = None,
+    ) -> None:
+        """Let the arc of that name that came into force last go out of force from an event time on; see `insert`."""
         if not isinstance(name, str):
             raise AfaError(f"expected the name of an arc but got {name!r}")
-        self._write("retract", {"name": name}, at, None)
+        self._write("retract", {"name": name}, at, None, id)
 
     def read(self, spark: SparkSession) -> DataFrame:
         """The log as a stream, for ``match(arcs=...)``."""
         return spark.readStream.schema("value string").text(str(self.path))
 
-    def _write(self, op: str, arc: Any, at: Any, until: Any) -> None:
+    def _write(self, op: str, arc: Any, at: Any, until: Any, known: Any) -> None:
         now = datetime.now(timezone.utc)
         line = {"op": op, "arc": arc, "at": instant(now if at is None else at, "at")}
         if until is not None:
             line["until"] = instant(until, "until")
-        line["sequence"] = instant(now, "now")
+        line["sequence"] = self._last = max(instant(now, "now"), self._last + 1)
+        line["id"] = uuid.uuid4().hex if known is None else known
+        text = json.dumps(line)
+        read_line(text)  # which refuses what no stream would take
         name = f"{line['sequence']}-{uuid.uuid4().hex}.json"
         hidden = self.path / f".{name}"  # which no reader takes
-        hidden.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        hidden.write_text(f"{text}\n", encoding="utf-8")
         os.replace(hidden, self.path / name)

@@ -83,10 +83,10 @@ def match(
     sequence : str, optional
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
-        A second stream: lines of an arc log in a string column ``value``, see `afa.spark.arcs`. Without it no arc can come, so that
-        an automaton is refused whose start no arc leaves, or of which a final state is not reached. A query that begins without it
-        can't have it later, for its checkpoint keeps how many sources there are: give it an empty log,
-        ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
+        A second stream: lines of an arc log in a string or binary column ``value``, see `afa.spark.arcs`; in any order, and more
+        than once if need be. Without it no arc can come, so that an automaton is refused whose start no arc leaves, or of which a
+        final state is not reached. A query that begins without it can't have it later, for its checkpoint keeps how many sources
+        there are: give it an empty log, ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
     lateness : str or timedelta, optional
         How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation. None:
         the stream's own watermark on ``time``, as its ``withWatermark`` made it; where it has none, ``"0 seconds"``.
@@ -127,8 +127,10 @@ def match(
     Notes
     -----
     ``kind = code`` tells, once a bucket, what was done where the automaton in the code is another than that of the checkpoint: arcs
-    that it has no more end at the present, new ones begin there. A streaming query needs the RocksDB state store provider. Each
-    batch's numbers are in the query's progress and reach its listeners, as observed metrics whose name begins with "afa": see
+    that it has no more end at the present, new ones begin there. ``kind = note`` tells, once, of an arc that has come and is in
+    force, but that nothing leads to yet, or that leads to no match yet: a state's name may be misspelled. A streaming query needs
+    the RocksDB state store provider. Each batch's numbers are in the query's progress and reach its listeners, as observed metrics
+    whose name begins with "afa": see
     `afa.spark.metrics`.
 
     One query may hold several: the union of two, a window aggregate over ``le`` of the changes (``F.sum("diff")`` counts matches in

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from afa import Arc, Automaton
+from afa.errors import AutomatonError
 from afa.spark import shared
 from afa.spark.bucket import Answer, Bucket
 from afa.spark.hashing import bucket_numbers
@@ -20,7 +23,7 @@ from tests.spark.arclogs import random_log
 from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, of_program, plain, rows
 from tests.strategies import Choices, Seeded
-from tests.streams import Setting
+from tests.streams import Quote, Setting, Tally
 
 TOLD = {"expected an arc in force but g", "expected one line of an id but"}
 LATENESS = 40 * SECOND
@@ -94,3 +97,89 @@ def log_of(choose: Choices, setting: Setting, last: int) -> list[str]:
     lines += [choose.one(lines) for _ in range(choose.number(0, 3))]
     lines.sort(key=lambda line: json.loads(line)["at"] + choose.number(0, 60) * SECOND)
     return lines[len(lines) // 2 :] + lines[: len(lines) // 2] if choose.chance(20) else lines
+
+
+def seven(**more: Any) -> dict[str, Any]:
+    arc = {"name": "seven", "src": "a", "dst": "c", "fence": "e.sort == 7", **more}
+    return {"op": "insert", "arc": arc, "at": ZERO}
+
+
+def quoting() -> Job:
+    arcs = [Arc("a", "c", "e.sort == 1", name="one")]
+    return job(Setting(Automaton(start="a", final={"c"}, register=Tally(), event=Quote, arcs=arcs), arcs, {}, ("who",)), buckets=2)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"\xff\xfe{", "expected a line of an arc log (JSON in UTF-8) but got other bytes: 'utf-8' codec can't decode byte 0xff"),
+        (json.dumps(seven()).encode("utf-16"), "JSON in UTF-8"),
+        (b"\x00" * 9, "expected a line of an arc log (JSON) but got"),
+        (None, "expected a line of an arc log (JSON) but got no value"),
+        (b"[" * 100_000, "expected a line of an arc log (JSON) but got"),
+        (b'"' + b"x" * 3_000_000 + b'"', "expected a line of at most 200000 characters but got 3000002"),
+        (b"\xff" * 3_000_000, "expected a line of at most 200000 characters but got 3000000"),
+        (json.dumps(seven(name="\ud800")), "expected text that UTF-8 can hold but got '\\ud800' in a line of an arc log"),
+        (json.dumps({**seven(), "until": ZERO}), "expected until > at but got at=1767225600000000, until=1767225600000000"),
+        (json.dumps({**seven(), "id": [1]}), "expected a str or an int but got id=[1] in a line of an arc log"),
+        (json.dumps({**seven(), "id": True}), "expected a str or an int but got id=True"),
+        (json.dumps({**seven(), "at": 10**400}), "at=1000"),
+    ],
+)
+def test_a_line_of_any_bytes_is_a_fault(raw: Any, message: str) -> None:
+    """It is told once, from one bucket, in few words, and what comes beside it is carried out."""
+    here = quoting()
+    answers = [Bucket(here, number).run(None, [raw, json.dumps(seven())], BEGINNING) for number in range(2)]
+    assert [len(answer.faults) for answer in answers] == [1, 0]
+    (told,) = written(here, answers[0], []).to_pylist()
+    assert message in told["reason"]
+    assert len(told["reason"]) < 1000
+    with pytest.raises(AutomatonError, match=re.escape(message)):
+        Bucket(here._replace(stop_on_fault=True), 1).run(None, [raw], BEGINNING)
+
+
+def test_a_retraction_that_ends_nothing_is_told_when_the_promise_has_passed_it() -> None:
+    here, line = quoting(), json.dumps({"op": "retract", "arc": {"name": "unknown"}, "at": ZERO + 5000})
+    first, other = Bucket(here, 0), Bucket(here, 1)
+    assert [bucket.run(None, [line], ZERO).faults for bucket in (first, other)] == [[], []]
+    assert first.wakes(ZERO // 1000) == ZERO // 1000 + 6
+    first = Bucket(here, 0, [first.save(False)])
+    assert first.run(None, [], ZERO + 5000).faults == []
+    (fault,) = first.run(None, [], ZERO + 5001).faults
+    assert fault.reason == "expected an arc in force but got 'unknown'; in force: one"
+    assert (fault.le, fault.what) == (ZERO + 5000, line)
+    assert other.run(None, [], ZERO + 5001).faults == []
+    assert first.run(None, [], ZERO + 9000).faults == []
+    assert first.wakes(ZERO // 1000) is None
+    last = Bucket(here, 0)
+    last.run(None, [line], BEGINNING)
+    assert [fault.reason[:30] for fault in last.rest().faults] == ["expected an arc in force but g"]
+
+
+def test_lines_of_one_id_that_differ_are_told() -> None:
+    here = quoting()
+    lines = [json.dumps({**seven(), "id": "x", "at": ZERO + at}) for at in (5, 3)]
+    (fault,) = Bucket(here, 0).run(None, lines, BEGINNING).faults
+    assert "expected one line of an id but got two that differ; the earlier one counts" in fault.reason
+    assert fault.what == lines[0]
+
+
+def test_an_arc_that_leads_nowhere_is_told_once() -> None:
+    here = quoting()
+    bucket, other = Bucket(here, 0), Bucket(here, 1)
+
+    def told(*lines: dict[str, Any]) -> list[str]:
+        texts = [json.dumps(line) for line in lines]
+        assert not other.run(None, texts, BEGINNING).notes
+        found = written(here, bucket.run(None, texts, BEGINNING), []).to_pylist()
+        assert {row["kind"] for row in found} <= {"note"}
+        return [row["reason"] for row in found]
+
+    nowhere = "arc 'up': a -> bb leads to no match yet: no arc leaves 'bb', and it is not final"
+    assert told(seven(name="up", dst="bb")) == [nowhere]
+    assert told(seven(name="up", dst="bb")) == []
+    never = "arc 'lost': b -> c serves no event yet: no arc leads from 'a' to 'b'"
+    assert told(seven(name="lost", src="b")) == [never]
+    assert told(seven(name="end", src="bb")) == []
+    assert told({"op": "retract", "arc": {"name": "end"}, "at": ZERO + 1}) == []
+    assert told(seven(name="mark", dst="dd", final=True)) == []
