@@ -32,11 +32,12 @@ from afa.spark.job import Job
 from afa.spark.logged import Logged
 from afa.spark.recipe import Difference, difference, rebuilt
 from afa.spark.versions import Line
+from afa.spark.windows import Windows
 from afa.tableout import write
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = 4
+FORMAT = 5
 
 
 class Bucket:
@@ -65,7 +66,9 @@ class Bucket:
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
-        self._changed: Difference | None = None  # what the code asks for since
+        self._changed: Difference | None = None  # what the job asks for since
+        self._windows = Windows([(BEGINNING, job.window)])
+        self._delay = self._past = job.delay  # the longest that the watermark was ever behind; that before this job
         self._faults = None if job.stop_on_fault else Faults()
         late: Any = self._late.append
         if image is None and not blobs:
@@ -96,7 +99,7 @@ class Bucket:
         if self._base != self._code:
             automaton = rebuilt(self._base, job.automaton)
         if before != self._code:
-            self._changed = difference(before, job.automaton)
+            self._changed = difference(before, self._code)
         steps = [step for part in parts[1:] for step in part.logged]
         self._logged = Logged(job, self._speaks, self._base, automaton, parts[0].logged, steps)
         snapshots, table = [part.snapshot for part in parts], self._logged.table()
@@ -104,10 +107,16 @@ class Bucket:
         self._operator = Keyed._of(core, job.key)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
         self._end = parts[-1].end
+        self._keep_time(parts[-1].spans, parts[-1].delay)
+
+    def _keep_time(self, spans: Any, delay: int) -> None:
+        """Go on with windows and delay of a state."""
+        self._windows, self._past = Windows(spans), delay
+        self._delay = max(delay, self._job.delay)
 
     def _go_on(self, image: Image, late: Any) -> None:
         """Be what another process left."""
-        version, logged, self._base, before, held, bound, self._end = image.note
+        version, logged, self._base, before, held, bound, self._end, spans, delay = image.note
         if version != FORMAT or before != self._code:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
@@ -115,6 +124,7 @@ class Bucket:
         table, key = self._logged.table(), self._job.key
         self._operator = image.operator(automaton, key=key, late=late, faults=self._faults, table=table)
         self._held = Held(self._job.schema, self._job.speculation, [held], bound)
+        self._keep_time(spans, delay)
 
     def run(self, events: Any, arcs: Sequence[str | bytes | None], promised: int) -> Answer:
         """Take what a batch has for this bucket.
@@ -136,25 +146,25 @@ class Bucket:
         LateEventError
             Something came behind the watermark, if that is to stop the query.
         """
-        answer = Answer([], [], [])
+        answer, core = Answer([], [], []), self._operator._core
+        present = max(promised, 0) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
         due = self._held.take(events, promised)
-        if events is not None and self._job.lifetimes:
-            ends = pc.max(events.filter(pc.less(events["re"], FOREVER))["re"]).as_py()
-            self._end = max(self._end, BEGINNING if ends is None else ends)
         if due.before is not None:
-            answer.changes.append(self._operator.push_many(due.before))
-        if promised > max(BEGINNING, self._operator._core.progress.events):
-            self._carry_out(answer, self._operator._core.run, [("event", Punctuation(promised), None)], True)
+            self._push(due.before, answer)
+        if promised > max(BEGINNING, core.progress.events):
+            self._carry_out(answer, core.run, [("event", Punctuation(promised), None)], True)
         code: list[Line] = []
         if self._changed is not None:
-            progress = self._operator._core.progress
-            code, said_of_code = self._logged.of_code(self._changed, max(progress.now, progress.events))
+            code, said_of_code = self._logged.of_code(self._changed, present)
+            if self._changed.window is not None:
+                self._windows.change(present, self._job.window)
             self._changed, answer = None, answer._replace(code=said_of_code)
-        told = self._logged.run(self._operator._core, arcs, promised, partial(self._carry_out, answer), code)
+        told = self._logged.run(core, arcs, promised, partial(self._carry_out, answer), code)
         if due.after is not None and due.after.num_rows:
-            answer.changes.append(self._operator.push_many(due.after))
+            self._push(due.after, answer)
         else:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
+        self._windows.forget(promised)
         if not self._speaks:
             answer.faults.clear()
         else:
@@ -171,6 +181,16 @@ class Bucket:
                 f"expected nothing behind the watermark {promised} but got {len(answer.late)} late, first {change!r}"
             )
         return answer
+
+    def _push(self, rows: Any, answer: Answer) -> None:
+        """Push rows, each with the lifetime that its time says."""
+        if self._windows.one:
+            self._operator._core.window = self._windows.latest
+        rows = self._windows.lived(rows)
+        if self._job.lifetimes:
+            ends = pc.max(rows.filter(pc.less(rows["re"], FOREVER))["re"]).as_py()
+            self._end = max(self._end, BEGINNING if ends is None else ends)
+        answer.changes.append(self._operator.push_many(rows))
 
     def _fault(self, raised: Raised, where: str) -> Fault:
         """What a function raised, in words."""
@@ -202,8 +222,8 @@ class Bucket:
                 return watermark + 1
             if self._job.lifetimes:
                 last = self._end // 1000
-            elif self._job.window is not None:
-                last = watermark + self._job.window // 1000
+            elif self._windows.longest is not None:
+                last = watermark + self._windows.longest // 1000
             else:
                 return found
             if last >= watermark:
@@ -228,7 +248,7 @@ class Bucket:
 
     @property
     def moved(self) -> bool:
-        """Whether the code has changed since the state was saved as a whole: so it must be again."""
+        """Whether the job has changed since the state was saved as a whole: so it must be again."""
         return self._changed is not None
 
     def save(self, incremental: bool) -> bytes:
@@ -242,6 +262,8 @@ class Bucket:
                 self._held.save(incremental),
                 self._held.bound,
                 self._end,
+                self._windows.spans,
+                self._delay,
             ]
         )
         return blob
@@ -249,6 +271,7 @@ class Bucket:
     def leave(self, token: bytes) -> None:
         """Leave the operator to the next process, right after `save`; the bucket is spent."""
         note = [FORMAT, self._logged.whole(), self._base, self._code, self._held.save(False), self._held.bound, self._end]
+        note += [self._windows.spans, self._delay]
         shared.put(token, self._operator, note)
 
 
@@ -261,6 +284,8 @@ class Saved(NamedTuple):
     held: bytes
     bound: int
     end: int
+    spans: Any
+    delay: int
 
 
 def _unpack(blob: bytes) -> Saved:
@@ -273,4 +298,5 @@ def _unpack(blob: bytes) -> Saved:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
     lists = isinstance(saved.logged, list)
     wanted("lines of an arc log, snapshots and rows", lists and type(saved.snapshot) is type(saved.held) is bytes, saved)
+    wanted("a delay", type(saved.delay) is int and saved.delay >= 0, saved.delay)
     return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))

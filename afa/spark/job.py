@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
@@ -47,7 +49,9 @@ class Job(NamedTuple):
     schema : pyarrow.Schema
         Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``re`` where each event has its own, ``diff``.
     recipe : Recipe
-        The automaton as plain data.
+        All that a state depends on, as plain data.
+    delay : int
+        Milliseconds by which the watermark is behind the latest row: where a stream stands is known from it.
     """
 
     automaton: Automaton
@@ -60,6 +64,13 @@ class Job(NamedTuple):
     stop_on_late: bool
     schema: pa.Schema
     recipe: Recipe
+    delay: int = 0
+
+    @property
+    def digest(self) -> bytes:
+        """By which a bucket knows that it has followed this job."""
+        text = json.dumps([self.recipe, self.delay, self.speculation], sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     @property
     def empty(self) -> pa.Table:
@@ -105,6 +116,7 @@ def job_of(
     late: str = "report",
     speculation: str | timedelta | None = None,
     lifetimes: bool = False,
+    delay: int = 0,
 ) -> Job:
     """Check what a user gives, on the driver.
 
@@ -143,7 +155,10 @@ def job_of(
     lone = [value for value in portable.register if isinstance(value, str) and not _is_text(value)]
     if lone:
         raise AutomatonError(f"expected text that UTF-8 can hold but got {lone[0]!r} in the register {portable.register!r}")
-    return Job(portable, keys, ticks, sequence, ahead, buckets, on_fault == "stop", late == "stop", rows, recipe_of(portable))
+    typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
+    recipe = recipe_of(portable, typed, sequence, lifetimes, ticks, buckets)
+    stops = on_fault == "stop", late == "stop"
+    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay)
 
 
 def check_texts(arc: Arc, automaton: Automaton) -> None:

@@ -73,7 +73,7 @@ class Logged:
         steps: Iterable[Any] = (),
     ) -> None:
         self._job, self._speaks, self._fits = job, speaks, Fits(job)
-        self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe), automaton.arcs))]
+        self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe["arcs"]), automaton.arcs))]
         self._steps: list[list[Any]] = []  # since the last `save`: [promise, sources of lines]
         self._coded = [BEGINNING, 0]  # the last change of the code: when, and how many there were
         begun = [Version(line, BEGINNING, FOREVER) for line in self._own]
@@ -119,7 +119,7 @@ class Logged:
         """The lines that a changed code comes to, and what is to be told of it."""
         present, n = max(present, self._coded[0]), self._coded[1] + 1
         self._coded = [present, n]
-        told = f"the code has changed since the checkpoint; from {present} on {said(found)}"
+        told = f"the job has changed since the checkpoint; from {present} on {said(found)}"
         log.warning("%s", told)
         sources = [["end", text, present, n] for text in found.gone] + [["insert", text, present, n] for text in found.new]
         return [self._line(source) for source in sources], told

@@ -100,7 +100,7 @@ def match(
         Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query. If they come out, an
         arc does not serve where one of its functions raises, in whichever bucket that is: "Functions that raise" in SEMANTICS.md.
     buckets : int
-        Into how many parts the keys are hashed; fixed for the life of a checkpoint.
+        Into how many parts the keys are hashed.
     metrics : bool
         Whether each bucket tells of each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
     end : "latest" or "forever"
@@ -126,11 +126,14 @@ def match(
 
     Notes
     -----
-    ``kind = code`` tells, once a bucket, what was done where the automaton in the code is another than that of the checkpoint: arcs
-    that it has no more end at the present, new ones begin there. ``kind = note`` tells, once, of an arc that has come and is in
-    force, but that nothing leads to yet, or that leads to no match yet: a state's name may be misspelled. A streaming query needs
-    the RocksDB state store provider. Each batch's numbers are in the query's progress and reach its listeners, as observed metrics
-    whose name begins with "afa": see
+    ``kind = code`` tells, once a bucket, what was done where the job is another than that of the checkpoint. It holds from the
+    present on, which is the same for all keys: just past the latest row that the watermark knows of. Arcs that the automaton has no
+    more end there, new ones begin there, rows from there on live for the new ``window``. ``lateness``, ``speculation``, ``late``,
+    ``on_fault`` and ``metrics`` may change, too. All else must stay, also functions that only Python can run; else the query ends
+    with an error that says what was and what is. ``kind = note`` tells, once, of an arc that has come and is in force, but that
+    nothing leads to yet, or that leads to no match yet: a state's name may be misspelled. A streaming query needs the RocksDB state
+    store provider. Each batch's numbers are in the query's progress and reach its listeners, as observed metrics whose name begins
+    with "afa": see
     `afa.spark.metrics`.
 
     One query may hold several: the union of two, a window aggregate over ``le`` of the changes (``F.sum("diff")`` counts matches in
@@ -154,9 +157,10 @@ def match(
         if events.isStreaming:
             check(events.sparkSession, buckets)
             rows = watermarked(rows, time, lateness)
+            job = job._replace(delay=_delay(rows, time))
         _tell(job, arcs is None and events.isStreaming)
         typed = _typed(rows, job, time, until, diff)
-        parts = _packed(typed, job, packer(job, time, until))
+        parts = _packed(typed, job, packer(job, time, until, wake=buckets if events.isStreaming else 0))
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
@@ -238,6 +242,11 @@ def _tell_alone() -> None:
     )
 
 
+def _delay(rows: DataFrame, time: str) -> int:
+    """Milliseconds by which the watermark of a stream is behind; 0 of a static table."""
+    return int(rows.schema[time].metadata.get("spark.watermarkDelayMs", 0)) if time in rows.schema.names else 0
+
+
 def _micros(events: DataFrame, name: str) -> Any:
     """A timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
@@ -253,7 +262,7 @@ def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str 
     """
     times = {"le": _micros(events, time)}
     if until is not None:
-        times["re"] = F.coalesce(_micros(events, until), F.lit(FOREVER) if job.window is None else times["le"] + job.window)
+        times["re"] = _micros(events, until)
     missing = [field.name for field in job.fields if field.name not in events.schema.names]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")

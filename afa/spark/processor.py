@@ -1,19 +1,21 @@
 """The adapter to Spark's stateful operator: one bucket's rows in, changes out, its state in the state store.
 
 State of a bucket
-    head    token, bytes of the whole snapshot, bytes of those after it, the timer
+    head    see `Head`
     log     a whole snapshot, then one of what has changed for each batch since; written anew when these outweigh it
 
-Between two batches the operator itself waits in shared memory (`afa.spark.shared`), known by the token.
+Between two batches the operator itself waits in shared memory (`afa.spark.shared`), known by the token. Every bucket is called in
+each batch that has rows, so that all follow a changed job together; one that has followed it and has no rows answers from its head.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+import msgpack
 import numpy as np
 import pandas as pd
 from pyspark import TaskContext
@@ -26,16 +28,53 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from afa.errors import SnapshotError
+from afa.sound import wanted
 from afa.spark import shared
+from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.ipc import stream_of
 from afa.spark.job import Job
 from afa.spark.rows import read_parts, written
 from punctuation.time import BEGINNING
 
-HEAD = StructType([StructField("token", BinaryType()), *(StructField(name, LongType()) for name in ("whole", "since", "timer"))])
+WORDS = ("whole", "since", "timer", "buckets")
+HEAD = StructType(
+    [StructField(name, LongType() if name in WORDS else BinaryType()) for name in ("token", *WORDS, "job", "numbers")]
+)
 LOG = StructType([StructField("blob", BinaryType())])
 NO_TIMER = -1
+
+
+class Head(NamedTuple):
+    """What is known of a bucket without its operator.
+
+    Parameters
+    ----------
+    token : bytes
+        By which shared memory knows the operator.
+    whole, since : int
+        Bytes of the whole snapshot, and of those after it.
+    timer : int
+        The watermark (ms) that calls the bucket, or NO_TIMER.
+    buckets : int
+        How many there are.
+    job : bytes
+        `Job.digest` of the job that it has followed.
+    numbers : dict
+        `Bucket.numbers`.
+    """
+
+    token: bytes | None
+    whole: int
+    since: int
+    timer: int
+    buckets: int
+    job: bytes
+    numbers: dict[str, Any]
+
+
+NOBODY = Head(None, 0, 0, NO_TIMER, 0, b"", {})
+"""The head of a bucket without a state."""
 
 
 class Matcher(StatefulProcessor):
@@ -49,7 +88,7 @@ class Matcher(StatefulProcessor):
     """
 
     def __init__(self, job: Job, metrics: bool = False) -> None:
-        self._job = job
+        self._job, self._digest = job, job.digest
         self._metrics = metrics
         self._told: set[int] = set()  # buckets that have told their metrics in this task
 
@@ -62,7 +101,12 @@ class Matcher(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Take the parts of a batch."""
         parts = read_parts((part, blob) for frame in rows for part, blob in zip(frame["part"].tolist(), frame["rows"].tolist()))
-        yield from self._work(int(key[0]), parts.events, parts.arcs, parts.bad, timerValues)
+        head, number = self._read_head(), int(key[0])
+        due = head.timer != NO_TIMER and head.timer <= timerValues.getCurrentWatermarkInMs()
+        if parts.events is None and not parts.arcs and not parts.bad and head.job == self._digest and not due:
+            yield from self._answer(number, head, timerValues)
+        else:
+            yield from self._work(number, head, parts.events, parts.arcs, parts.bad, timerValues)
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -70,36 +114,66 @@ class Matcher(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Follow the watermark: time-outs fire, what is final is dropped."""
-        yield from self._work(int(key[0]), None, [], [], timerValues, fired=True)
+        """Follow the watermark: time-outs fire, what is final is dropped.
+
+        A batch without rows calls some buckets only: one that has not followed the job waits until it can with all others.
+        """
+        head = self._read_head()
+        if head.job == self._digest:
+            yield from self._work(int(key[0]), head, None, [], [], timerValues, fired=True)
+        else:
+            self._write_head(head._replace(timer=NO_TIMER))
 
     def close(self) -> None:
         """Nothing is open."""
 
+    def _answer(self, number: int, head: Head, timers: TimerValues) -> Iterator[pd.DataFrame]:
+        """Tell the numbers of a bucket that has nothing to do."""
+        self._told.add(number)
+        told = head.numbers | {"bucket": number, "events": 0, "batch": _batch(), "stored_bytes": head.whole + head.since}
+        told |= {"read_bytes": 0, "written_bytes": 0, "watermark": _iso(timers.getCurrentWatermarkInMs())}
+        told |= {"operator_ms": 0.0, "state_ms": 0.0}
+        yield pd.DataFrame({"rows": [stream_of(written(self._job, Answer([], [], []), [], told))]})
+
     def _work(
-        self, number: int, events: Any, arcs: list[bytes | None], bad: list[Any], timers: TimerValues, fired: bool = False
+        self,
+        number: int,
+        head: Head,
+        events: Any,
+        arcs: list[bytes | None],
+        bad: list[Any],
+        timers: TimerValues,
+        fired: bool = False,
     ) -> Iterator[pd.DataFrame]:
         begun = time.perf_counter()
-        token, whole, since, timer = self._head.get() or (None, 0, 0, NO_TIMER)
-        stored = whole + since
-        bucket, read = self._operator(number, None if token is None else bytes(token))
+        bucket, read = self._operator(number, head.token)
         watermark = timers.getCurrentWatermarkInMs()
-        whole = 0 if bucket.moved else whole  # then all is written anew
+        whole = 0 if bucket.moved else head.whole  # then all is written anew
         there = time.perf_counter()
         answer = bucket.run(events, arcs, watermark * 1000 if watermark > 0 else BEGINNING)
         done = time.perf_counter()
-        told: dict[str, Any] = {} if number in self._told else bucket.numbers(self._metrics)  # else by its timer, after its rows
-        written_bytes, whole, since = self._save(bucket, whole, since)
-        timer = self._wake(bucket, watermark, NO_TIMER if fired else timer)
+        numbers = bucket.numbers(self._metrics)
+        written_bytes, whole, since = self._save(bucket, whole, head.since)
+        timer = self._wake(bucket, watermark, NO_TIMER if fired else head.timer)
         token = os.urandom(16)
-        self._head.update((token, whole, since, timer))
-        told |= {"bucket": number, "events": len(bad) + (0 if events is None else events.num_rows), "batch": _batch()}
-        told |= {"stored_bytes": None if number in self._told else whole + since}
+        self._write_head(Head(token, whole, since, timer, self._job.buckets, self._digest, numbers))
+        told: dict[str, Any] = {}
+        if number not in self._told:  # else it is its timer, after its rows
+            told = numbers | {"stored_bytes": whole + since}
         self._told.add(number)
         bucket.leave(token)
-        told |= {"read_bytes": stored if read else 0, "written_bytes": written_bytes, "watermark": _iso(watermark)}
+        told |= {"bucket": number, "events": len(bad) + (0 if events is None else events.num_rows), "batch": _batch()}
+        told |= {"read_bytes": head.whole + head.since if read else 0, "written_bytes": written_bytes, "watermark": _iso(watermark)}
         told |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
         yield pd.DataFrame({"rows": [stream_of(written(self._job, answer, bad, told))]})
+
+    def _read_head(self) -> Head:
+        """The head as the store has it."""
+        found = self._head.get()
+        return NOBODY if found is None else head_of(found)
+
+    def _write_head(self, head: Head) -> None:
+        self._head.update((*head[:-1], msgpack.packb(head.numbers)))
 
     def _operator(self, number: int, token: bytes | None) -> tuple[Bucket, bool]:
         """The operator as the store has it, and whether it was read from there."""
@@ -133,6 +207,24 @@ class Matcher(StatefulProcessor):
             return NO_TIMER
         self._handle.registerTimer(wanted)
         return wanted
+
+
+def head_of(row: Sequence[Any]) -> Head:
+    """The head of a bucket from the store's row.
+
+    Raises
+    ------
+    SnapshotError
+        It is none.
+    """
+    try:
+        token, *words, job, numbers = row
+        head = Head._make([bytes(token), *words, bytes(job), msgpack.unpackb(bytes(numbers))])
+        sound = all(n is None or type(n) is int for n in head.numbers.values())
+    except Exception as error:
+        raise SnapshotError(f"expected the head of a bucket but got {row!r}: {error}") from error
+    wanted("the head of a bucket", sound, row)
+    return head
 
 
 def _batch() -> int | None:

@@ -1,9 +1,14 @@
-"""An automaton as plain data beside the state, so that a job whose code has changed goes on from where the old code was.
+"""All that a state depends on as plain data beside it, so that a changed job goes on from where the old one was, or is refused.
 
-    {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..]}
+    {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
+     "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16}
 
-An arc is its JSON (`afa.expression.wire`), or {"python": true, "src", "dst", "name"} where it can't be written as text. A changed
-automaton means: the arcs that the code has no more end at the present, the new ones begin there. Other schemas are refused.
+An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
+
+    {"python": version, "src", "dst", "name", "kind", "final", "code": {"fence": digest, ..}}
+
+What is carried over holds from *the present* on, which is the same for all keys: arcs that the job has no more end there, new ones
+begin there, and events from there on have the new window. All else is refused.
 """
 
 from __future__ import annotations
@@ -16,19 +21,40 @@ from typing import Any, NamedTuple
 from afa.arc import Arc
 from afa.automaton import Automaton
 from afa.errors import AutomatonError, SnapshotError
+from afa.expression.arcs import functions_of
+from afa.expression.written import Readable
+from afa.spark.functions import VERSION, digest_of
 
 Recipe = Mapping[str, Any]
+FIXED = {
+    "start": "start",
+    "final": "final",
+    "event": "event",
+    "register": "register",
+    "keys": "key columns",
+    "sequence": "sequence",
+    "lifetimes": "lifetimes (until=)",
+}
+"""What must stay, and how it is called."""
 
 
 class Difference(NamedTuple):
-    """What a changed code asks for: texts of arcs that go, and of arcs that come."""
+    """What a changed job asks for: texts of arcs that go, and of arcs that come; both windows if they differ."""
 
     gone: list[str]
     new: list[str]
+    window: tuple[int | None, int | None] | None = None
 
 
-def recipe_of(automaton: Automaton) -> Recipe:
-    """The plain data of an automaton."""
+def recipe_of(
+    automaton: Automaton,
+    keys: Sequence[str] = (),
+    sequence: str | None = None,
+    lifetimes: bool = False,
+    window: int | None = None,
+    buckets: int = 1,
+) -> Recipe:
+    """The plain data of a job; ``keys`` with their types."""
     assert automaton.event_schema is not None
     return {
         "start": automaton.start,
@@ -36,6 +62,11 @@ def recipe_of(automaton: Automaton) -> Recipe:
         "event": automaton.event_schema.describe(),
         "register": f"{automaton.register_schema.describe()} = {tuple(automaton.register)!r}",
         "arcs": [json.loads(arc_text(arc, automaton)) for arc in automaton.arcs],
+        "keys": list(keys),
+        "sequence": sequence,
+        "lifetimes": lifetimes,
+        "window": window,
+        "buckets": buckets,
     }
 
 
@@ -44,8 +75,30 @@ def arc_text(arc: Arc, automaton: Automaton) -> str:
     try:
         found = arc.to_json(automaton)
     except AutomatonError:
-        found = {"python": True, "src": arc.src, "dst": arc.dst, "name": arc.name}
+        code = {kind.role: repr(f) if isinstance(f, Readable) else digest_of(f) for kind, f in functions_of(arc)}
+        names = ("src", "dst", "name", "kind", "final")
+        found = {"python": VERSION, "code": code, **{name: getattr(arc, name) for name in names}}
     return json.dumps(found, sort_keys=True)
+
+
+def check(before: Recipe, now: Recipe) -> None:
+    """Refuse a job that can't go on from another one's state.
+
+    Raises
+    ------
+    SnapshotError
+    """
+    for what, name in FIXED.items():
+        if before[what] != now[what]:
+            raise SnapshotError(
+                f"expected the {name} that the checkpoint was made with, {before[what]!r}, but got {now[what]!r}: "
+                f"begin anew with another checkpoint, or keep the {name}"
+            )
+    if before["buckets"] != now["buckets"]:
+        raise SnapshotError(
+            f"expected the buckets that the checkpoint was made with, {before['buckets']!r}, but got buckets={now['buckets']!r}: "
+            f"keep them, or say where the checkpoint is, match(checkpoint=..), so that keys can move"
+        )
 
 
 def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
@@ -54,15 +107,8 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
     Raises
     ------
     SnapshotError
-        The schemas are others now, or such an arc is gone.
+        Such an arc is gone, or its code has changed.
     """
-    there = recipe_of(now)
-    for what in ("start", "final", "event", "register"):
-        if recipe[what] != there[what]:
-            raise SnapshotError(
-                f"expected the {what} that the checkpoint was made with, {recipe[what]!r}, but got {there[what]!r}: "
-                f"begin anew with another checkpoint, or keep the {what}"
-            )
     return Automaton(
         start=now.start,
         final=now.final,
@@ -75,31 +121,55 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
 def _arc(item: Mapping[str, Any], now: Automaton) -> Arc:
     if not item.get("python"):
         return Arc.from_json(dict(item))
-    text = json.dumps(item, sort_keys=True)
-    found = [arc for arc in now.arcs if arc_text(arc, now) == text]
-    if not found:
+    there = [(arc, json.loads(arc_text(arc, now))) for arc in now.arcs]
+    known = [(arc, other) for arc, other in there if other.get("python") and _without_code(other) == _without_code(item)]
+    if not known:
         raise SnapshotError(f"expected the arc {item['name']!r}, which only Python can run, in the code but got none: keep it")
-    return found[0]
+    for arc, other in known:
+        if _same(item, other):
+            return arc
+    changed = [role for role, digest in known[0][1]["code"].items() if item["code"].get(role) != digest]
+    raise SnapshotError(
+        f"expected the {' and '.join(changed) or 'functions'} of the arc {item['name']!r} as the checkpoint was made with but got "
+        f"other code, which only Python can run: begin anew with another checkpoint, or go back to that code"
+    )
 
 
-def difference(before: Recipe, now: Automaton) -> Difference:
-    """What has changed since the code of ``before``.
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two arcs are one; of code of another Python nothing is claimed."""
+    if not (one.get("python") and other.get("python")) or one["python"] == other["python"]:
+        return one == other
+    return _without_code(one) == _without_code(other)
+
+
+def _without_code(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name not in ("python", "code")}
+
+
+def difference(before: Recipe, now: Recipe) -> Difference:
+    """What has changed since ``before``.
 
     Raises
     ------
     SnapshotError
-        A new arc can't be written as text.
+        A new arc can't be written as text, or as `check`.
     """
-    old, new = texts_of(before), [arc_text(arc, now) for arc in now.arcs]
-    come = [text for text in new if text not in old]
-    for name in (arc["name"] for arc in map(json.loads, come) if arc.get("python")):
-        raise SnapshotError(f"expected a new arc that can be written as text but got {name!r}, which only Python can run")
-    return Difference([text for text in old if text not in new], come)
+    check(before, now)
+    old, new = before["arcs"], now["arcs"]
+    gone = [item for item in old if not any(_same(item, other) for other in new)]
+    come = [item for item in new if not any(_same(other, item) for other in old)]
+    for item in come:
+        if item.get("python"):
+            raise SnapshotError(
+                f"expected a new arc that can be written as text but got {item['name']!r}, which only Python can run"
+            )
+    windows = before["window"], now["window"]
+    return Difference(texts_of(gone), texts_of(come), None if windows[0] == windows[1] else windows)
 
 
-def texts_of(recipe: Recipe) -> list[str]:
-    """The arcs of an automaton as text."""
-    return [json.dumps(item, sort_keys=True) for item in recipe["arcs"]]
+def texts_of(arcs: Sequence[Any]) -> list[str]:
+    """The arcs of a recipe as text."""
+    return [json.dumps(item, sort_keys=True) for item in arcs]
 
 
 def name_of(text: str) -> str:
@@ -121,4 +191,8 @@ def said(found: Difference) -> str:
         return ", ".join(repr(item.get("name") or f"{item['src']} -> {item['dst']}") for item in items) or "none"
 
     gone, new = list(map(json.loads, found.gone)), list(map(json.loads, found.new))
-    return f"arcs that go: {names(gone)}; arcs that come: {names(new)}"
+    told = f"arcs that go: {names(gone)}; arcs that come: {names(new)}"
+    if found.window is not None:
+        was, now = ("for ever" if ticks is None else f"{ticks} microseconds" for ticks in found.window)
+        told += f"; the window was {was}, is {now}"
+    return told

@@ -3,7 +3,8 @@
 Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
 
     in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row as JSON),
-                                                   END (what the end of a static table promises, in digits)
+                                                   END (what the end of a static table promises, in digits), WAKE (nothing: it
+                                                   is to see the job, and to tell its numbers)
     out     rows binary                            an Arrow stream of `changes_schema`
 """
 
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 
 from afa.spark.answer import Answer
 from afa.spark.hashing import bucket_numbers
@@ -24,7 +26,7 @@ from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import ARROW, Job
 from punctuation.time import FOREVER
 
-EVENTS, ARC, BAD, END = 0, 1, 2, 3
+EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4
 PARTS = "bucket int, part int, rows binary"
 BLOB = "rows binary"
 MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "note", "metrics"
@@ -39,19 +41,33 @@ class Parts(NamedTuple):
     promised: int | None = None
 
 
-def packer(job: Job, time: str, until: str | None = None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that cuts typed rows (see `afa.spark.plan`) into parts; it knows of the job no more than it needs."""
+def packer(
+    job: Job, time: str, until: str | None = None, wake: int = 0
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that cuts typed rows (see `afa.spark.plan`) into parts; it knows of the job no more than it needs.
+
+    Its first task wakes so many buckets, so that each is called in every batch that has rows.
+    """
     needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", "diff"]
-    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times={"le": time, "re": until})
+    times = {"le": time, "re": until}
+    return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times=times, wake=wake)
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch], keys: Sequence[str], needed: Sequence[str], buckets: int, times: Mapping[str, str | None]
+    batches: Iterable[pa.RecordBatch],
+    keys: Sequence[str],
+    needed: Sequence[str],
+    buckets: int,
+    times: Mapping[str, str | None],
+    wake: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """Rows as parts; bad ones for themselves: a null where there may be none, a strange ``diff`` or end, a text in ``bad``.
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
     """
+    context = TaskContext.get()
+    if wake and context is not None and context.partitionId() == 0:
+        yield _parts([(number, WAKE, b"") for number in range(wake)])
     for batch in batches:
         rows = pa.Table.from_batches([batch])
         numbers, parts = bucket_numbers([rows[name] for name in keys], buckets), []
@@ -66,14 +82,19 @@ def pack(
         for end in ends.tolist():
             parts.append((int(numbers[order[begin]]), EVENTS, stream_of(rows.slice(begin, end - begin))))
             begin = end
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([bucket for bucket, _, _ in parts], pa.int32()),
-                pa.array([part for _, part, _ in parts], pa.int32()),
-                pa.array([blob for _, _, blob in parts], pa.binary()),
-            ],
-            names=["bucket", "part", "rows"],
-        )
+        yield _parts(parts)
+
+
+def _parts(parts: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
+    """Parts as Spark takes them."""
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([bucket for bucket, _, _ in parts], pa.int32()),
+            pa.array([part for _, part, _ in parts], pa.int32()),
+            pa.array([blob for _, _, blob in parts], pa.binary()),
+        ],
+        names=["bucket", "part", "rows"],
+    )
 
 
 def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
@@ -113,7 +134,7 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
             tables.append(table_of(blob))
         elif part == ARC:
             arcs.append(None if blob is None else bytes(blob))
-        else:
+        elif part == BAD:
             bad.append(json.loads(bytes(blob)))
     return Parts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
 

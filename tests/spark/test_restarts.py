@@ -1,0 +1,365 @@
+"""What a restart may change, in buckets without Spark: what is carried over holds from the present on, all else is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgpack
+import pyarrow as pa
+import pytest
+
+from afa import Arc, Automaton, SnapshotError
+from afa.spark.bucket import Bucket
+from afa.spark.functions import VERSION, digest_of
+from afa.spark.hashing import bucket_numbers
+from afa.spark.ipc import stream_of, table_of
+from afa.spark.job import Job, job_of
+from afa.spark.processor import Head, head_of
+from afa.spark.rows import written
+from afa.spark.windows import Windows
+from punctuation.time import BEGINNING, FOREVER
+from tests import oracle
+from tests.spark.buckets import net
+from tests.strategies import Choices, Seeded
+
+
+class Row(NamedTuple):
+    n: int
+
+
+class Sum(NamedTuple):
+    n: int = 0
+
+
+FENCES = ("e.n > 1", "e.n % 3 == r.n % 3", "e.n < 4", "True", "e.n != r.n", "r.n > 2")
+DELAY = 2
+"""Milliseconds; all times here are multiples of one, as Spark's watermark is."""
+MS = 1000
+
+
+def arcs_of(choose: Choices, names: list[str]) -> list[Arc]:
+    """An arc that begins, one that ends, and some others."""
+    found = [Arc("a", "b", "True", "Sum(e.n)", name="in"), Arc("b", "c", "e.n > 2", name="out")]
+    for name in names:
+        src, dst = choose.one(["a", "b"]), choose.one(["b", "c"])
+        found.append(Arc(src, dst, choose.one(FENCES), choose.one(["Sum(r.n + e.n)", "Sum(e.n)"]), name=name))
+    return found
+
+
+def job(arcs: list[Arc], window: int | None, buckets: int, lifetimes: bool = False, delay: int = DELAY) -> Job:
+    automaton = Automaton(start="a", final={"c"}, register=Sum(), event=Row, arcs=arcs)
+    width = None if window is None else f"{window} milliseconds"
+    return job_of(automaton, "who", width, None, buckets, "report", [pa.int64()], lifetimes=lifetimes, delay=delay)
+
+
+class Buckets:
+    """All buckets of a job, each called in each batch and lost after it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.told, self.code = job, [], []  # type: ignore[var-annotated]
+        self.states: list[list[bytes]] = [[] for _ in range(job.buckets)]
+        self.latest, self.watermark = 0, 0
+
+    def run(self, rows: list[dict[str, Any]], promised: int | None = None) -> None:
+        table = pa.Table.from_pylist(rows, self.job.schema)
+        numbers = bucket_numbers([table["who"]], self.job.buckets)
+        t = self.watermark if promised is None else promised
+        for number, state in enumerate(self.states):
+            bucket = Bucket(self.job, number, state)
+            moved = bucket.moved
+            answer = bucket.run(table.filter(pa.array(numbers == number)), [], t if t > 0 else BEGINNING)
+            assert (answer.late, answer.faults) == ([], [])
+            self.told.append(table_of(stream_of(written(self.job, answer, []))))
+            self.code += [answer.code] if answer.code else []
+            state[:] = [*state, bucket.save(True)] if state and not moved else [bucket.save(False)]
+            bucket._operator._check()
+        self.latest = max([self.latest, *(row["le"] for row in rows)])
+        self.watermark = max(self.watermark, self.latest - self.job.delay * MS, t)
+
+    @property
+    def present(self) -> int:
+        """From which on a change holds that the next batch brings."""
+        return max(self.watermark, 0) + (self.job.delay + 1) * MS
+
+
+class Expected:
+    """What is in force: arcs by name with their lifetimes, and how long events live."""
+
+    def __init__(self, arcs: list[Arc], window: int | None) -> None:
+        self.arcs = [(arc, BEGINNING, FOREVER) for arc in arcs]
+        self.windows = [(BEGINNING, window)]
+
+    def change(self, arcs: list[Arc], window: int | None, present: int) -> None:
+        same = {(str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) for arc in arcs}
+        there = [(arc, le, re) for arc, le, re in self.arcs if re == FOREVER]
+        known = {(str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) for arc, _, _ in there}
+        self.arcs = [(arc, le, re) for arc, le, re in self.arcs if re < FOREVER]
+        for arc, le, _ in there:
+            stays = (str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) in same
+            self.arcs.append((arc, le, FOREVER if stays else present))
+        new = [arc for arc in arcs if (str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) not in known]
+        self.arcs += [(arc, present, FOREVER) for arc in new]
+        self.windows.append((present, window))
+
+    def re(self, row: dict[str, Any]) -> int:
+        if row.get("re") is not None:
+            return int(row["re"])
+        window = [window for begin, window in self.windows if begin <= row["le"]][-1]
+        return FOREVER if window is None else row["le"] + window * MS
+
+    def matches(self, automaton: Automaton, rows: list[dict[str, Any]]) -> set[Any]:
+        found = set()
+        for who in {row["who"] for row in rows}:
+            events = [(Row(row["n"]), row["le"], self.re(row), row["diff"]) for row in rows if row["who"] == who]
+            found |= {(who, *z, le, re) for z, le, re in oracle.matches(automaton, events, self.arcs)}
+        return found
+
+
+def some_rows(choose: Choices, n: int, low: int, clock: int, before: list[dict[str, Any]], lifetimes: bool) -> list[dict[str, Any]]:
+    """Rows that are not late, and retractions of such."""
+    rows: list[dict[str, Any]] = []
+    for _ in range(n):
+        kept = [row for row in before + rows if row["diff"] > 0 and row["le"] >= low and {**row, "diff": -1} not in before + rows]
+        if kept and choose.chance(20):
+            rows.append({**choose.one(kept), "diff": -1})
+            continue
+        le = max(low, (clock + choose.number(-DELAY, 3)) * MS)
+        rows.append({"who": choose.number(0, 9), "n": choose.number(0, 5), "le": le, "diff": 1})
+        if lifetimes:
+            rows[-1]["re"] = choose.one([None, le + choose.number(1, 9) * MS])
+    return rows
+
+
+@pytest.mark.parametrize("worlds", [40, pytest.param(600, marks=pytest.mark.stress)])
+def test_random_changes_at_restarts(worlds: int) -> None:
+    """Other arcs, other windows, another delay: each holds from one present on, for all keys."""
+    found = changes = 0
+    for number in range(worlds):
+        choose = Seeded(f"restarts/{number}")
+        lifetimes, buckets = choose.chance(30), choose.number(1, 5)
+        arcs, window, clock = arcs_of(choose, ["x0", "x1"]), choose.one([2, 5, 9, None]), 10
+        all_of = Buckets(job(arcs, window, buckets, lifetimes))
+        expected, rows = Expected(arcs, window), []
+        for _ in range(choose.number(2, 7)):
+            batch = some_rows(choose, choose.number(0, 12), all_of.watermark, clock, rows, lifetimes)
+            all_of.run(batch)
+            rows += batch
+            clock += choose.number(0, 4)
+            if choose.chance(50):
+                if choose.chance(60):
+                    arcs = arcs_of(choose, ["x0", "x1", "x2"][: choose.number(0, 3)])
+                if choose.chance(60):
+                    window = choose.one([2, 5, 9, None])
+                changes += 1
+                expected.change(arcs, window, all_of.present)
+                all_of.job = job(arcs, window, buckets, lifetimes)
+        all_of.run([])
+        assert net(all_of.job, all_of.told) == expected.matches(all_of.job.automaton, rows), f"world {number}"
+        found += len(expected.matches(all_of.job.automaton, rows))
+    assert found > 6 * worlds
+    assert changes > worlds
+
+
+def test_the_present_is_the_same_whichever_rows_a_bucket_has() -> None:
+    arcs = [Arc("a", "c", "e.n > 2", name="big")]
+    for keys in ([1], [1, 2, 3, 4, 5, 6, 7, 8]):
+        all_of = Buckets(job(arcs, 5, 4))
+        all_of.run([{"who": who, "n": 0, "le": 20 * MS, "diff": 1} for who in keys])
+        all_of.job = job([*arcs, Arc("a", "c", "e.n == 1", name="one")], 5, 4)
+        all_of.run([])
+        all_of.run([{"who": who, "n": 1, "le": le * MS, "diff": 1} for who in range(1, 9) for le in (19, 21)])
+        assert {(who, le) for who, *_, le, _ in net(all_of.job, all_of.told)} == {(who, 21 * MS) for who in range(1, 9)}
+        assert len(all_of.code) == 4
+        assert all(f"from {21 * MS} on arcs that go: none; arcs that come: 'one'" in told for told in all_of.code)
+
+
+def test_a_shorter_delay_does_not_bring_the_present_back() -> None:
+    """It is known from the longest delay that the watermark ever had."""
+    arcs = [Arc("a", "b", "True", name="in"), Arc("b", "c", "True", name="out")]
+    all_of = Buckets(job(arcs, 50, 2, delay=100))
+    rows = [{"who": who, "n": 0, "le": 200 * MS, "diff": 1} for who in range(4)]
+    all_of.run(rows)
+    all_of.job = job(arcs, 1, 2, delay=1)
+    all_of.run([])
+    all_of.run([{**row, "diff": -1} for row in rows])
+    assert [bucket._operator.statistics.pending for bucket in restored(all_of)] == [0, 0]
+    assert [bucket._operator.statistics.events for bucket in restored(all_of)] == [0, 0]
+
+
+def restored(all_of: Buckets) -> list[Bucket]:
+    return [Bucket(all_of.job, number, state) for number, state in enumerate(all_of.states)]
+
+
+def test_the_window_is_told_and_forgotten() -> None:
+    arcs = [Arc("a", "c", "True", name="all")]
+    all_of = Buckets(job(arcs, 60, 1))
+    all_of.run([{"who": 1, "n": 0, "le": 10 * MS, "diff": 1}])
+    all_of.job = job(arcs, None, 1)
+    all_of.run([])
+    assert all_of.code[0].endswith("arcs that come: none; the window was 60000 microseconds, is for ever")
+    assert restored(all_of)[0]._windows.spans == [(BEGINNING, 60 * MS), (11 * MS, None)]
+    all_of.run([], 11 * MS)
+    assert restored(all_of)[0]._windows.spans == [(BEGINNING, None)]
+    all_of.run([{"who": 2, "n": 0, "le": 12 * MS, "diff": 1}])
+    assert {row[-2:] for row in net(all_of.job, all_of.told)} == {(10 * MS, 70 * MS), (12 * MS, FOREVER)}
+
+
+def test_windows_by_time() -> None:
+    windows = Windows([(BEGINNING, 5)])
+    windows.change(10, 2)
+    windows.change(20, None)
+    rows = pa.table({"le": [-3, 9, 10, 19, 20, FOREVER - 1]})
+    assert windows.lived(rows)["re"].to_pylist() == [2, 14, 12, 21, FOREVER, FOREVER]
+    own = rows.append_column("re", pa.array([None, 99, None, 98, 97, None], pa.int64()))
+    assert windows.lived(own)["re"].to_pylist() == [2, 99, 12, 98, 97, FOREVER]
+    assert windows.longest is None
+    late = pa.table({"le": [FOREVER - 3, -(2**63)]})
+    assert Windows([(BEGINNING, 5), (3, 9)]).lived(late)["re"].to_pylist() == [FOREVER, -(2**63) + 5]
+    windows.change(15, 7)
+    assert windows.spans == [(BEGINNING, 5), (10, 2), (15, 7)]
+    for wrong in ([], [(3, 5)], [(BEGINNING, 5), (4, 1), (4, 2)], [(BEGINNING, 0)]):
+        with pytest.raises(SnapshotError, match="expected windows in order"):
+            Windows(wrong)
+
+
+def refused(state: bytes, **changed: Any) -> str:
+    """Why a job can't go on from the state of `BASE`."""
+    with pytest.raises(SnapshotError) as caught:
+        Bucket(made(**changed), 0, [state])
+    return str(caught.value)
+
+
+class Other(NamedTuple):
+    n: int
+    k: int = 0
+
+
+def made(**changed: Any) -> Job:
+    names = {"start": "a", "final": {"c"}, "register": Sum(), "event": Row, "arcs": [Arc("a", "c", "e.n > 2", name="x")]}
+    automaton = Automaton(**{name: changed.pop(name, value) for name, value in names.items()})
+    given = {"key": "who", "window": "5 seconds", "sequence": None, "buckets": 4, "on_fault": "report", "key_types": [pa.int64()]}
+    return job_of(automaton, **{**given, **changed})
+
+
+def test_what_the_state_depends_on_is_refused_in_words() -> None:
+    bucket = Bucket(made(), 0)
+    bucket.run(pa.Table.from_pylist([{"who": 1, "n": 3, "le": 5, "diff": 1}], made().schema), [], BEGINNING)
+    state = bucket.save(False)
+    end = r"begin anew with another checkpoint, or keep the "
+    for changed, message in [
+        (
+            {"key": "name"},
+            "expected the key columns that the checkpoint was made with, ['who int64'], but got ['name int64']: " + end,
+        ),
+        ({"key_types": [pa.string()]}, "key columns that the checkpoint was made with, ['who int64'], but got ['who string']: "),
+        ({"key": ["who", "n2"], "key_types": [pa.int64()] * 2}, "but got ['who int64', 'n2 int64']: "),
+        ({"sequence": "n"}, "expected the sequence that the checkpoint was made with, None, but got 'n': " + end + "sequence"),
+        ({"lifetimes": True}, "expected the lifetimes (until=) that the checkpoint was made with, False, but got True: "),
+        ({"register": Sum(3)}, "expected the register that the checkpoint was made with, "),
+        ({"event": Other}, "expected the event that the checkpoint was made with, "),
+        ({"final": {"c", "b"}, "arcs": [Arc("a", "b", "True"), Arc("a", "c", "e.n > 2", name="x")]}, "expected the final that"),
+        (
+            {"buckets": 8},
+            "expected the buckets that the checkpoint was made with, 4, but got buckets=8: keep them, or say where the",
+        ),
+    ]:
+        assert message in refused(state, **changed)
+    for changed in ({"window": "7 seconds"}, {"speculation": "1 second"}, {"delay": 9}, {"on_fault": "stop"}, {"late": "stop"}):
+        assert Bucket(made(**changed), 0, [state]).numbers(False)["keys"] == 1
+        assert made(**changed).digest != made().digest or changed.keys() & {"on_fault", "late"}
+
+
+def counted(limit: int) -> Callable[..., bool]:
+    """A fence that only Python can run."""
+    return lambda e, r: sum(i for i in range(e.n)) > limit
+
+
+def test_a_function_whose_code_has_changed_is_refused() -> None:
+    def with_arc(function: Any, name: str = "python") -> dict[str, Any]:
+        return {"arcs": [Arc("a", "c", function, name=name), Arc("a", "c", "e.n > 2", name="x")]}
+
+    state = Bucket(made(**with_arc(counted(3))), 0).save(False)
+    assert not Bucket(made(**with_arc(counted(3))), 0, [state]).moved
+    told = refused(state, **with_arc(counted(4)))
+    assert told.startswith(
+        "expected the fence of the arc 'python' as the checkpoint was made with but got other code, which only Python"
+    )
+    assert "begin anew with another checkpoint, or go back to that code" in told
+    assert "expected the arc 'python', which only Python can run, in the code but got none: keep it" in refused(state)
+    assert "in the code but got none" in refused(state, **with_arc(counted(3), "other"))
+    new = {"arcs": [*with_arc(counted(3))["arcs"], Arc("a", "c", counted(9), name="more")]}
+    assert "expected a new arc that can be written as text but got 'more', which only Python can run" in refused(state, **new)
+
+
+def test_of_code_of_another_python_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    arcs = [Arc("a", "c", counted(3), name="python")]
+    state = Bucket(made(arcs=arcs), 0).save(False)
+    monkeypatch.setattr("afa.spark.recipe.VERSION", VERSION + "9")
+    other = Bucket(made(arcs=[Arc("a", "c", counted(4), name="python")]), 0, [state])
+    assert other._changed is not None
+    assert (other._changed.gone, other._changed.new, other._changed.window) == ([], [], None)
+
+
+LIMIT, NAMES = 3, frozenset(("ash", "elm", "asp", "oak"))
+
+
+def helper(x: int) -> int:
+    return x + LIMIT
+
+
+def test_a_digest_sees_all_that_a_function_does() -> None:
+    def variants(text: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = eval(text, {**globals(), "__name__": __name__})
+        return found
+
+    texts = [
+        "lambda e: e.x > 3",
+        "lambda e: e.x > 4",
+        "lambda e: e.x > 3.0",
+        "lambda e: e.y > 3",
+        "lambda e, k=1: e.x > 3",
+        "lambda e, k=2: e.x > 3",
+        "lambda e, *, k=2: e.x > 3",
+        "lambda e: helper(e.x) > 3",
+        "lambda e: max(e.x, 3)",
+        "lambda e: min(e.x, 3)",
+        "lambda e: e.x in NAMES",
+        "lambda e: e.x in {'a', 'b', 'c'}",
+        "lambda e: [y for y in e if y > 1]",
+        "lambda e: [y for y in e if y > 2]",
+        "__import__('functools').partial(helper, 1)",
+        "__import__('functools').partial(helper, 2)",
+        "max",
+        "'abc'.startswith",
+    ]
+    digests = [digest_of(variants(text)) for text in texts]
+    assert len(set(digests)) == len(texts)
+    assert digests == [digest_of(variants(text)) for text in texts]
+    assert digest_of(counted(3)) == digest_of(counted(3)) != digest_of(counted(4))
+    before = digest_of(helper), digest_of(variants("lambda e: helper(e.x)"))
+    globals()["LIMIT"] = 4
+    try:
+        after = digest_of(helper), digest_of(variants("lambda e: helper(e.x)"))
+    finally:
+        globals()["LIMIT"] = 3
+    assert not set(before) & set(after)
+
+
+def test_a_digest_is_the_same_in_each_process() -> None:
+
+    code = (
+        "from tests.spark.test_restarts import *; print(digest_of(lambda e: e.x in NAMES and e.x in {'a', 'b', 'c'} and helper(1)))"
+    )
+    found = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert found[0] == found[1]
+
+
+def test_a_damaged_head_is_refused() -> None:
+    row = [b"token", 1, 2, 3, 4, b"job", msgpack.packb({"keys": 4, "partial_matches": None})]
+    assert head_of(row) == Head(b"token", 1, 2, 3, 4, b"job", {"keys": 4, "partial_matches": None})
+    for wrong in (row[1:], [*row[:-1], b"x"], [*row[:-1], msgpack.packb(3)], [*row[:-1], msgpack.packb({"keys": "4"})]):
+        with pytest.raises(SnapshotError, match="expected the head of a bucket"):
+            head_of(wrong)
