@@ -22,11 +22,10 @@ from afa.errors import AfaError
 from afa.reach import check_whole
 from afa.spark.bucket import Bucket
 from afa.spark.fields import SPARK, column, micros, quoted, taken
-from afa.spark.ipc import stream_of
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, BLOB, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, unpacker, written
+from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
@@ -172,11 +171,10 @@ def match(
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
             forget_ended(events.sparkSession)
             matcher: Any = Parcel(Matcher(job, metrics), job.automaton.arcs)
-            blobs = grouped.transformWithStateInPandas(matcher, BLOB, "append", "EventTime")
+            found = grouped.transformWithStateInPandas(matcher, _ddl(events.schema, job), "append", "EventTime")
         else:
-            blobs = grouped.applyInArrow(shipped(_at_once(job), job.automaton.arcs), BLOB)
-        unpack = shipped(unpacker(changes_schema(job)))
-        found = _finished(blobs.mapInArrow(unpack, _ddl(events.schema, job)), job)
+            found = grouped.applyInArrow(shipped(_at_once(job), job.automaton.arcs), _ddl(events.schema, job))
+        found = _finished(found, job)
         if not events.isStreaming:
             return found
         behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
@@ -317,7 +315,7 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
             answer = answer._replace(changes=answer.changes + last.changes, faults=answer.faults + last.faults)
             answer.late.extend(last.late)
         answer.faults.extend(bucket.rest().faults)
-        return pa.table({"rows": pa.array([stream_of(written(job, answer, parts.bad))], pa.binary())})
+        return written(job, answer, parts.bad)
 
     return work
 

@@ -32,9 +32,8 @@ from afa.sound import wanted
 from afa.spark import shared
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
-from afa.spark.ipc import stream_of
 from afa.spark.job import Job
-from afa.spark.rows import read_parts, written
+from afa.spark.rows import frame_of, read_parts, written
 from punctuation.time import BEGINNING
 
 WORDS = ("whole", "since", "timer", "buckets")
@@ -165,7 +164,7 @@ class Matcher(StatefulProcessor):
         told |= {"bucket": number, "events": len(bad) + (0 if events is None else events.num_rows), "batch": _batch()}
         told |= {"read_bytes": head.whole + head.since if read else 0, "written_bytes": written_bytes, "watermark": _iso(watermark)}
         told |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
-        yield pd.DataFrame({"rows": [stream_of(written(self._job, answer, bad, told))]})
+        yield frame_of(written(self._job, answer, bad, told))
 
     def _read_head(self) -> Head:
         """The head as the store has it."""

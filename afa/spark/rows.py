@@ -5,7 +5,7 @@ Spark's Python workers take rows of a grouped stream one by one; so few and larg
     in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row as JSON),
                                                    END (what the end of a static table promises, in digits), WAKE (nothing: it
                                                    is to see the job, and to tell its numbers)
-    out     rows binary                            an Arrow stream of `changes_schema`
+    out     the columns of `changes_schema`
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -28,7 +29,6 @@ from punctuation.time import FOREVER
 
 EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4
 PARTS = "bucket int, part int, rows binary"
-BLOB = "rows binary"
 MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "note", "metrics"
 
 
@@ -171,7 +171,7 @@ def _matches(schema: pa.Schema, changes: pa.Table) -> pa.Table:
     n = changes.num_rows
     re = pc.if_else(pc.equal(changes["re"], FOREVER), pa.scalar(None, pa.int64()), changes["re"])
     columns = {name: changes[name] for name in changes.schema.names}
-    columns |= {"re": re, "kind": pa.array([MATCH] * n), "reason": pa.nulls(n)}
+    columns |= {"re": re, "kind": pa.repeat(MATCH, n), "reason": pa.nulls(n)}
     return pa.table({field.name: columns[field.name] for field in schema}).cast(schema)
 
 
@@ -206,12 +206,9 @@ def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
     return found
 
 
-def unpacker(schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that takes rows of BLOB apart."""
-
-    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for blob in batch.column(0):
-                yield from table_of(blob.as_buffer()).cast(schema).to_batches()
-
-    return unpack
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """A table as a stateful operator of PySpark's gives it. Its columns stay Arrow's: no number becomes a float, no null a NaN."""
+    table = table.combine_chunks()
+    columns = {name: pd.arrays.ArrowExtensionArray(table[name]) for name in table.schema.names}
+    frame: pd.DataFrame = pd.DataFrame(columns, copy=False)
+    return frame
