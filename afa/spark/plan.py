@@ -25,7 +25,7 @@ from afa.spark.fields import SPARK, column, micros, quoted, taken
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
+from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, written
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
