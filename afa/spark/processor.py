@@ -132,7 +132,7 @@ class Matcher(StatefulProcessor):
         told = head.numbers | {"bucket": number, "events": 0, "batch": _batch(), "stored_bytes": head.whole + head.since}
         told |= {"read_bytes": 0, "written_bytes": 0, "watermark": _iso(timers.getCurrentWatermarkInMs())}
         told |= {"operator_ms": 0.0, "state_ms": 0.0}
-        yield pd.DataFrame({"rows": [stream_of(written(self._job, Answer([], [], []), [], told))]})
+        yield frame_of(written(self._job, Answer([], [], []), [], told))
 
     def _work(
         self,
