@@ -109,11 +109,11 @@ class ArcInput:
             raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
         self._put(self.table.ended(found, t), max(t, found.le), found.re)
 
-    def differ(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
-        """Take arc events out and put others in, as one swap; the caller sees to it that they differ behind the promise only."""
-        if gone or come:
-            spans = spans_of(gone, come)
-            self._put(self.table.changed(gone, come), min(le for le, _ in spans), max(re for _, re in spans))
+    def replace(self, table: ArcTable, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
+        """Put another table in force, as one swap; some events have gone, others come, which the promise does not concern."""
+        spans = spans_of(gone, come)
+        if spans:
+            self._put(table, min(le for le, _ in spans), max(re for _, re in spans))
 
     def overdue(self) -> None:
         """Hand the retractions over to the policy whose insertion can't come any more."""

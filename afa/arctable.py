@@ -5,7 +5,6 @@ A table is a value: a change gives a new one, so that state can hold on to the o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -108,19 +107,6 @@ class ArcTable:
         """The table in which the event's lifetime ends at ``t``; gone if nothing of it is left."""
         table = self.removed(event)
         return table if t <= event.le else table.added(event._replace(re=t))
-
-    def changed(self, gone: Iterable[ArcEvent], come: Iterable[ArcEvent]) -> ArcTable:
-        """The table without some of its events, known by their very arcs, and with others. O(events)."""
-        left = Counter((id(event.arc), event.le, event.re) for event in gone)
-        kept = []
-        for event in self.events if left else ():
-            at = (id(event.arc), event.le, event.re)
-            if left[at]:
-                left[at] -= 1
-            else:
-                kept.append(event)
-        assert not +left, "expected events of this table to go"
-        return ArcTable((*(kept if left else self.events), *come))
 
     def cleaned(self, t: int) -> ArcTable:
         """The table without the arcs that no event with LE >= t can take ([AFA10] Sec. 5.4)."""

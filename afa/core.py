@@ -160,10 +160,10 @@ class Core(Single):
         self.arcs.end(arc, t)
         return self._collect(before)
 
-    def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> Output:
-        """Take arc events out and put others in, checked, as one swap within a call; what changes."""
+    def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> Output:
+        """Put another table of arcs, checked, in force, as one swap within a call; what changes. See `ArcInput.replace`."""
         before = self.progress.final
-        self.arcs.differ(gone, come)
+        self.arcs.replace(table, gone, come)
         return self._collect(before)
 
     def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -118,9 +118,9 @@ class Image:
         arcs: Iterable[Arc] = (),
         late: Policy | None = None,
         faults: Faults | None = None,
-        table: ArcTable | None = None,
+        table: Callable[[int], ArcTable] | None = None,
     ) -> Keyed:
-        """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made. ``table``: of arcs kept elsewhere.
+        """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made. ``table``: see `afa.snapshot.load`.
 
         Raises
         ------
@@ -132,10 +132,10 @@ class Image:
         if self._head[1] != snapshot.fingerprint(automaton):
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
         with _damage():
-            core, table = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults, table)
+            core, in_force = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults, table)
             engine: Any = core.engine
             image.take_names(engine, self._names)
-            core.put_table(table)
+            core.put_table(in_force)
             self._file.cut(self._top * WORD)
             image.take_words(engine, self._names, self._file)
         core.forget_call()

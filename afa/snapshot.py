@@ -21,7 +21,7 @@ A tuple in a payload, key or place is extension type 1, a msgpack list inside; n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import msgpack
@@ -129,9 +129,11 @@ def load(
     engine: str,
     keyed: bool,
     faults: Faults | None = None,
-    table: ArcTable | None = None,
+    table: Callable[[int], ArcTable] | None = None,
 ) -> Core:
-    """The operator's core again, from a snapshot and the incremental ones that follow it; ``table``: of arcs kept elsewhere.
+    """The operator's core again, from a snapshot and the incremental ones that follow it.
+
+    ``table``: the arcs in force by what is final, where they are kept elsewhere.
 
     Raises
     ------
@@ -146,7 +148,7 @@ def load(
     """
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
-    given = [event.arc for event in table.events] if table else list(arcs)
+    given = list(arcs)
     for arc in given:
         automaton.check_arc(arc)
     blobs = list(blobs)
@@ -156,9 +158,9 @@ def load(
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
-        core, table = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table)
+        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table)
         states = _states(core, held, bodies)
-        core.put_table(table, bodies[-1][2][-1])
+        core.put_table(in_force, bodies[-1][2][-1])
         for part in states:
             core.engine.load(part)
         core.forget_call()
@@ -243,9 +245,9 @@ def without_states(
     late: Policy | None,
     engine: str,
     faults: Faults | None = None,
-    table: ArcTable | None = None,
+    table: Callable[[int], ArcTable] | None = None,
 ) -> tuple[Core, ArcTable]:
-    """A core with all that a `head` says but its arcs in force, and these; ``table``: of arcs kept elsewhere."""
+    """A core with all that a `head` says but its arcs in force, and these; ``table``: arcs kept elsewhere, by what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
     if late is None and policy is None:
@@ -268,12 +270,12 @@ def without_states(
     check_marks(marks, arc_punctuation, core.conditions, retractions)
     core.progress.restore(marks)
     wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
-    events = [_arc_in(automaton, arcs, *item) for item in in_force] if table is None else table.events
+    events = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force) if table is None else table(marks.final)
     waiting = [(_arc_in(automaton, arcs, ref, le, re), n) for ref, le, re, n in pending]
-    check_arcs(events, waiting, core.progress)
-    core.arcs.pending, core.arcs.elsewhere = dict(waiting), table is not None
+    check_arcs(events.events, waiting, core.progress)
+    core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
-    return core, table or ArcTable(events)
+    return core, events
 
 
 def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:

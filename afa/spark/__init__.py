@@ -5,7 +5,8 @@
 job         what every worker must know: pattern, keys, columns
 bucket      the work of one bucket of keys; knows nothing of Spark
 logged      its arcs; answer: what it has to say
-versions    what the lines of an arc log come to; arcs: a line of it; recipe: the automaton beside the state, for code that changes
+versions    what the lines of an arc log come to; ledger: once for all buckets of a process; arcs: a line
+recipe      the automaton beside the state, for code that changes
 fields      columns as fields of an event
 rows        rows on their way to a bucket and back
 processor   the adapter to the stateful operator, and the state

@@ -31,7 +31,6 @@ from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.logged import Logged
 from afa.spark.recipe import Difference, difference, rebuilt
-from afa.spark.versions import Line
 from afa.spark.windows import Windows
 from afa.tableout import write
 from punctuation.promise import Punctuation
@@ -102,7 +101,7 @@ class Bucket:
             self._changed = difference(before, self._code)
         steps = [step for part in parts[1:] for step in part.logged]
         self._logged = Logged(job, self._speaks, self._base, automaton, parts[0].logged, steps)
-        snapshots, table = [part.snapshot for part in parts], self._logged.table()
+        snapshots, table = [part.snapshot for part in parts], self._logged.table
         core = snapshot.load(automaton, snapshots, (), late, "auto", keyed=True, faults=self._faults, table=table)
         self._operator = Keyed._of(core, job.key)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
@@ -121,7 +120,7 @@ class Bucket:
             raise SnapshotError("expected an image of this code but got one of other code")
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
         self._logged = Logged(self._job, self._speaks, self._base, automaton, logged)
-        table, key = self._logged.table(), self._job.key
+        table, key = self._logged.table, self._job.key
         self._operator = image.operator(automaton, key=key, late=late, faults=self._faults, table=table)
         self._held = Held(self._job.schema, self._job.speculation, [held], bound)
         self._keep_time(spans, delay)
@@ -153,7 +152,7 @@ class Bucket:
             self._push(due.before, answer)
         if promised > max(BEGINNING, core.progress.events):
             self._carry_out(answer, core.run, [("event", Punctuation(promised), None)], True)
-        code: list[Line] = []
+        code: list[Any] = []
         if self._changed is not None:
             code, said_of_code = self._logged.of_code(self._changed, present)
             if self._changed.window is not None:

@@ -165,9 +165,9 @@ class Versions:
         return taken
 
     def promise(self, t: int) -> list[Line]:
-        """Let nothing come before an instant any more; the retractions before it that have ended nothing, and never will."""
+        """Take no line before an instant from now on; the retractions before it that have ended nothing, and never will."""
         idle: list[Line] = []
-        self.promised = max(t, self.promised)
+        self.promised = t
         names = dict[str, None]()
         while self._due and self._due[0][0] < self.promised:
             names[heapq.heappop(self._due)[1]] = None
@@ -188,21 +188,25 @@ class Versions:
                     self._keep(version)
         return sorted(idle, key=_order)
 
+    def due(self, t: int) -> bool:
+        """Whether a promise changes what is kept."""
+        return bool(self._due) and self._due[0][0] < t
+
     def of(self, name: str) -> list[Version]:
-        """The versions of a name whose lifetime goes beyond the promise, in the order in which they began."""
-        return self._replay(name).versions(self.promised)
+        """The versions of a name, but those that an earlier promise has passed, in the order in which they began."""
+        return self._replay(name).versions(BEGINNING)
 
     def all(self) -> list[Version]:
         """Those of all names."""
-        return [version for name in dict.fromkeys([*self._begun, *self._lines]) for version in self.of(name)]
+        return [version for name in sorted({*self._begun, *self._lines}) for version in self.of(name)]
 
     def begun(self) -> list[Version]:
         """What the promise has left; with `lines` all that there is to be kept."""
-        return [version for versions in self._begun.values() for version in versions]
+        return [version for _, versions in sorted(self._begun.items()) for version in versions]
 
     def lines(self) -> list[Line]:
         """The lines that are not final."""
-        return [line for lines in self._lines.values() for line in lines]
+        return [line for _, lines in sorted(self._lines.items()) for line in lines]
 
     @property
     def waits(self) -> int | None:
