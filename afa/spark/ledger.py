@@ -83,7 +83,10 @@ class Ledger:
     def __init__(self, job: Job, recipe: Recipe, automaton: Automaton, packed: bytes = b"") -> None:
         self._job, self._fits = job, Fits(job)
         self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe["arcs"]), automaton.arcs))]
-        self._changed(packed or None)
+        self._packed: bytes | None = packed or None  # and what else is known of this state, once it was asked for
+        self._waits: list[int | None] = []
+        self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
+        self._ends: list[int] = []
         if not packed:
             self.versions = Versions([Version(line, BEGINNING, FOREVER) for line in self._own])
             return
@@ -121,7 +124,7 @@ class Ledger:
     @property
     def waits(self) -> int | None:
         """See `Versions.waits`."""
-        if self._waits is None:
+        if not self._waits:
             self._waits = [self.versions.waits]
         return self._waits[0]
 
@@ -135,12 +138,10 @@ class Ledger:
             self._tables[n] = self._tables[0].cleaned(final)
         return self._tables[n]
 
-    def _changed(self, packed: bytes | None = None) -> None:
+    def _changed(self) -> None:
         """Forget what was made of the state before."""
-        self._packed = packed
-        self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
-        self._ends: list[int] = []
-        self._waits: list[int | None] | None = None
+        self._packed, self._waits = None, []
+        self._tables, self._ends = {}, []
 
     def line(self, source: Any) -> Line:
         """A line by what was kept of it."""
