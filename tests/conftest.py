@@ -16,12 +16,12 @@ ENGINES = ("interpreted", "compiled")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Warnings are errors, but one: PySpark 4.0 leaves the sockets of `collect` to the garbage collector."""
+    """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector."""
     try:
         spark = version("pyspark")
     except PackageNotFoundError:
         return
-    if spark.startswith("4.0."):
+    if spark.startswith(("4.0.", "4.1.")):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 

