@@ -1,7 +1,8 @@
-"""The console of a local session: the words in which Spark's Python worker greets each query do not reach it.
+"""The console of a local session: what Spark says there by itself, and nobody needs, does not reach it.
 
-A worker prints them, Java passes them on to its standard error, and nothing of Spark turns them off. So where Java is started its
-standard output and standard error are a pipe, and a thread writes on what it reads there, line by line, but those.
+A Python worker greets each query; Java and Spark name at their start a module, a log and a host name. Nothing of Spark's turns all
+of that off. So where Java is started its standard output and standard error are a pipe, and a thread writes on what it reads there,
+line by line, but those.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ import os
 import threading
 
 GREETINGS = (b"Starting Streaming TransformWithState", b"Streaming TransformWithState")
-"""How the lines begin; an empty one follows each."""
+"""How lines of a worker begin; an empty one follows each."""
+STARTING = (
+    b"WARNING: Using incubator modules: jdk.incubator.vector",
+    b"Using Spark's default log4j profile",
+    b"Setting default log level to",
+    b"To adjust logging level use",
+    b" WARN Utils: Your hostname",
+    b" WARN Utils: Set SPARK_LOCAL_IP",
+    b" WARN NativeCodeLoader: Unable to load native-hadoop",
+)
+"""What is in the lines of a start."""
 
 
 def passed_on(to: int) -> int:
@@ -28,11 +39,11 @@ def _pass_on(source: int, to: int) -> None:
             out = []
             for line in lines:
                 greeting = line.startswith(GREETINGS)
-                if not greeting and not (after and not line):
+                if not greeting and (line or not after) and not any(words in line for words in STARTING):
                     out.append(line + b"\n")
                 after = greeting
-            if kept and not any(greeting.startswith(kept[:40]) or kept.startswith(greeting) for greeting in GREETINGS):
-                out.append(kept)  # such as a progress bar
+            if kept.startswith((b"\r", b"[Stage")):  # a progress bar has no end
+                out.append(kept)
                 kept = b""
             _write(to, b"".join(out))
         _write(to, kept)
