@@ -11,6 +11,7 @@ fields      columns as fields of an event
 rows        rows on their way to a bucket and back
 processor   the adapter to the stateful operator, and the state
 shared      operators in shared memory between batches
+settled     what a worker has imported, out of garbage collection
 metrics     what each bucket tells of each batch
 plan        `match`
 log         the arc log as a folder of files

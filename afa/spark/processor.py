@@ -34,6 +34,7 @@ from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job
 from afa.spark.rows import frame_of, read_parts, written
+from afa.spark.settled import settle
 from punctuation.time import BEGINNING
 
 WORDS = ("whole", "since", "timer", "buckets")
@@ -93,6 +94,7 @@ class Matcher(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the state."""
+        settle("match")
         self._handle = handle
         self._head = handle.getValueState("head", HEAD)
         self._log = handle.getListState("log", LOG)

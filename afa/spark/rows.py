@@ -25,6 +25,7 @@ from afa.spark.answer import Answer
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import ARROW, Job
+from afa.spark.settled import settle
 from punctuation.time import FOREVER
 
 EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4
@@ -65,6 +66,7 @@ def pack(
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
     """
+    settle("pack")
     context = TaskContext.get()
     if wake and context is not None and context.partitionId() == 0:
         yield _parts([(number, WAKE, b"") for number in range(wake)])
