@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc
 from punctuation.time import BEGINNING, FOREVER
@@ -32,6 +32,11 @@ class ArcTable:
     events : iterable of ArcEvent
         In order of arrival; equal ones count twice.
 
+    Attributes
+    ----------
+    made : list or None
+        What engines have made of it, for others that are given the very same table; None: no other is.
+
     Examples
     --------
     >>> arc = Arc("a", "b", lambda e, r: True)
@@ -42,6 +47,17 @@ class ArcTable:
 
     def __init__(self, events: Iterable[ArcEvent]) -> None:
         self.events = tuple(events)
+        self.made: list[Any] | None = None
+
+    @cached_property
+    def arcs(self) -> tuple[Arc, ...]:
+        """Each arc once."""
+        return tuple({id(event.arc): event.arc for event in self.events}.values())
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        """The states that the arcs name."""
+        return tuple(dict.fromkeys(state for arc in self.arcs for state in (arc.src, arc.dst)))
 
     @cached_property
     def consuming(self) -> ByState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from afa.arc import Arc
 from afa.arctable import ArcTable
@@ -23,8 +23,52 @@ WARM = 256
 """Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
 AGAIN = 16
 """So many times as many after which it is compiled again, for arcs that have no place in it."""
+FORMS = 4
+"""Programs that are kept of a table that several engines are given."""
 LONG = 200_000
 """Rows of batches after which its loops are compiled too, which takes three times as long."""
+
+
+class Form(NamedTuple):
+    """All that a program depends on beside its table, but for what `Program.twin` puts in."""
+
+    states: tuple[str, ...]
+    carry: bool
+    counted: int
+    slots: Slots | None
+    initial: tuple[int, ...]
+
+
+class Known(NamedTuple):
+    """A program that no kernel has touched, and the classes of its arcs."""
+
+    program: Program
+    wanted: Counter[Any]
+
+
+class Shared:
+    """What engines have made of a table that several are given: the buckets of a worker have the same arcs in force.
+
+    Parameters
+    ----------
+    key : tuple
+        The layouts, and whether arcs are refused that Python would run.
+    known : dict of int to CompiledArc
+        By the id of the arc.
+    """
+
+    def __init__(self, key: Any, known: dict[int, CompiledArc]) -> None:
+        self.key, self.known = key, known
+        self.ignorable = any(arc.arc.ignorable for arc in known.values())
+        self._programs: list[tuple[Form, Known]] = []
+
+    def program(self, form: Form) -> Known | None:
+        """One of that form."""
+        return next((known for other, known in self._programs if other == form), None)
+
+    def keep(self, form: Form, program: Program, wanted: Counter[Any]) -> None:
+        """Keep a program that was just made."""
+        self._programs = [(form, Known(program.copy(), wanted)), *self._programs[: FORMS - 1]]
 
 
 class InForce:
@@ -70,6 +114,7 @@ class InForce:
         self._memory, self._progress, self._callback, self._strict = memory, progress, callback, strict
         self._ordered = bool(memory.m[k.C_ORDERED])
         self._known: dict[int, CompiledArc] = {}
+        self._shared: Shared | None = None
         self._slots: Slots | None = None
         self._too_long: Counter[Any] | None = None  # classes of arcs for which a step function would be
         self._rows = 0  # of batches since the step function was made
@@ -87,15 +132,31 @@ class InForce:
     def install(self, table: ArcTable) -> None:
         """Make and put in force the program of a table."""
         self.table = table
-        known: dict[int, CompiledArc] = {}
-        for arc in {id(arc): arc for arc in [*(event.arc for event in table.events), *self._pool]}.values():
-            known[id(arc)] = self._known.get(id(arc)) or self._admitted(arc)
-            for state in (arc.src, arc.dst):
-                self._number(state)
+        self._shared = self._shared_of(table)
+        known = self._admitted_all(table) if self._shared is None else self._shared.known
+        for state in (*table.states, *(state for arc in self._pool for state in (arc.src, arc.dst))):
+            self._number(state)
         self._known = known
         self._counted = k.BY_TIMEOUTS if table.timeouts else self._counted
-        self._carry = self._carry or (not self._ordered and any(arc.arc.ignorable for arc in known.values()))
+        ignorable = any(arc.arc.ignorable for arc in known.values()) if self._shared is None else self._shared.ignorable
+        self._carry = self._carry or (not self._ordered and ignorable)
         self._make_program()
+
+    def _shared_of(self, table: ArcTable) -> Shared | None:
+        """What engines with the same layouts have made of the very same table; None: it is this one's own."""
+        if table.made is None or self._pool:
+            return None
+        key = self._payloads.layout, self._registers.layout, self._strict
+        found = next((shared for shared in table.made if shared.key == key), None)
+        if found is None:
+            found = Shared(key, self._admitted_all(table))
+            table.made.append(found)
+        return found
+
+    def _admitted_all(self, table: ArcTable) -> dict[int, CompiledArc]:
+        """The code of all arcs, by their ids."""
+        arcs = {id(arc): arc for arc in [*table.arcs, *self._pool]}
+        return {at: self._known.get(at) or self._admitted(arc) for at, arc in arcs.items()}
 
     def use(self, arcs: Sequence[Arc]) -> None:
         """Be ready for arcs that come in the midst of a batch."""
@@ -183,24 +244,34 @@ class InForce:
 
     def _make_program(self) -> None:
         self._made = None
-        places, wanted = self._slots.places if self._slots else {}, self._wanted()
+        initial = self._registers.words(self._automaton.register)
+        form = Form(tuple(self.states), self._carry, self._counted, self._slots, tuple(initial))
+        known = None if self._shared is None else self._shared.program(form)
+        places = self._slots.places if self._slots else {}
+        wanted = self._wanted() if known is None else known.wanted
         lacking = self._slots is None or any(key not in places for key in wanted)
         self.lacking = lacking and not (self._too_long is not None and self._too_long <= wanted)
-        self.program = Program(
-            self.table.events,
-            self._known,
-            self._numbers,
-            self._automaton.final,
-            self._registers.words(self._automaton.register),
-            self._carry,
-            self._counted,
-            self._slots,
-            self._callback,
-            self._payloads.strings,
-            self._pool,
-            2 * CHUNK if self._pool else 0,
-            self._progress.now,
-        )
+        strings = self._payloads.strings
+        if known is None:
+            self.program = Program(
+                self.table.events,
+                self._known,
+                self._numbers,
+                self._automaton.final,
+                initial,
+                self._carry,
+                self._counted,
+                self._slots,
+                self._callback,
+                strings,
+                self._pool,
+                2 * CHUNK if self._pool else 0,
+                self._progress.now,
+            )
+            if self._shared is not None:
+                self._shared.keep(form, self.program, wanted)
+        else:
+            self.program = known.program.twin(self._callback, strings, self._progress.now)
         self._made = self.program
 
     def _wanted(self) -> Counter[Any]:

@@ -7,6 +7,7 @@ one by one through their own code.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -152,7 +153,8 @@ class Program:
         self.codes = {id(arc): code for code, arc in enumerate(self.arcs)}
         self._known = [known[id(arc)] for arc in self.arcs]
         self._strings = strings
-        self._constants: list[int] = []  # where those of each arc stand
+        self._pointers: list[tuple[int, int]] = []  # of each arc with code: the word that says where its constants stand; where
+        self._texts: list[tuple[ArcCode, int]] = []  # codes with constants that are strings; where their constants stand
         self._words: list[int] = [0] * k.PROGRAM
         self._rows: list[list[int]] = []  # ROW words an arc event
         self._put(numbers, final, initial, carry, counted, slots, python)
@@ -160,19 +162,36 @@ class Program:
         once = {(id(event.arc), event.le, event.re): event for event in events}  # arcs of one name may differ
         bounds = self._put_rows(list(once.values()), numbers)
         self._put_plain(events, now)
-        self.words: Any = self._array(bounds)
-        self.at, self.size = int(self.words.ctypes.data), len(self.words)
+        self._point: Any = np.array(self._pointers, np.int64).reshape(-1, 2).T
+        self._stand(self._array(bounds))
+
+    def copy(self) -> Program:
+        """The same program, of which kernels may have one."""
+        other = copy.copy(self)
+        other._stand(self.words.copy())
+        return other
+
+    def twin(self, python: int, strings: Strings, now: int) -> Program:
+        """The same program for another engine. O(words), and those arcs that have strings as constants."""
+        other = copy.copy(self)
+        other._strings = strings
+        other._stand(self.words.copy())
+        other.words[k.A_PYTHON] = python
+        other._say_plain(now)
+        return other
+
+    def _stand(self, words: Any) -> None:
+        self.words = words
+        self.at, self.size = int(words.ctypes.data), len(words)
         self.address()
 
     def address(self) -> None:
-        """Write the constants, and where they stand."""
-        base = self.at
-        codes = self.words[k.A_CODES]
-        for code, (arc, at) in enumerate(zip(self._known, self._constants)):
-            if arc.code is not None:
-                found = words(arc.code.params, self._strings)
-                self.words[at : at + len(found)] = found
-                self.words[codes + code * k.RECORD + k.K_CONSTANTS] = base + 8 * at
+        """Write where constants stand, and those that are strings."""
+        words_at, places = self._point
+        self.words[words_at] = self.at + 8 * places
+        for code, at in self._texts:
+            found = words(code.params, self._strings)
+            self.words[at : at + len(found)] = found
 
     def _room(self, n: int, fill: int = 0) -> int:
         at = len(self._words)
@@ -214,11 +233,12 @@ class Program:
             w[at + k.K_IGNORABLE], w[at + k.K_FINAL] = int(arc.ignorable), int(arc.final)
             if slots:
                 w[at + k.K_SLOT], w[at + k.K_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], carry), (0, 0))
-            constants = 0
             if known.code is not None:
                 w[at + k.K_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
-                constants = self._room(sum(param.width for param in known.code.params))
-            self._constants.append(constants)
+                self._pointers.append((at + k.K_CONSTANTS, len(w)))
+                if any(param.kind in ("str", "table") for param in known.code.params):
+                    self._texts.append((known.code, len(w)))
+                w += words(known.code.params, self._strings)
 
     def _put_rows(self, events: Sequence[ArcEvent], numbers: Mapping[str, int]) -> list[list[int]]:
         """Make the rows of the arc events; their bounds."""
@@ -249,14 +269,18 @@ class Program:
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:
         """Whether arcs can change by `change_arc`, and for each the row of it that began last and still lasts."""
         w, latest = self._words, dict.fromkeys(range(len(self.arcs)), k.NOWHERE)
-        ends = all(re == k.FOREVER or re <= now for _, _, re in events)
         once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
-        w[k.A_PLAIN] = int(ends and once and not any(arc.kind == TIMEOUT for arc in self.arcs))
+        self._steady = once and not any(arc.kind == TIMEOUT for arc in self.arcs)
+        self._last_end = max((re for _, _, re in events if re < k.FOREVER), default=k.BEGINNING)
+        w[k.A_PLAIN] = int(self._steady and self._last_end <= now)
         for row, at in sorted(enumerate(self._rows), key=lambda item: item[1][k.R_BEGIN]):
             if at[k.R_END] == k.FOREVER:
                 at[k.R_BEFORE], latest[at[k.R_CODE]] = latest[at[k.R_CODE]], row
         for code, row in latest.items():
             w[w[k.A_CODES] + code * k.RECORD + k.K_LATEST] = row
+
+    def _say_plain(self, now: int) -> None:
+        self.words[k.A_PLAIN] = int(self._steady and self._last_end <= now)
 
     def _array(self, bounds: list[list[int]]) -> Any:
         """The words, and behind them the rows, the bounds and room for more of both."""

@@ -136,7 +136,9 @@ class Ledger:
         n = bisect_right(self._ends, final)
         if n not in self._tables:
             self._tables[n] = self._tables[0].cleaned(final)
-        return self._tables[n]
+        table = self._tables[n]
+        table.made = table.made or []
+        return table
 
     def _changed(self) -> None:
         """Forget what was made of the state before."""
