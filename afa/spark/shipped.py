@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -39,9 +39,25 @@ class Parcel:
 
     def __init__(self, content: Any, arcs: Iterable[Arc] = ()) -> None:
         self._content, self._arcs = content, list(arcs)
+        self._by_value = sorted(cloudpickle.list_registry_pickle_by_value())
 
     def __reduce__(self) -> Any:
-        return _opener(), (_Watch(), self._content, self._arcs)  # which are unpickled in this order
+        """Spark Connect pickles when the plan is run, so that what goes by value now must do so then."""
+        modules = [sys.modules[name] for name in self._by_value if name not in cloudpickle.list_registry_pickle_by_value()]
+        begin, end = _Turn(cloudpickle.register_pickle_by_value, modules), _Turn(cloudpickle.unregister_pickle_by_value, modules)
+        return _opener(), (_Watch(), begin, self._content, self._arcs, end)  # which are pickled and unpickled in this order
+
+
+class _Turn:
+    """What is nothing, but does something with modules when it is pickled."""
+
+    def __init__(self, turn: Callable[[ModuleType], None], modules: Sequence[ModuleType]) -> None:
+        self._turn, self._modules = turn, modules
+
+    def __reduce__(self) -> Any:
+        for module in self._modules:
+            self._turn(module)
+        return str, ()
 
 
 class _Watch:
@@ -65,7 +81,7 @@ def shipped(function: Callable[[Any], Any], arcs: Iterable[Arc] = ()) -> Callabl
 def _opener() -> Callable[..., Any]:
     """A function that goes to workers by value, since it has no place in a module."""
 
-    def opened(watch: Any, content: Any, arcs: list[Any]) -> Any:
+    def opened(watch: Any, _begin: str, content: Any, arcs: list[Any], _end: str) -> Any:
         import sys
 
         from afa.compiled.choice import know

@@ -173,6 +173,11 @@ def test_a_worker_needs_no_module_of_the_users(own: Any, tmp_path: Path) -> None
         return automaton.event_schema.cls(n).n, automaton.arcs[0].fence(automaton.event_schema.cls(n), None)
 
     assert on_a_worker(shipped(work, automaton.arcs), automaton, tmp_path, "ownpattern", "tests") == "(3, True)"
+    with by_value(automaton):
+        later = shipped(work, automaton.arcs)
+    nothing = Automaton(start="a", final={"a"}, arcs=[])
+    assert on_a_worker(later, nothing, tmp_path, "ownpattern", "tests") == "(3, True)", "Spark Connect pickles when a plan is run"
+    assert not pyspark.cloudpickle.list_registry_pickle_by_value()
 
 
 @pytest.mark.parametrize(
