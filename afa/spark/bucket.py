@@ -146,8 +146,9 @@ class Bucket:
             Something came behind the watermark, if that is to stop the query.
         """
         answer, core = Answer([], [], []), self._operator._core
-        present = max(promised, 0) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
+        present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
         due = self._held.take(events, promised)
+        self._tell_of_early(events, promised, answer)
         if due.before is not None:
             self._push(due.before, answer)
         if promised > max(BEGINNING, core.progress.events):
@@ -164,9 +165,7 @@ class Bucket:
         else:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
         self._windows.forget(promised)
-        if not self._speaks:
-            answer.faults.clear()
-        else:
+        if self._speaks:
             answer.faults.extend(told.faults)
             answer.late.extend(told.late)
             answer = answer._replace(notes=told.notes)
@@ -180,6 +179,22 @@ class Bucket:
                 f"expected nothing behind the watermark {promised} but got {len(answer.late)} late, first {change!r}"
             )
         return answer
+
+    def _tell_of_early(self, events: Any, promised: int, answer: Answer) -> None:
+        """Tell of rows that wait for a watermark before 1970, which Spark does not have, as far as the job does not make one."""
+        waits = self._job.speculation is not None or self._operator._core.arcs.table.timeouts
+        if promised > BEGINNING or self._job.since or not waits or events is None:
+            return
+        early = events.filter(pc.less(events["le"], 0))
+        if not len(early):
+            return
+        reason = (
+            f"expected times from 1970 on, where Spark's watermark begins, but got {len(early)} rows before it: what waits for the "
+            f"watermark waits until later rows move it; match(since=..) says from when on the stream may have rows"
+        )
+        if self._job.stop_on_fault:
+            raise AfaError(reason)
+        answer.faults.append(Fault(reason, f"bucket {self._number}", None, pc.min(early["le"]).as_py()))
 
     def _push(self, rows: Any, answer: Answer) -> None:
         """Push rows, each with the lifetime that its time says."""
@@ -215,7 +230,7 @@ class Bucket:
         """At which watermark (ms) it must be asked though no row comes: the next one with time-outs, else when lifetimes end."""
         found = None if self._held.next is None else max(watermark + 1, self._held.next // 1000)
         if self._speaks and self._logged.waits is not None:
-            found = min(found or FOREVER, max(watermark + 1, self._logged.waits // 1000 + 1))
+            found = _first(found, max(watermark + 1, self._logged.waits // 1000 + 1))
         if self._engine.directory.codes:
             if self._operator._core.arcs.table.timeouts:
                 return watermark + 1
@@ -226,7 +241,7 @@ class Bucket:
             else:
                 return found
             if last >= watermark:
-                found = min(found or FOREVER, last + 1)
+                found = _first(found, last + 1)
         return found
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
@@ -272,6 +287,10 @@ class Bucket:
         note = [FORMAT, self._logged.whole(), self._base, self._code, self._held.save(False), self._held.bound, self._end]
         note += [self._windows.spans, self._delay]
         shared.put(token, self._operator, note)
+
+
+def _first(one: int | None, other: int) -> int:
+    return other if one is None else min(one, other)
 
 
 class Saved(NamedTuple):

@@ -52,6 +52,8 @@ class Job(NamedTuple):
         All that a state depends on, as plain data.
     delay : int
         Milliseconds by which the watermark is behind the latest row: where a stream stands is known from it.
+    since : int
+        Ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier.
     """
 
     automaton: Automaton
@@ -65,6 +67,7 @@ class Job(NamedTuple):
     schema: pa.Schema
     recipe: Recipe
     delay: int = 0
+    since: int = 0
 
     @property
     def digest(self) -> bytes:
@@ -117,6 +120,7 @@ def job_of(
     speculation: str | timedelta | None = None,
     lifetimes: bool = False,
     delay: int = 0,
+    since: int = 0,
 ) -> Job:
     """Check what a user gives, on the driver.
 
@@ -156,9 +160,9 @@ def job_of(
     if lone:
         raise AutomatonError(f"expected text that UTF-8 can hold but got {lone[0]!r} in the register {portable.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
-    recipe = recipe_of(portable, typed, sequence, lifetimes, ticks, buckets)
+    recipe = recipe_of(portable, typed, sequence, lifetimes, ticks, buckets, since)
     stops = on_fault == "stop", late == "stop"
-    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay)
+    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since)
 
 
 def check_texts(arc: Arc, automaton: Automaton) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -29,7 +29,7 @@ from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, changes_schema, pack
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.watermark import delay_of, marked, watermarked
+from afa.spark.watermark import SHIFTED, beginning, delay_of, marked, watermarked
 from punctuation.time import BEGINNING, FOREVER
 
 log = logging.getLogger("afa.spark")
@@ -61,6 +61,7 @@ def match(
     metrics: bool = False,
     end: str = "latest",
     name: str | None = None,
+    since: datetime | str | int | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Match an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -109,6 +110,10 @@ def match(
     name : str, optional
         Of the numbers of each batch in the query's progress, after "afa". None: one made from the final states, another for each
         pattern and key; only two equal ones in one query need names.
+    since : datetime, str (ISO 8601) or int (microseconds), optional
+        Of a stream with times before 1970: from when on they may be. Spark's watermark is never before 1970, so that without this
+        rows wait for it (with ``speculation=``, and time-outs), which is told as ``kind = fault``, and nothing that such a stream
+        leaves behind is forgotten. It must stay; Spark's own progress tells times later by as much as this is before 1970.
 
     Returns
     -------
@@ -147,16 +152,18 @@ def match(
         if end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
         types = _key_types(events.schema, key)
-        ahead = speculation if events.isStreaming else None
-        job = job_of(automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None)
+        ahead, first = (speculation, beginning(since)) if events.isStreaming else (None, 0)
+        job = job_of(
+            automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None, since=first
+        )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         _check_names(events, job)
         rows = _timed(events, time)
         if events.isStreaming:
             check(events.sparkSession, buckets)
-            rows = watermarked(rows, time, lateness)
-            job = job._replace(delay=_delay(rows, time))
+            rows, clock = watermarked(rows, time, lateness, first)
+            job = job._replace(delay=delay_of(rows, clock))
         _tell(job, arcs is None and events.isStreaming)
         typed = _typed(rows, job, time, until, diff)
         parts = _packed(typed, job, packer(job, time, until, wake=buckets if events.isStreaming else 0))
@@ -178,7 +185,9 @@ def match(
         if not events.isStreaming:
             return found
         behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
-        found = observed(found.withColumn("le", marked(F.col("le"), delay_of(rows, time), behind)), name_of(job, name))
+        if not first:
+            found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
+        found = observed(found, name_of(job, name))
         return found if metrics else found.where(F.col("kind") != METRICS)
 
     def transform(events: DataFrame) -> DataFrame:
@@ -240,11 +249,6 @@ def _tell_alone() -> None:
     )
 
 
-def _delay(rows: DataFrame, time: str) -> int:
-    """Milliseconds by which the watermark of a stream is behind; 0 of a static table."""
-    return int(rows.schema[time].metadata.get("spark.watermarkDelayMs", 0)) if time in rows.schema.names else 0
-
-
 def _micros(events: DataFrame, name: str) -> Any:
     """A timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
@@ -275,7 +279,9 @@ def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str 
         lost += [] if wrong is None else [wrong]
     columns |= times
     if lost:
-        whole = F.to_json(F.struct(*(column(name) for name in events.schema.names)), {"ignoreNullFields": "false"})
+        whole = F.to_json(
+            F.struct(*(column(name) for name in events.schema.names if name != SHIFTED)), {"ignoreNullFields": "false"}
+        )
         columns["bad"] = F.when(reduce(or_, lost), whole)
     return events.select(*(column.alias(name) for name, column in columns.items()))
 

@@ -132,7 +132,7 @@ class Matcher(StatefulProcessor):
         """Tell the numbers of a bucket that has nothing to do."""
         self._told.add(number)
         told = head.numbers | {"bucket": number, "events": 0, "batch": _batch(), "stored_bytes": head.whole + head.since}
-        told |= {"read_bytes": 0, "written_bytes": 0, "watermark": _iso(timers.getCurrentWatermarkInMs())}
+        told |= {"read_bytes": 0, "written_bytes": 0, "watermark": self._iso(timers.getCurrentWatermarkInMs())}
         told |= {"operator_ms": 0.0, "state_ms": 0.0}
         yield frame_of(written(self._job, Answer([], [], []), [], told))
 
@@ -151,7 +151,7 @@ class Matcher(StatefulProcessor):
         watermark = timers.getCurrentWatermarkInMs()
         whole = 0 if bucket.moved else head.whole  # then all is written anew
         there = time.perf_counter()
-        answer = bucket.run(events, arcs, watermark * 1000 if watermark > 0 else BEGINNING)
+        answer = bucket.run(events, arcs, watermark * 1000 + self._job.since if watermark > 0 else BEGINNING)
         done = time.perf_counter()
         numbers = bucket.numbers(self._metrics)
         written_bytes, whole, since = self._save(bucket, whole, head.since)
@@ -164,7 +164,11 @@ class Matcher(StatefulProcessor):
         self._told.add(number)
         bucket.leave(token)
         told |= {"bucket": number, "events": len(bad) + (0 if events is None else events.num_rows), "batch": _batch()}
-        told |= {"read_bytes": head.whole + head.since if read else 0, "written_bytes": written_bytes, "watermark": _iso(watermark)}
+        told |= {
+            "read_bytes": head.whole + head.since if read else 0,
+            "written_bytes": written_bytes,
+            "watermark": self._iso(watermark),
+        }
         told |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
         yield frame_of(written(self._job, answer, bad, told))
 
@@ -199,7 +203,9 @@ class Matcher(StatefulProcessor):
 
     def _wake(self, bucket: Bucket, watermark: int, timer: int) -> int:
         """Have a timer where the bucket wants one; which. One that the watermark has passed has nothing to do any more."""
-        wanted = bucket.wakes(max(watermark, 0))
+        begins = self._job.since // 1000  # in a stream that begins before 1970 Spark's watermark is so much later
+        wanted = bucket.wakes(max(watermark, 0) + begins)
+        wanted = None if wanted is None else wanted - begins
         if watermark < timer and (wanted is None or timer <= wanted):
             return timer
         if timer != NO_TIMER:
@@ -208,6 +214,13 @@ class Matcher(StatefulProcessor):
             return NO_TIMER
         self._handle.registerTimer(wanted)
         return wanted
+
+    def _iso(self, watermark: int) -> str | None:
+        """A watermark of Spark's in words."""
+        if watermark <= 0:
+            return None
+        moment = np.datetime64(watermark + self._job.since // 1000, "ms")
+        return f"{moment}+00:00"  # Python's datetime ends with the year 9999, Spark's and strange rows do not
 
 
 def head_of(row: Sequence[Any]) -> Head:
@@ -233,10 +246,3 @@ def _batch() -> int | None:
     context = TaskContext.get()
     number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
     return None if number is None else int(number)
-
-
-def _iso(watermark: int) -> str | None:
-    """An instant in milliseconds, in words."""
-    if watermark <= 0:
-        return None
-    return f"{np.datetime64(watermark, 'ms')}+00:00"  # Python's datetime ends with the year 9999, Spark's and strange rows do not

@@ -1,7 +1,7 @@
 """All that a state depends on as plain data beside it, so that a changed job goes on from where the old one was, or is refused.
 
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
-     "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16}
+     "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0}
 
 An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
 
@@ -34,6 +34,7 @@ FIXED = {
     "keys": "key columns",
     "sequence": "sequence",
     "lifetimes": "lifetimes (until=)",
+    "since": "beginning (since=, in ticks)",
 }
 """What must stay, and how it is called."""
 
@@ -53,6 +54,7 @@ def recipe_of(
     lifetimes: bool = False,
     window: int | None = None,
     buckets: int = 1,
+    since: int = 0,
 ) -> Recipe:
     """The plain data of a job; ``keys`` with their types."""
     assert automaton.event_schema is not None
@@ -67,6 +69,7 @@ def recipe_of(
         "lifetimes": lifetimes,
         "window": window,
         "buckets": buckets,
+        "since": since,
     }
 
 

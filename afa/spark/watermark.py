@@ -4,52 +4,77 @@ Spark takes one watermark between a source and a stateful operator. It keeps a w
 where a later operator of the same query knows the column again: so ``le`` of the changes of a stream is marked, and a window
 aggregate, or another `match`, may follow in that query. An operator that announces matches below the watermark, at time-outs or
 because events have waited for it, can't be followed by a `match`: for it they were late.
+
+Spark's watermark is never before 1970. For a stream that may begin earlier it is on a column of ours, whose times are shifted by as
+much (`match(since=)`); ``le`` of the changes can't follow it then.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
-from afa.spark.fields import quoted
+from afa.spark.arcs import instant
+from afa.spark.fields import column, micros, quoted
 from afa.spark.job import delay
 
 DELAY = "spark.watermarkDelayMs"
 """Where Spark keeps the delay of a watermark, in a column's metadata."""
+SHIFTED = "afa_watermark"
+"""The column of the watermark of a stream that begins before 1970."""
 BEHIND = "afa.behind"
 """Where we keep that changes may come behind the watermark."""
 
 
-def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None) -> DataFrame:
-    """A stream with a watermark on its time column, a timestamp: its own, or else ours.
+def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None, since: int = 0) -> tuple[DataFrame, str]:
+    """A stream with a watermark on its time column, a timestamp: its own, or else ours; and on which column it is.
 
     Raises
     ------
     AfaError
-        The stream's own is another, or ``lateness`` asks for one beside it.
+        The stream's own is another, or ``lateness`` or ``since`` asks for one beside it.
     """
     marks = {field.name: field.metadata for field in events.schema if DELAY in field.metadata}
     if not _has_watermark(events):
-        return events.withWatermark(quoted(time), delay("0 seconds" if lateness is None else lateness))
+        column_of_it = time
+        if since:
+            events, column_of_it = events.withColumn(SHIFTED, F.timestamp_micros(micros(column(time)) - since)), SHIFTED
+        return events.withWatermark(quoted(column_of_it), delay("0 seconds" if lateness is None else lateness)), column_of_it
     if time not in marks:
         raise AfaError(
             f"expected a watermark on {time!r} but got one on {', '.join(marks) or 'a column that is gone'}: Spark takes one a "
             f'stream; leave it out, match(lateness="30 minutes") makes it, or write the stream and match in a second query'
         )
-    if lateness is not None:
+    if lateness is not None or since:
+        given = f"lateness={lateness!r}" if lateness is not None else "since="
         raise AfaError(
-            f"expected lateness=None, as the stream has a watermark on {time!r} already, of {marks[time][DELAY]} milliseconds, "
-            f"but got lateness={lateness!r}: Spark takes one a stream"
+            f"expected {given.partition('=')[0]}=None, as the stream has a watermark on {time!r} already, of "
+            f"{marks[time][DELAY]} milliseconds, but got {given}: Spark takes one a stream"
         )
     if marks[time].get(BEHIND):
         raise AfaError(
             "expected matches that come ahead of the watermark but got those of a match with time-outs or speculation=, which come "
             "when the watermark has passed them: write them, and match what is written in a second query"
         )
-    return events
+    return events, time
+
+
+def beginning(since: datetime | str | int | None) -> int:
+    """From when on a stream may have rows, in ticks, of whole milliseconds: 1970, or the instant before it that is said.
+
+    Examples
+    --------
+    >>> beginning(None), beginning("1969-12-31T23:59:59.9999")
+    (0, -1000)
+    """
+    found = 0 if since is None else instant(since, "since") // 1000 * 1000
+    if found >= 0 and since is not None:
+        raise AfaError(f"expected an instant before 1970, where Spark's watermark begins by itself, but got since={since!r}")
+    return found
 
 
 def marked(le: Any, delay_ms: int, behind: bool) -> Any:
