@@ -7,6 +7,7 @@ go as numbers, so that they may be of any type.
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import sys
 import tempfile
@@ -175,7 +176,7 @@ def drive(
     """
     waits = any(arc.kind == TIMEOUT for arc in automaton.arcs)
     clock = Clock(job.tick, None if waits else pc.min(first["le"]).as_py())
-    with tempfile.TemporaryDirectory(prefix="afa-") as name, _session(automaton, Path(name)) as spark:
+    with tempfile.TemporaryDirectory(prefix="afa-") as name, _session(automaton, job, Path(name)) as spark:
         folder = Path(name, "in")
         folder.mkdir()
         feed = Feed(job, clock, waits, _chained(first, tables), schema, take, took, folder)
@@ -214,25 +215,38 @@ def _query(spark: Any, automaton: Automaton, job: Job, clock: Clock, feed: Feed,
         diff="diff",
         sequence=job.sequence,
         lateness=NEVER if job.lateness is None else f"{-(-job.lateness * clock.scale // 1000)} milliseconds",
-        buckets=_parts() if job.keys else 1,
+        buckets=_parts(job),
     )
-    writer = events.transform(pattern).writeStream.foreachBatch(feed.batch)
+    with _quiet():
+        changes = events.transform(pattern)
+    writer = changes.writeStream.foreachBatch(feed.batch)
     return writer.option("checkpointLocation", str(folder.parent / "checkpoint")).start()
 
 
-def _parts() -> int:
-    return min(os.cpu_count() or 1, 8)
+def _parts(job: Job) -> int:
+    return min(os.cpu_count() or 1, 8) if job.keys else 1
 
 
 @contextmanager
-def _session(automaton: Automaton, folder: Path) -> Iterator[Any]:
+def _quiet() -> Iterator[None]:
+    """No advice for whoever writes a job: here the session and the checkpoint are ours."""
+    log = logging.getLogger("afa.spark")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+@contextmanager
+def _session(automaton: Automaton, job: Job, folder: Path) -> Iterator[Any]:
     """The Spark that is there, or one for this run."""
     from pyspark.sql import SparkSession
 
     from afa.spark import local_session
 
     known = SparkSession.getActiveSession()
-    spark = known or local_session(log=folder / "spark.log", spark__sql__shuffle__partitions=_parts())
+    spark = known or local_session(log=folder / "spark.log", spark__sql__shuffle__partitions=_parts(job))
     kept = _unlisted(automaton)
     try:
         yield spark
