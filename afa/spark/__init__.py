@@ -13,10 +13,12 @@ processor   the adapter to the stateful operator, and the state
 shared      operators in shared memory between batches
 settled     what a worker has imported, out of garbage collection
 metrics     what each bucket tells of each batch
+watermark   a stream's watermark: its own, ours, one before 1970
 plan        `match`
+shipped     what workers are sent, and what they say if they lack a module
 log         the arc log as a folder of files
 current     changes folded into the matches in force; tables: the folder where `keep_current` keeps them
-session     Spark in this process; java: a runtime for it
+session     Spark in this process, and what `match` wants of any; java: a runtime for it; console: what it says
 """
 
 from __future__ import annotations

@@ -70,7 +70,8 @@ def local_session(cores: int | str = "*", log: str | Path | None = None, **setti
     if FILES not in given:
         _write_checkpoints_here(session)
     environment = session.sparkContext.environment  # of the workers
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), *_places()]))
+    places = [*environment.get("PYTHONPATH", "").split(os.pathsep), *_places()]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys(places)))
     return session
 
 
