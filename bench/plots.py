@@ -63,6 +63,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "many": Lines("keys", ["process, bytes a key"], log_x=True, label="bytes a key"),
     "flink": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
     "spark_rates": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
+    "spark_hand": Bars(["way"], ["M rows/s", "afa beside it, M rows/s"], log_y=True, label="M rows/s"),
     "spark_overhead": Bars(["way"], ["s"], label="s a batch"),
     "spark_state": Bars(["keys", "touched"], ["MB written", "MB stored"], log_y=True, label="MB"),
     "spark_latency": Bars(["keys"], ["s until the first match is out"], label="s"),

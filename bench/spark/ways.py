@@ -11,17 +11,17 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import afa.spark
-from afa import Operator, Punctuation
+from afa import Automaton, Operator, Punctuation
 from bench.queries import q1
 from bench.spark.streams import TICK
 
 BUCKETS = 16
 
 
-def matched(ticks: DataFrame, window: int, lateness: int, **more: Any) -> DataFrame:
-    """Q1, k = 1, by afa; window and lateness in rows of the stream."""
+def matched(ticks: DataFrame, window: int, lateness: int, automaton: Automaton | None = None, **more: Any) -> DataFrame:
+    """Q1, k = 1, or another pattern, by afa; window and lateness in rows of the stream."""
     options = {"window": f"{window} milliseconds", "lateness": f"{lateness} milliseconds", "buckets": BUCKETS, **more}
-    return ticks.transform(afa.spark.match(q1(), key="key", time="at", **options))
+    return ticks.transform(afa.spark.match(automaton or q1(), key="key", time="at", **options))
 
 
 def passed(ticks: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from pyarrow import parquet
 
@@ -43,6 +44,20 @@ def test_the_model_of_a_batch_is_found_again() -> None:
     many = model.grown({**found, "driver": 0.001, "bytes a row": 50.0}, 100, 20.0)
     assert many["least batch, s"] == pytest.approx(0.4 + 0.2 + 0.2)
     assert many["M rows a batch"] == pytest.approx((20 - 0.8) * 100 / (3e-6 + 8e-8) / 1e6)
+
+
+def test_the_operator_by_hand_finds_what_afa_finds() -> None:
+    from afa import Operator
+    from bench.spark import byhand
+
+    stream = {name: column for name, column in keyed(500, 1).items() if name != "key"}
+    ticks = pd.DataFrame(stream)
+    op = Operator(byhand.many(), window=5)
+    wanted = [(row.le, row.total) for row in op.push_many(ticks).itertuples()]
+    falls, found = byhand.follow([], ticks[:200], 5)
+    _, more = byhand.follow(falls, ticks[200:], 5)
+    assert 100 < len(wanted) < 200
+    assert np.array(sorted(found + more)) == pytest.approx(np.array(sorted(wanted)))
 
 
 @pytest.mark.stress
