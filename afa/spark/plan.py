@@ -147,6 +147,7 @@ def match(
     """
 
     def plan(events: DataFrame) -> DataFrame:
+        _check_tables(events, arcs)
         if arcs is None and isinstance(automaton, Automaton):
             check_whole(automaton)
         if end not in ("latest", "forever"):
@@ -158,6 +159,9 @@ def match(
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
+        if sequence is not None and sequence not in [field.name for field in job.fields]:
+            fields = ", ".join(field.name for field in job.fields)
+            raise AfaError(f"expected the event's field that orders rows, of {fields}, but got sequence={sequence!r}")
         _check_names(events, job)
         rows = _timed(events, time)
         if events.isStreaming:
@@ -210,6 +214,15 @@ def _key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType
     return found
 
 
+def _check_tables(events: Any, arcs: Any) -> None:
+    for what, table in (("events", events), ("arcs=", arcs)):
+        if not hasattr(table, "isStreaming") and (table is not None or what == "events"):
+            hint = "arc_log(folder, automaton).read(spark) is one" if what == "arcs=" else "events.transform(match(..))"
+            raise AfaError(f"expected {what} as a DataFrame but got {table!r}: {hint}")
+    if arcs is not None and "value" not in arcs.columns:
+        raise AfaError(f"expected lines of an arc log in a column 'value' but got the columns {', '.join(arcs.columns)}")
+
+
 def _check_names(events: DataFrame, job: Job) -> None:
     """Refuse columns that Spark takes for one, where it does not look at upper and lower case."""
     if events.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
@@ -228,7 +241,8 @@ def _check_names(events: DataFrame, job: Job) -> None:
 
 def _timed(events: DataFrame, time: str) -> DataFrame:
     """With a timestamp where the time column names no zone: the session's holds. Spark takes no watermark on the other."""
-    if time in events.schema.names and events.schema[time].dataType.simpleString() == "timestamp_ntz":
+    _micros(events, time)  # there is one
+    if events.schema[time].dataType.simpleString() == "timestamp_ntz":
         return events.withColumn(time, column(time).cast("timestamp"))
     return events
 
@@ -253,7 +267,8 @@ def _micros(events: DataFrame, name: str) -> Any:
     """A timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
     if kind not in ("timestamp", "timestamp_ntz"):
-        raise AfaError(f"expected a timestamp column {name!r} but got {kind or 'the columns ' + ', '.join(events.schema.names)}")
+        there = f"{kind}: cast it" if kind else f"the columns {', '.join(events.schema.names)}"
+        raise AfaError(f"expected a timestamp column {name!r} but got {there}")
     return micros(column(name))
 
 
@@ -271,6 +286,8 @@ def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str 
     columns: dict[str, Any] = {name: column(name) for name in job.keys}
     wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns}
     if diff is not None:
+        if diff not in events.schema.names:
+            raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")
         wanted["diff"] = (diff, int)
     lost = []
     for name, (source, target) in wanted.items():

@@ -14,6 +14,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
@@ -43,7 +44,12 @@ def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None, 
         column_of_it = time
         if since:
             events, column_of_it = events.withColumn(SHIFTED, F.timestamp_micros(micros(column(time)) - since)), SHIFTED
-        return events.withWatermark(quoted(column_of_it), delay("0 seconds" if lateness is None else lateness)), column_of_it
+        try:
+            return events.withWatermark(quoted(column_of_it), delay("0 seconds" if lateness is None else lateness)), column_of_it
+        except PySparkException as error:  # it reads durations in words of its own
+            if "INTERVAL" not in str(error).upper():
+                raise
+            raise AfaError(f'expected a duration such as "30 minutes" but got lateness={lateness!r}') from error
     if time not in marks:
         raise AfaError(
             f"expected a watermark on {time!r} but got one on {', '.join(marks) or 'a column that is gone'}: Spark takes one a "

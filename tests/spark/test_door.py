@@ -112,6 +112,30 @@ def test_names_that_spark_takes_for_one(spark: Any, columns: str, key: str, mess
         table.transform(afa_spark.match(high(), key=key, time="at", buckets=1))
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"diff": "dif"}, r"expected a column 'dif' of 1 and -1 \(diff=\) but got the columns who, sort, at"),
+        ({"sequence": "nope"}, "expected the event's field that orders rows, of sort, but got sequence='nope'"),
+        ({"arcs": "arcs"}, r"expected arcs= as a DataFrame but got 'arcs': arc_log\(folder, automaton\).read\(spark\) is one"),
+        ({"lateness": "soon"}, "expected a duration such as \"30 minutes\" but got lateness='soon'"),
+        ({"time": "sort"}, "expected a timestamp column 'sort' but got int: cast it"),
+    ],
+)
+def test_what_is_mistaken(spark: Any, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    rows = read(spark, Files(tmp_path / "in"), "who long, sort int, at timestamp")
+    with pytest.raises(AfaError, match=message):
+        rows.transform(afa_spark.match(high(), **{"key": "who", "time": "at", **options}))
+
+
+def test_tables_that_are_none(spark: Any) -> None:
+    rows = spark.createDataFrame([], "who long, sort int, at timestamp")
+    with pytest.raises(AfaError, match=r"expected events as a DataFrame but got None: events.transform\(match\(..\)\)"):
+        afa_spark.match(high(), key="who", time="at")(None)
+    with pytest.raises(AfaError, match="expected lines of an arc log in a column 'value' but got the columns who, sort, at"):
+        rows.transform(afa_spark.match(high(), key="who", time="at", arcs=rows))
+
+
 # -- what workers are sent -------------------------------------------------------------------------------------------------------
 
 OWN = """
