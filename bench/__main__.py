@@ -18,6 +18,7 @@ NAMES = (
     "disorder",
     "heavy",
     "swap",
+    "arcs",
     "ignorable",
     "keys",
     "batch",

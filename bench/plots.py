@@ -55,6 +55,9 @@ PLOTS: Mapping[str, Lines | Bars] = {
         log_y=True,
         label="M events/s",
     ),
+    "arcs": Lines(
+        "lines", ["one batch, CPU ms", "four batches, CPU ms"], by="lifetimes", log_x=True, log_y=True, label="CPU milliseconds"
+    ),
     "batch": Lines("batch", ["columns, M events/s", "Arrow, M events/s"], log_x=True, log_y=True, label="M events/s"),
     "push": Bars(["query", "disorder"], ["p50, microseconds", "p99, microseconds"], log_y=True, label="microseconds"),
     "start": Bars(["cache", "way"], ["import and first match, ms"], log_y=True, label="ms"),

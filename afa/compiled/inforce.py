@@ -60,6 +60,7 @@ class Shared:
     def __init__(self, key: Any, known: dict[int, CompiledArc]) -> None:
         self.key, self.known = key, known
         self.ignorable = any(arc.arc.ignorable for arc in known.values())
+        self.slots: dict[Any, Slots] = {}
         self._programs: list[tuple[Form, Known]] = []
 
     def program(self, form: Form) -> Known | None:
@@ -284,8 +285,12 @@ class InForce:
         quiet = self._carry and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG
+        form = tuple(self.states), self._carry, quiet, loops
+        known = {} if self._shared is None else self._shared.slots
         try:
-            self._slots = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)
+            if form not in known:
+                known[form] = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)
+            self._slots = known[form]
         except TooLong:
             self._too_long = self._wanted()
         self._looped = loops

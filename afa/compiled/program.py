@@ -26,6 +26,9 @@ from afa.compiled.strings import Strings
 
 LONGEST = 32_000
 """Lines of a step function's IR; of more there is none, arcs are served one by one. LLVM takes 1 s for these, 10 s for 130,000."""
+LEAST, KEPT = 10, 64
+"""Lines that a slot takes at least; step functions that are known to be too long."""
+_too_long: dict[int, None] = {}
 KINDS = {CONSUME: k.CONSUME, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
 
 
@@ -78,10 +81,11 @@ def slots(
     classes: list[SlotClass] = []
     places: dict[Any, tuple[int, int]] = {}
     for key in sorted(found):
-        places[key] = (len(classes), len(found[key]))
-        classes += [SlotClass(key[0], code, key[2]) for code in found[key]]
+        codes = found[key]
+        places[key] = (len(classes), roomy(len(codes)))
+        classes += [SlotClass(key[0], code, key[2]) for code in [*codes, *[codes[0]] * (roomy(len(codes)) - len(codes))]]
     width = register.width
-    made = Slots(places, native.function(step_key(classes, width), lambda: _within(step_ir(classes, width))))
+    made = Slots(places, _step(classes, width))
     quiet = quiet and any(c.ignorable for c in classes)
     if quiet:
         made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
@@ -89,6 +93,33 @@ def slots(
         plain = _loop(classes, width, payload, False, loops)
         made = made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if quiet else 0)
     return made
+
+
+def roomy(n: int) -> int:
+    """How many slots a class of ``n`` arcs gets: arcs that come one by one must not make new code each time.
+
+    Examples
+    --------
+    >>> [roomy(n) for n in (1, 7, 8, 9, 10, 17, 100, 1000)]
+    [1, 7, 8, 10, 10, 20, 112, 1024]
+    """
+    step = max(1, 1 << max(0, (n - 1).bit_length() - 3))
+    return -(-n // step) * step
+
+
+def _step(classes: Sequence[SlotClass], width: int) -> int:
+    """The address of the step function."""
+    key = step_key(classes, width)
+    known = hash(key)
+    if len(classes) > LONGEST // LEAST or known in _too_long:
+        raise TooLong
+    try:
+        return native.function(key, lambda: _within(step_ir(classes, width)))
+    except TooLong:
+        _too_long[known] = None
+        if len(_too_long) > KEPT:
+            _too_long.pop(next(iter(_too_long)))
+        raise
 
 
 def _within(ir: str) -> str:
