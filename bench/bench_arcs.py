@@ -1,7 +1,7 @@
-"""What do lines of an arc log cost a bucket (Spark's side of an operator, without Spark)? n in force, in the past or at the present.
+"""What do lines of an arc log cost a bucket, which is Spark's side of an operator, without Spark? n in force, past or present.
 
-All in one batch and in four, and one line more: CPU time of one bucket. Then sixteen buckets of one worker: to read the whole log, and
-to be there again in the next batch. The matches of one batch and of four are compared.
+All in one batch and in four, and one line more: CPU time of one bucket. Then sixteen buckets of one worker: to read the whole log,
+and to be there again in the next batch. The matches of one batch and of four are compared.
 """
 
 from __future__ import annotations
