@@ -44,10 +44,16 @@ class Buckets:
         numbers = bucket_numbers([events[name] for name in self.here.keys], self.here.buckets)
         answers = []
         for number in range(self.here.buckets):
-            image, blobs = shared.take(self.tokens[number]), self.blobs[number]
-            bucket = Bucket(self.here, number, blobs if image is None else (), image)
+            part, blobs = events.filter(pa.array(numbers == number)), self.blobs[number]
+            if not len(part) and not lines and self.choose.chance(50):  # it is not called
+                answers.append(Answer([], [], []))
+                continue
             come = sorted(lines, key=lambda line: self.choose.number(0, 10**6))
-            answers.append(bucket.run(events.filter(pa.array(numbers == number)), come, promised))
+            if self.choose.chance(15):  # a task that fails at its end
+                Bucket(self.here, number, blobs).run(part, come, promised)
+            image = shared.take(self.tokens[number])
+            bucket = Bucket(self.here, number, blobs if image is None else (), image)
+            answers.append(bucket.run(part, come, promised))
             self.blobs[number] = [*blobs, bucket.save(True)] if blobs and self.choose.chance(70) else [bucket.save(False)]
             self.tokens[number] = bytes([number, self.batches])
             if self.choose.chance(60):
@@ -183,3 +189,33 @@ def test_an_arc_that_leads_nowhere_is_told_once() -> None:
     assert told(seven(name="end", src="bb")) == []
     assert told({"op": "retract", "arc": {"name": "end"}, "at": ZERO + 1}) == []
     assert told(seven(name="mark", dst="dd", final=True)) == []
+
+
+def test_buckets_of_a_process_share_what_a_log_comes_to() -> None:
+    """One table of arcs for all, whatever the order of lines; and none of it is another job's."""
+    here, lines = quoting(), [json.dumps(seven(name=f"arc {i}", fence=f"e.sort == {i}")) for i in range(9)]
+    buckets = [Bucket(here, number) for number in range(3)]
+    for bucket, some in zip(buckets, (lines, lines[::-1], lines[:8])):
+        bucket.run(None, some, BEGINNING)
+    one, other, less = (bucket._operator._core.arcs.table for bucket in buckets)
+    assert one is other
+    assert (len(one.events), len(less.events)) == (10, 9)
+    again = Bucket(here, 1, [buckets[1].save(False)])
+    assert again._operator._core.arcs.table is one
+    buckets[0].run(None, [json.dumps({"op": "retract", "arc": {"name": "arc 3"}, "at": ZERO, "sequence": 1})], BEGINNING)
+    assert len(buckets[0]._operator._core.arcs.table.events) == 9
+    assert len(Bucket(here, 1, [again.save(False)])._operator._core.arcs.table.events) == 10
+
+
+def test_jobs_with_arcs_of_one_name_that_only_python_can_run_share_nothing() -> None:
+    def odd(sorts: list[int]) -> Job:
+        arcs = [Arc("a", "c", lambda e, r: e.sort in list(sorts), name="python")]
+        return job(Setting(Automaton(start="a", final={"c"}, register=Tally(), event=Quote, arcs=arcs), arcs, {}, ("who",)))
+
+    line = json.dumps(seven())
+    for sorts in ([1], [2]):
+        here = odd(sorts)
+        bucket = Bucket(here, 0)
+        stream = [{**row, "diff": 1, "sort": i % 3} for i, row in enumerate(rows(Seeded("python"), 9, 1))]
+        tables = [written(here, bucket.run(table(here, stream), [line], BEGINNING), [])]
+        assert net(here, tables) == plain(Setting(here.automaton, [], {}, ("who",)), 25, stream, [line])
