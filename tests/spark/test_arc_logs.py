@@ -61,7 +61,7 @@ class Buckets:
         return answers
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", range(30))
 def test_random_logs_in_random_batches(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     check_log(Seeded(f"logs/{number}"))
@@ -77,7 +77,7 @@ def test_many_random_logs_in_random_batches(number: int, tmp_path: Path, monkeyp
 def check_log(choose: Seeded) -> None:
     """One log, one stream, some buckets: the matches are those of one operator that has all from the beginning."""
     setting = of_program(choose.one(["runs", "branches", "words"]), choose.one([("who",), ("name", "who")]))
-    here, stream = job(setting, buckets=choose.number(1, 3)), rows(choose, choose.number(20, 70), 4)
+    here, stream = job(setting, buckets=choose.number(1, 3)), rows(choose, choose.number(40, 200), 4)
     everything, lines = list(stream), log_of(choose, setting, len(stream) // 2)
     buckets, promised = Buckets(here, choose), BEGINNING
     taken: list[str] = []
@@ -219,3 +219,18 @@ def test_jobs_with_arcs_of_one_name_that_only_python_can_run_share_nothing() -> 
         stream = [{**row, "diff": 1, "sort": i % 3} for i, row in enumerate(rows(Seeded("python"), 9, 1))]
         tables = [written(here, bucket.run(table(here, stream), [line], BEGINNING), [])]
         assert net(here, tables) == plain(Setting(here.automaton, [], {}, ("who",)), 25, stream, [line])
+
+
+def test_what_is_late_for_one_bucket_is_not_for_another() -> None:
+    line = json.dumps(seven())
+    answers = [Bucket(quoting(), 0).run(None, [line], promised) for promised in (ZERO + 1, ZERO, ZERO + 1)]
+    assert [len(answer.late) for answer in answers] == [1, 0, 1]
+
+
+def test_an_arc_that_has_ended_is_not_there_after_a_restart() -> None:
+    here = quoting()
+    bucket = Bucket(here, 0)
+    bucket.run(None, [json.dumps({**seven(), "until": ZERO + 100})], BEGINNING)
+    bucket.run(None, [], ZERO + 100)
+    again = Bucket(here, 0, [bucket.save(False)])
+    assert [event.arc.name for event in again._operator._core.arcs.table.events] == ["one"]
