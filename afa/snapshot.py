@@ -68,9 +68,29 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
 
 def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
     """`save`, of which the operator knows nothing afterwards; ``follows``: how an incremental one knows the last snapshot."""
+    return blob_with(core, keyed, core.engine.save(changed=follows is not None), follows)
+
+
+def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = None) -> bytes:
+    """A snapshot of an operator that has these states."""
     held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
-    packed = plain([*head(core, keyed), follows, pack(held, core.engine.save(changed=follows is not None))])
-    return seal(MAGIC, VERSION, packed)
+    return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(held, states)]))
+
+
+def with_states_of(cores: Sequence[Core]) -> Core:
+    """A core as the first of several, which have the same arcs and promises and no key in common, with the states of all."""
+    first = cores[0]
+    fields = head(first, keyed=first.keyed)
+    fields[4] = None  # arcs are given
+    late: Any = first.late.policy
+    core, table = without_states(first.automaton, fields, [], late, "auto", first.faults, lambda _: first.arcs.table)
+    core.arcs.elsewhere = first.arcs.elsewhere
+    core.progress.now = max(each.progress.now for each in cores)
+    core.put_table(table)
+    for each in cores:
+        core.engine.load(each.engine.save())
+    core.forget_call()
+    return core
 
 
 def head(core: Core, keyed: bool) -> list[Any]:

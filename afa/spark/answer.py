@@ -29,7 +29,7 @@ class Answer(NamedTuple):
         Rows and arcs behind the watermark.
     faults : list of Fault
     code : str, optional
-        What was done because the automaton in the code is another than that of the checkpoint.
+        What was done because the job is another than that of the checkpoint.
     notes : sequence of str
         Of arcs that have come: which of their states nothing reaches or leaves yet.
     """
@@ -39,6 +39,12 @@ class Answer(NamedTuple):
     faults: list[Fault]
     code: str | None = None
     notes: Sequence[str] = ()
+
+    def then(self, later: Answer) -> Answer:
+        """This one, and what a later call has to say of the same batch."""
+        code = "; ".join(filter(None, [self.code, later.code])) or None
+        lists = self.changes + later.changes, self.late + later.late, self.faults + later.faults
+        return Answer(*lists, code, [*self.notes, *later.notes])
 
 
 def said(error: BaseException) -> str:

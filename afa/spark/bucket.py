@@ -9,11 +9,12 @@ Before it only those events come that have waited for it (`afa.spark.held`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgpack
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa import snapshot
@@ -27,6 +28,7 @@ from afa.raised import Faults, Raised
 from afa.sound import wanted
 from afa.spark import shared
 from afa.spark.answer import Answer, Fault, shortened
+from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.logged import Logged
@@ -95,10 +97,11 @@ class Bucket:
     def _restore(self, parts: list[Saved], late: Any) -> None:
         """Be what the store holds."""
         job, (self._base, before), automaton = self._job, parts[0].recipes, self._job.automaton
-        if self._base != self._code:
+        if self._base != job.recipe:
             automaton = rebuilt(self._base, job.automaton)
-        if before != self._code:
-            self._changed = difference(before, self._code)
+        if before != job.recipe:
+            self._changed = difference(before, job.recipe)
+        self._code = before
         steps = [step for part in parts[1:] for step in part.logged]
         self._logged = Logged(job, self._speaks, self._base, automaton, parts[0].logged, steps)
         snapshots, table = [part.snapshot for part in parts], self._logged.table
@@ -149,16 +152,13 @@ class Bucket:
         present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
         due = self._held.take(events, promised)
         self._tell_of_early(events, promised, answer)
-        if due.before is not None:
-            self._push(due.before, answer)
-        if promised > max(BEGINNING, core.progress.events):
-            self._carry_out(answer, core.run, [("event", Punctuation(promised), None)], True)
+        self._promise(due.before, promised, answer)
         code: list[Any] = []
         if self._changed is not None:
             code, said_of_code = self._logged.of_code(self._changed, present)
             if self._changed.window is not None:
                 self._windows.change(present, self._job.window)
-            self._changed, answer = None, answer._replace(code=said_of_code)
+            self._changed, self._code, answer = None, self._job.recipe, answer._replace(code=said_of_code)
         told = self._logged.run(core, arcs, promised, partial(self._carry_out, answer), code)
         if due.after is not None and due.after.num_rows:
             self._push(due.after, answer)
@@ -195,6 +195,14 @@ class Bucket:
         if self._job.stop_on_fault:
             raise AfaError(reason)
         answer.faults.append(Fault(reason, f"bucket {self._number}", None, pc.min(early["le"]).as_py()))
+
+    def _promise(self, waited: Any, promised: int, answer: Answer) -> None:
+        """Take the rows that have waited for the watermark, and follow it."""
+        if waited is not None:
+            self._push(waited, answer)
+        core = self._operator._core
+        if promised > max(BEGINNING, core.progress.events):
+            self._carry_out(answer, core.run, [("event", Punctuation(promised), None)], True)
 
     def _push(self, rows: Any, answer: Answer) -> None:
         """Push rows, each with the lifetime that its time says."""
@@ -267,19 +275,12 @@ class Bucket:
 
     def save(self, incremental: bool) -> bytes:
         """The state, or what has changed of it since the last time."""
-        blob: bytes = msgpack.packb(
-            [
-                FORMAT,
-                self._logged.save(incremental),
-                None if incremental else [self._base, self._code],
-                self._operator.snapshot(incremental=incremental),
-                self._held.save(incremental),
-                self._held.bound,
-                self._end,
-                self._windows.spans,
-                self._delay,
-            ]
-        )
+        logged, recipes = self._logged.save(incremental), None if incremental else [self._base, self._code]
+        return self._packed(logged, recipes, self._operator.snapshot(incremental=incremental), self._held.save(incremental))
+
+    def _packed(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes) -> bytes:
+        rest = [self._held.bound, self._end, self._windows.spans, self._delay]
+        blob: bytes = msgpack.packb([FORMAT, logged, recipes, snapshot, held, *rest])
         return blob
 
     def leave(self, token: bytes) -> None:
@@ -287,6 +288,43 @@ class Bucket:
         note = [FORMAT, self._logged.whole(), self._base, self._code, self._held.save(False), self._held.bound, self._end]
         note += [self._windows.spans, self._delay]
         shared.put(token, self._operator, note)
+
+    # -- keys that move ------------------------------------------------------------------------------------------------------
+
+    def split(self, count: int) -> Iterator[bytes]:
+        """The state in parts, for each of so many buckets the keys that it has then."""
+        core, states = self._operator._core, self._engine.save()
+        numbers = self._numbers_of(states.keys, count)
+        held = self._held.split(lambda rows: bucket_numbers([rows[name] for name in self._job.keys], count), count)
+        recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
+        for number in range(count):
+            blob = snapshot.blob_with(core, True, states.only(numbers == number))
+            yield self._packed(self._logged.whole(), recipes, blob, held[number])
+
+    def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
+        """The buckets of keys, of so many."""
+        columns = [keys] if len(self._job.keys) == 1 else list(zip(*keys)) or [()] * len(self._job.keys)
+        types = [self._job.schema.field(name).type for name in self._job.keys]
+        return bucket_numbers([pa.chunked_array([pa.array(list(c), t)]) for c, t in zip(columns, types)], count)
+
+    def settle(self, promised: int) -> Answer:
+        """Follow the watermark, under the job as it was; what that brings."""
+        answer = Answer([], [], [])
+        due = self._held.take(None, promised)
+        self._promise(due.before, promised, answer)
+        if due.after is not None:
+            self._push(due.after, answer)
+        self._windows.forget(promised)
+        if self._faults is not None:
+            answer.faults.extend(self._fault(*item) for item in self._faults.taken().items())
+        return answer
+
+    def join(self, others: Sequence[Bucket]) -> None:
+        """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""
+        self._operator = Keyed._of(snapshot.with_states_of([each._operator._core for each in (self, *others)]), self._job.key)
+        self._held.join([other._held for other in others])
+        self._late.extend(change for other in others for change in other._late)
+        self._end = max(each._end for each in (self, *others))
 
 
 def _first(one: int | None, other: int) -> int:

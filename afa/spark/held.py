@@ -6,8 +6,8 @@ the rows that have come since the last one. The bound never moves back, though a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -71,6 +71,17 @@ class Held:
         rows = self._fresh.filter(pc.greater_equal(self._fresh["le"], self.bound)) if incremental else self.rows
         self._fresh = self._schema.empty_table()
         return stream_of(rows) if len(rows) else b""
+
+    def split(self, numbers: Callable[[pa.Table], Any], count: int) -> list[bytes]:
+        """The rows that wait, in parts: those of each number that a function gives them."""
+        found = numbers(self.rows)
+        parts = [self.rows.filter(pa.array(found == number)) for number in range(count)]
+        return [stream_of(rows) if len(rows) else b"" for rows in parts]
+
+    def join(self, others: Sequence[Held]) -> None:
+        """Let rows that wait elsewhere wait here; to be saved as a whole."""
+        self.rows = pa.concat_tables([self.rows, *(other.rows for other in others)]).combine_chunks()
+        self.bound = max([self.bound, *(other.bound for other in others)])
 
     @property
     def next(self) -> int | None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -18,6 +18,9 @@ from afa.expression.nodes import Const, walk
 from afa.expression.written import Readable
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
+
+if TYPE_CHECKING:
+    from afa.spark.moved import Moved
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -54,6 +57,8 @@ class Job(NamedTuple):
         Milliseconds by which the watermark is behind the latest row: where a stream stands is known from it.
     since : int
         Ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier.
+    moved : Moved, optional
+        Where the states of its checkpoint are, if that has another number of buckets.
     """
 
     automaton: Automaton
@@ -68,6 +73,7 @@ class Job(NamedTuple):
     recipe: Recipe
     delay: int = 0
     since: int = 0
+    moved: Moved | None = None
 
     @property
     def digest(self) -> bytes:

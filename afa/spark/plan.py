@@ -24,6 +24,7 @@ from afa.spark.bucket import Bucket
 from afa.spark.fields import SPARK, column, micros, quoted, taken
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
+from afa.spark.moved import moved
 from afa.spark.processor import Matcher
 from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, written
 from afa.spark.session import BUCKETS, check
@@ -62,6 +63,7 @@ def match(
     end: str = "latest",
     name: str | None = None,
     since: datetime | str | int | None = None,
+    checkpoint: str | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Match an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -100,7 +102,7 @@ def match(
         Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query. If they come out, an
         arc does not serve where one of its functions raises, in whichever bucket that is: "Functions that raise" in SEMANTICS.md.
     buckets : int
-        Into how many parts the keys are hashed.
+        Into how many parts the keys are hashed. A checkpoint that has another number goes on with ``checkpoint=`` only.
     metrics : bool
         Whether each bucket tells of each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
     end : "latest" or "forever"
@@ -114,6 +116,11 @@ def match(
         Of a stream with times before 1970: from when on they may be. Spark's watermark is never before 1970, so that without this
         rows wait for it (with ``speculation=``, and time-outs), which is told as ``kind = fault``, and nothing that such a stream
         leaves behind is forgotten. It must stay; Spark's own progress tells times later by as much as this is before 1970.
+
+    checkpoint : str, optional
+        The folder of the query's checkpoint, if it may have another number of buckets: then its states are split by key here, and
+        written in it, so that keys can move to their new buckets in the first batch. A checkpoint that is not there yet, or has the
+        same number, is left alone.
 
     Returns
     -------
@@ -168,9 +175,11 @@ def match(
             check(events.sparkSession, buckets)
             rows, clock = watermarked(rows, time, lateness, first)
             job = job._replace(delay=delay_of(rows, clock))
+            if checkpoint is not None:
+                job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
         _tell(job, arcs is None and events.isStreaming)
         typed = _typed(rows, job, time, until, diff)
-        parts = _packed(typed, job, packer(job, time, until, wake=buckets if events.isStreaming else 0))
+        parts = _packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
@@ -263,6 +272,11 @@ def _tell_alone() -> None:
     )
 
 
+def _woken(job: Job) -> int:
+    """How many buckets there are, with those that are no more."""
+    return job.buckets if job.moved is None else max(job.buckets, job.moved.buckets)
+
+
 def _micros(events: DataFrame, name: str) -> Any:
     """A timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
@@ -335,8 +349,7 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
         answer = bucket.run(parts.events, parts.arcs, BEGINNING)
         if parts.promised is not None:
             last = bucket.run(None, [], parts.promised)
-            answer = answer._replace(changes=answer.changes + last.changes, faults=answer.faults + last.faults)
-            answer.late.extend(last.late)
+            answer = answer.then(last)
         answer.faults.extend(bucket.rest().faults)
         return written(job, answer, parts.bad)
 

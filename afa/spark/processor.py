@@ -33,6 +33,7 @@ from afa.spark import shared
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job
+from afa.spark.moved import arrived, check_token, joined
 from afa.spark.rows import frame_of, read_parts, written
 from afa.spark.settled import settle
 from punctuation.time import BEGINNING
@@ -103,6 +104,10 @@ class Matcher(StatefulProcessor):
         """Take the parts of a batch."""
         parts = read_parts((part, blob) for frame in rows for part, blob in zip(frame["part"].tolist(), frame["rows"].tolist()))
         head, number = self._read_head(), int(key[0])
+        if self._job.moved is not None and number >= self._job.buckets:
+            if head is not NOBODY:
+                self._clear(number, head)
+            return
         due = head.timer != NO_TIMER and head.timer <= timerValues.getCurrentWatermarkInMs()
         if parts.events is None and not parts.arcs and not parts.bad and head.job == self._digest and not due:
             yield from self._answer(number, head, timerValues)
@@ -147,11 +152,18 @@ class Matcher(StatefulProcessor):
         fired: bool = False,
     ) -> Iterator[pd.DataFrame]:
         begun = time.perf_counter()
-        bucket, read = self._operator(number, head.token)
         watermark = timers.getCurrentWatermarkInMs()
-        whole = 0 if bucket.moved else head.whole  # then all is written anew
+        promised = watermark * 1000 + self._job.since if watermark > 0 else BEGINNING
+        if self._moves(number, head):
+            bucket, before = joined(self._job, number, arrived(self._job, number), promised)
+            read, whole = True, 0
+        else:
+            (bucket, read), before = self._operator(number, head.token), None
+            whole = 0 if bucket.moved else head.whole  # then all is written anew
         there = time.perf_counter()
-        answer = bucket.run(events, arcs, watermark * 1000 + self._job.since if watermark > 0 else BEGINNING)
+        answer = bucket.run(events, arcs, promised)
+        if before is not None:
+            answer = before.then(answer)
         done = time.perf_counter()
         numbers = bucket.numbers(self._metrics)
         written_bytes, whole, since = self._save(bucket, whole, head.since)
@@ -171,6 +183,21 @@ class Matcher(StatefulProcessor):
         }
         told |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
         yield frame_of(written(self._job, answer, bad, told))
+
+    def _moves(self, number: int, head: Head) -> bool:
+        """Whether a bucket is to take the keys that have moved to it."""
+        if self._job.moved is None or head.job == self._digest:
+            return False
+        check_token(self._job, number, head.token)
+        return True
+
+    def _clear(self, number: int, head: Head) -> None:
+        """Let nothing be left of a bucket that is no more."""
+        check_token(self._job, number, head.token)
+        if head.timer != NO_TIMER:
+            self._handle.deleteTimer(head.timer)
+        self._head.clear()
+        self._log.clear()
 
     def _read_head(self) -> Head:
         """The head as the store has it."""

@@ -12,11 +12,13 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, SnapshotError
+from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.functions import VERSION, digest_of
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
+from afa.spark.moved import joined, splitter
 from afa.spark.processor import Head, head_of
 from afa.spark.rows import written
 from afa.spark.windows import Windows
@@ -44,15 +46,21 @@ def arcs_of(choose: Choices, names: list[str]) -> list[Arc]:
     """An arc that begins, one that ends, and some others."""
     found = [Arc("a", "b", "True", "Sum(e.n)", name="in"), Arc("b", "c", "e.n > 2", name="out")]
     for name in names:
+        if choose.chance(20):
+            found.append(Arc.timeout("b", "c", at=f"r.n * {choose.number(1, 9) * 1000} + 9000", name=name))
+            continue
         src, dst = choose.one(["a", "b"]), choose.one(["b", "c"])
         found.append(Arc(src, dst, choose.one(FENCES), choose.one(["Sum(r.n + e.n)", "Sum(e.n)"]), name=name))
     return found
 
 
-def job(arcs: list[Arc], window: int | None, buckets: int, lifetimes: bool = False, delay: int = DELAY) -> Job:
+def job(
+    arcs: list[Arc], window: int | None, buckets: int, lifetimes: bool = False, delay: int = DELAY, ahead: int | None = None
+) -> Job:
     automaton = Automaton(start="a", final={"c"}, register=Sum(), event=Row, arcs=arcs)
     width = None if window is None else f"{window} milliseconds"
-    return job_of(automaton, "who", width, None, buckets, "report", [pa.int64()], lifetimes=lifetimes, delay=delay)
+    options = {"lifetimes": lifetimes, "delay": delay, "speculation": None if ahead is None else f"{ahead} milliseconds"}
+    return job_of(automaton, "who", width, None, buckets, "report", [pa.int64()], **options)
 
 
 class Buckets:
@@ -61,28 +69,58 @@ class Buckets:
     def __init__(self, job: Job) -> None:
         self.job, self.told, self.code = job, [], []  # type: ignore[var-annotated]
         self.states: list[list[bytes]] = [[] for _ in range(job.buckets)]
-        self.latest, self.watermark = 0, 0
+        self.latest, self.watermark, self.followed = 0, 0, b""
+        self.timers: dict[int, int | None] = {}
 
     def run(self, rows: list[dict[str, Any]], promised: int | None = None) -> None:
+        """A batch. A bucket without rows is called where the job has changed, or its time has come."""
         table = pa.Table.from_pylist(rows, self.job.schema)
         numbers = bucket_numbers([table["who"]], self.job.buckets)
         t = self.watermark if promised is None else promised
-        for number, state in enumerate(self.states):
-            bucket = Bucket(self.job, number, state)
-            moved = bucket.moved
-            answer = bucket.run(table.filter(pa.array(numbers == number)), [], t if t > 0 else BEGINNING)
+        followed, self.followed = self.followed, self.job.digest
+        before, self.states = self.states, [[] for _ in range(self.job.buckets)]
+        parts = self._split(before) if len(before) != self.job.buckets else None
+        for number in range(self.job.buckets):
+            mine = table.filter(pa.array(numbers == number))
+            if not len(mine) and followed == self.job.digest and (self.timers[number] or FOREVER) > t // 1000:
+                self.states[number] = before[number]
+                continue
+            told = Answer([], [], [])
+            if parts is None:
+                bucket = Bucket(self.job, number, before[number])
+            else:
+                bucket, told = joined(self.job, number, [of[number] for of in parts], t if t > 0 else BEGINNING)
+            whole = parts is not None or bucket.moved or not before[number]
+            answer = told.then(bucket.run(mine, [], t if t > 0 else BEGINNING))
             assert (answer.late, answer.faults) == ([], [])
             self.told.append(table_of(stream_of(written(self.job, answer, []))))
             self.code += [answer.code] if answer.code else []
-            state[:] = [*state, bucket.save(True)] if state and not moved else [bucket.save(False)]
+            self.states[number] = [bucket.save(False)] if whole else [*before[number], bucket.save(True)]
+            self.timers[number] = bucket.wakes(max(t, 0) // 1000)
             bucket._operator._check()
         self.latest = max([self.latest, *(row["le"] for row in rows)])
         self.watermark = max(self.watermark, self.latest - self.job.delay * MS, t)
+
+    def _split(self, states: list[list[bytes]]) -> list[list[bytes]]:
+        """What each of the new buckets gets of each old one."""
+        split, found = splitter(self.job, len(states)), []
+        for number, blobs in enumerate(states):
+            log = pa.table({"bucket": [number] * len(blobs), "n": range(len(blobs)), "state": blobs})
+            parts = split(log.take(list(range(len(blobs)))[::-1]))
+            assert parts["bucket"].to_pylist() == list(range(self.job.buckets))
+            assert set(parts["old"].to_pylist()) == {number}
+            found.append(parts["state"].to_pylist())
+        return found
 
     @property
     def present(self) -> int:
         """From which on a change holds that the next batch brings."""
         return max(self.watermark, 0) + (self.job.delay + 1) * MS
+
+
+def said(arc: Arc) -> Any:
+    """What an arc does."""
+    return arc.kind, str(arc.fence), str(arc.transfer), str(arc.at), arc.src, arc.dst, arc.name
 
 
 class Expected:
@@ -93,15 +131,13 @@ class Expected:
         self.windows = [(BEGINNING, window)]
 
     def change(self, arcs: list[Arc], window: int | None, present: int) -> None:
-        same = {(str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) for arc in arcs}
+        same = {said(arc) for arc in arcs}
         there = [(arc, le, re) for arc, le, re in self.arcs if re == FOREVER]
-        known = {(str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) for arc, _, _ in there}
+        known = {said(arc) for arc, _, _ in there}
         self.arcs = [(arc, le, re) for arc, le, re in self.arcs if re < FOREVER]
         for arc, le, _ in there:
-            stays = (str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) in same
-            self.arcs.append((arc, le, FOREVER if stays else present))
-        new = [arc for arc in arcs if (str(arc.fence), str(arc.transfer), arc.src, arc.dst, arc.name) not in known]
-        self.arcs += [(arc, present, FOREVER) for arc in new]
+            self.arcs.append((arc, le, FOREVER if said(arc) in same else present))
+        self.arcs += [(arc, present, FOREVER) for arc in arcs if said(arc) not in known]
         self.windows.append((present, window))
 
     def re(self, row: dict[str, Any]) -> int:
@@ -110,11 +146,11 @@ class Expected:
         window = [window for begin, window in self.windows if begin <= row["le"]][-1]
         return FOREVER if window is None else row["le"] + window * MS
 
-    def matches(self, automaton: Automaton, rows: list[dict[str, Any]]) -> set[Any]:
+    def matches(self, automaton: Automaton, rows: list[dict[str, Any]], promised: int) -> set[Any]:
         found = set()
         for who in {row["who"] for row in rows}:
             events = [(Row(row["n"]), row["le"], self.re(row), row["diff"]) for row in rows if row["who"] == who]
-            found |= {(who, *z, le, re) for z, le, re in oracle.matches(automaton, events, self.arcs)}
+            found |= {(who, *z, le, re) for z, le, re in oracle.matches(automaton, events, self.arcs, promised)}
         return found
 
 
@@ -135,13 +171,14 @@ def some_rows(choose: Choices, n: int, low: int, clock: int, before: list[dict[s
 
 @pytest.mark.parametrize("worlds", [40, pytest.param(600, marks=pytest.mark.stress)])
 def test_random_changes_at_restarts(worlds: int) -> None:
-    """Other arcs, other windows, another delay: each holds from one present on, for all keys."""
+    """Other arcs, other windows, other numbers of buckets: each holds from one present on, for all keys."""
     found = changes = 0
     for number in range(worlds):
         choose = Seeded(f"restarts/{number}")
         lifetimes, buckets = choose.chance(30), choose.number(1, 5)
         arcs, window, clock = arcs_of(choose, ["x0", "x1"]), choose.one([2, 5, 9, None]), 10
-        all_of = Buckets(job(arcs, window, buckets, lifetimes))
+        ahead = choose.one([None, None, 0, 2])
+        all_of = Buckets(job(arcs, window, buckets, lifetimes, ahead=ahead))
         expected, rows = Expected(arcs, window), []
         for _ in range(choose.number(2, 7)):
             batch = some_rows(choose, choose.number(0, 12), all_of.watermark, clock, rows, lifetimes)
@@ -153,12 +190,18 @@ def test_random_changes_at_restarts(worlds: int) -> None:
                     arcs = arcs_of(choose, ["x0", "x1", "x2"][: choose.number(0, 3)])
                 if choose.chance(60):
                     window = choose.one([2, 5, 9, None])
+                if choose.chance(50):
+                    buckets = choose.number(1, 7)
+                ahead = choose.one([ahead, ahead, None, 1])
                 changes += 1
                 expected.change(arcs, window, all_of.present)
-                all_of.job = job(arcs, window, buckets, lifetimes)
-        all_of.run([])
-        assert net(all_of.job, all_of.told) == expected.matches(all_of.job.automaton, rows), f"world {number}"
-        found += len(expected.matches(all_of.job.automaton, rows))
+                all_of.job = job(arcs, window, buckets, lifetimes, ahead=ahead)
+        last = max(all_of.watermark, choose.number(0, 60) * MS, 0 if ahead is None else all_of.latest + MS)
+        all_of.run([])  # the present is the one of the batch that brings the change
+        all_of.run([], last)
+        matches = expected.matches(all_of.job.automaton, rows, last)
+        assert net(all_of.job, all_of.told) == matches, f"world {number}"
+        found += len(matches)
     assert found > 6 * worlds
     assert changes > worlds
 
@@ -201,9 +244,8 @@ def test_the_window_is_told_and_forgotten() -> None:
     all_of.run([])
     assert all_of.code[0].endswith("arcs that come: none; the window was 60000 microseconds, is for ever")
     assert restored(all_of)[0]._windows.spans == [(BEGINNING, 60 * MS), (11 * MS, None)]
-    all_of.run([], 11 * MS)
+    all_of.run([{"who": 2, "n": 0, "le": 12 * MS, "diff": 1}], 11 * MS)
     assert restored(all_of)[0]._windows.spans == [(BEGINNING, None)]
-    all_of.run([{"who": 2, "n": 0, "le": 12 * MS, "diff": 1}])
     assert {row[-2:] for row in net(all_of.job, all_of.told)} == {(10 * MS, 70 * MS), (12 * MS, FOREVER)}
 
 

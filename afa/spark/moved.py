@@ -1,0 +1,174 @@
+"""Keys that move, where a job goes on with another number of buckets than its checkpoint has.
+
+Spark gives a bucket its own state only. So the states of the last batch are split by key, in a job of Spark's, and written:
+
+    <checkpoint>/afa/bucket=3/*.parquet      old int, state binary: what bucket 3 gets of each old bucket
+
+and in the first batch each bucket takes what it gets (`joined`), while those that are no more clear their state: all in one batch,
+as Spark commits it. A crash before that leaves the checkpoint as it was, and the next start writes the files anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+
+from afa.errors import AfaError, SnapshotError
+from afa.sound import wanted
+from afa.spark.answer import Answer
+from afa.spark.bucket import Bucket
+from afa.spark.job import Job
+
+VARIABLES = {"head", "log"}
+"""By which our operator is known among others of a query."""
+
+
+class Moved(NamedTuple):
+    """Where the states of a checkpoint have moved.
+
+    Parameters
+    ----------
+    tokens : dict
+        Of each old bucket, by number: the state that was split is known by it.
+    files : dict
+        The addresses of what each new bucket gets, by its number.
+    """
+
+    tokens: dict[int, bytes]
+    files: dict[int, list[str]]
+
+    @property
+    def buckets(self) -> int:
+        """How many there were."""
+        return len(self.tokens)
+
+
+def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
+    """Split the states of a checkpoint, if it has another number of buckets than the job; for the driver, before the query starts.
+
+    Raises
+    ------
+    AfaError
+        The checkpoint holds several patterns like this one.
+    SnapshotError
+        Its states are of another job.
+    """
+    places = _places(spark, checkpoint)
+    found = [(place, heads) for place in places if (heads := _heads(spark, checkpoint, place)) is not None]
+    if len(found) > 1 and any(len(heads) != job.buckets for _, heads in found):
+        raise AfaError(
+            f"expected a checkpoint with one match but got {len(found)} in {checkpoint!r}: keep their buckets, or part them"
+        )
+    if not found or len(found[0][1]) == job.buckets:
+        return None
+    (place, tokens), target = found[0], f"{checkpoint.rstrip('/')}/afa"
+    log = _state(spark, checkpoint, place, "log")
+    states = log.select("key.bucket", F.monotonically_increasing_id().alias("n"), F.col("list_element.blob").alias("state"))
+    parts = states.groupBy("bucket").applyInArrow(splitter(job, len(tokens)), "bucket int, old int, state binary")
+    parts.write.mode("overwrite").partitionBy("bucket").parquet(target)
+    files: dict[int, list[str]] = {number: [] for number in range(job.buckets)}
+    for address in spark.read.parquet(target).inputFiles():
+        files[int(address.rpartition("/bucket=")[2].partition("/")[0])].append(address)
+    return Moved(tokens, files)
+
+
+def _places(spark: SparkSession, checkpoint: str) -> list[int]:
+    """The numbers of the operators in a checkpoint that have states such as ours; none if there is no checkpoint yet."""
+    try:
+        rows = spark.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorProperties").distinct().collect()
+    except Exception as error:
+        if any(sign in str(error) for sign in ("not exist", "NotFound", "NOT_FOUND", "NO_COMMITTED", "STDS_")):
+            return []
+        raise
+    names = {row[0]: {item.get("stateName") for item in json.loads(row[1] or "{}").get("stateVariables", [])} for row in rows}
+    return sorted(place for place, variables in names.items() if variables >= VARIABLES)
+
+
+def _state(spark: SparkSession, checkpoint: str, place: int, name: str) -> DataFrame:
+    """A state variable as the last batch has left it."""
+    return spark.read.format("statestore").option("operatorId", place).option("stateVarName", name).load(checkpoint)
+
+
+def _heads(spark: SparkSession, checkpoint: str, place: int) -> dict[int, bytes] | None:
+    """The token of each bucket; None if there is no state yet.
+
+    Raises
+    ------
+    SnapshotError
+        They are no heads, or some are missing.
+    """
+    rows = _state(spark, checkpoint, place, "head").select("key.bucket", "value.token", "value.buckets").collect()
+    if not rows:
+        return None
+    tokens = {row[0]: bytes(row[1]) for row in rows}
+    sound = {row[2] for row in rows} == {len(rows)} and sorted(tokens) == list(range(len(rows)))
+    wanted("the states of all buckets in the checkpoint", sound, sorted((row[0], row[2]) for row in rows))
+    return tokens
+
+
+def splitter(job: Job, before: int) -> Callable[[pa.Table], pa.Table]:
+    """The function that splits the state of one old bucket, of so many, into parts for the buckets of a job."""
+    old = job._replace(buckets=before, recipe={**job.recipe, "buckets": before})
+
+    def split(table: pa.Table) -> pa.Table:
+        table = table.sort_by("n")
+        number = table["bucket"][0].as_py()
+        bucket = Bucket(old, number, table["state"].to_pylist())
+        states = list(bucket.split(job.buckets))
+        schema = pa.schema([("bucket", pa.int32()), ("old", pa.int32()), ("state", pa.binary())])
+        return pa.table({"bucket": range(len(states)), "old": [number] * len(states), "state": states}, schema)
+
+    return split
+
+
+def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tuple[Bucket, Answer]:
+    """The bucket that parts of the old ones make, once each has followed the watermark; what that has brought."""
+    parts = [Bucket(job, number, [state]) for state in states]
+    answers = [part.settle(promised) for part in parts]
+    parts[0].join(parts[1:])
+    told = f"the buckets were {len(parts)}, are {job.buckets}: keys have moved"
+    return parts[0], reduce(Answer.then, answers)._replace(code=told)
+
+
+def arrived(job: Job, number: int) -> list[bytes]:
+    """What a bucket gets of each old one, in their order.
+
+    Raises
+    ------
+    SnapshotError
+        Something is missing.
+    """
+    assert job.moved is not None
+    rows = [row for address in job.moved.files[number] for row in _rows(address)]
+    sound = sorted(old for old, _ in rows) == list(range(job.moved.buckets))
+    wanted(f"what bucket {number} gets of {job.moved.buckets} others", sound, [old for old, _ in rows])
+    return [state for _, state in sorted(rows)]
+
+
+def _rows(address: str) -> Iterator[tuple[int, bytes]]:
+    system, path = fs.FileSystem.from_uri(address)
+    table = pq.ParquetFile(path, filesystem=system).read(["old", "state"])
+    return zip(table["old"].to_pylist(), table["state"].to_pylist())
+
+
+def check_token(job: Job, number: int, token: bytes | None) -> None:
+    """Refuse to go on where the state is not the one that was split.
+
+    Raises
+    ------
+    SnapshotError
+    """
+    assert job.moved is not None
+    if job.moved.tokens.get(number) != token:
+        raise SnapshotError(
+            f"expected in bucket {number} the state that match(checkpoint=..) has read but got another: call match anew before the "
+            f"query starts, with the checkpoint of this query"
+        )
