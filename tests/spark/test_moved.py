@@ -79,6 +79,30 @@ def test_keys_move_to_other_buckets(spark: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.stress
+def test_a_first_batch_that_fails_loses_no_key(spark: Any, tmp_path: Path) -> None:
+    """All keys have moved when it does; the next start finds the checkpoint as it was."""
+    events, checkpoint = Files(tmp_path / "in"), str(tmp_path / "checkpoint")
+    events.put(lines(1, 1))
+    start(spark, tmp_path, events, pattern(), buckets=5)
+    events.put(lines(2, 2))
+    options = {"key": "who", "time": "at", "window": "1 hour", "diff": "diff", "lateness": "1 minute", "checkpoint": checkpoint}
+
+    def fails(batch: Any, number: int) -> None:
+        assert batch.where("kind = 'match'").count() == 20
+        raise RuntimeError("the sink is gone")
+
+    for buckets in (2, 9):
+        changes = read(spark, events, SCHEMA).transform(afa_spark.match(pattern(), buckets=buckets, **options))
+        query = changes.writeStream.foreachBatch(fails).option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        with pytest.raises(Exception, match="the sink is gone"):
+            query.awaitTermination()
+    query = start(spark, tmp_path, events, pattern(), buckets=3, checkpoint=checkpoint)
+    assert numbers(query, "keys") == [20]
+    found = afa_spark.current(spark.read.parquet(str(tmp_path / "changes")))
+    assert matches(found) == {(who, 1, ZERO + 2 * SECOND, ZERO + 3601 * SECOND) for who in range(20)}
+
+
+@pytest.mark.stress
 @pytest.mark.parametrize("seed", range(10))
 def test_random_changes_at_restarts_of_a_query(spark: Any, seed: int, tmp_path: Path) -> None:
     choose, events = Seeded(f"spark/restarts/{seed}"), Files(tmp_path / "in")

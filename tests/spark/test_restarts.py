@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgpack
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from afa import Arc, Automaton, SnapshotError
@@ -18,7 +20,7 @@ from afa.spark.functions import VERSION, digest_of
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
-from afa.spark.moved import joined, splitter
+from afa.spark.moved import Moved, arrived, check_token, joined, splitter
 from afa.spark.processor import Head, head_of
 from afa.spark.rows import written
 from afa.spark.windows import Windows
@@ -405,3 +407,28 @@ def test_a_damaged_head_is_refused() -> None:
     for wrong in (row[1:], [*row[:-1], b"x"], [*row[:-1], msgpack.packb(3)], [*row[:-1], msgpack.packb({"keys": "4"})]):
         with pytest.raises(SnapshotError, match="expected the head of a bucket"):
             head_of(wrong)
+
+
+def test_states_that_are_not_those_that_were_split_are_refused(tmp_path: Path) -> None:
+    def lies(number: int, rows: list[tuple[int, bytes]]) -> str:
+        path = tmp_path / f"bucket={number}.parquet"
+        pq.write_table(pa.table({"old": [old for old, _ in rows], "state": [state for _, state in rows]}), path)
+        return path.as_uri()
+
+    addresses = {
+        0: [lies(0, [(1, b"one")]), lies(1, [(0, b"zero")])],
+        1: [lies(2, [(0, b"zero")])],
+        2: [lies(3, [(0, b""), (2, b"")])],
+    }
+    here = made()._replace(moved=Moved({0: b"a", 1: b"b"}, addresses))
+    assert arrived(here, 0) == [b"zero", b"one"]
+    for number in (1, 2):
+        with pytest.raises(SnapshotError, match=f"expected what bucket {number} gets of 2 others but got "):
+            arrived(here, number)
+    for number, token in ((0, b"a"), (1, b"b"), (2, None)):
+        check_token(here, number, token)
+    for number, wrong in ((0, b"b"), (1, None), (2, b"a")):
+        with pytest.raises(
+            SnapshotError, match=rf"expected in bucket {number} the state that match\(checkpoint=..\) has read but got an"
+        ):
+            check_token(here, number, wrong)
