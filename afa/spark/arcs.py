@@ -151,8 +151,8 @@ def shown(raw: Any) -> str:
 
     Examples
     --------
-    >>> shown(b"caf\xc3\xa9 \xff"), len(shown("x" * 3_000_000))
-    ('caf\xe9 \ufffd', 203)
+    >>> len(shown("x" * 3_000_000)), shown(b"a" + bytes([255])) == "a\N{REPLACEMENT CHARACTER}"
+    (203, True)
     """
     text = raw[:900].decode(errors="replace") if isinstance(raw, bytes) else str(raw)
     text = text[:200].encode(errors="replace").decode()
