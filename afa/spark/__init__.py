@@ -7,7 +7,7 @@ bucket      the work of one bucket of keys; knows nothing of Spark
 logged      its arcs; answer: what it has to say
 versions    what the lines of an arc log come to; ledger: once for all buckets of a process; arcs: a line
 recipe      the automaton beside the state, for code that changes
-fields      columns as fields of an event
+fields      columns as fields of an event; typed: all of them, and what is refused of a table
 rows        rows on their way to a bucket and back
 processor   the adapter to the stateful operator, and the state
 shared      operators in shared memory between batches

@@ -6,14 +6,12 @@ import functools
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from afa.arc import TIMEOUT
 from afa.automaton import Automaton
@@ -21,27 +19,20 @@ from afa.compiled.choice import admitted, taken_apart
 from afa.errors import AfaError
 from afa.reach import check_whole
 from afa.spark.bucket import Bucket
-from afa.spark.fields import SPARK, column, micros, quoted, taken
+from afa.spark.fields import SPARK, column, quoted
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.moved import moved
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, changes_schema, packer, read_parts, written
+from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.watermark import SHIFTED, beginning, delay_of, marked, watermarked
+from afa.spark.typed import check_names, check_tables, key_types, timed, typed_rows
+from afa.spark.watermark import beginning, delay_of, marked, watermarked
 from punctuation.time import BEGINNING, FOREVER
 
 log = logging.getLogger("afa.spark")
-KEY_TYPES = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "int": pa.int32(),
-    "smallint": pa.int16(),
-    "tinyint": pa.int8(),
-    "boolean": pa.bool_(),
-}
 
 
 def match(
@@ -154,12 +145,12 @@ def match(
     """
 
     def plan(events: DataFrame) -> DataFrame:
-        _check_tables(events, arcs)
+        check_tables(events, arcs)
         if arcs is None and isinstance(automaton, Automaton):
             check_whole(automaton)
         if end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
-        types = _key_types(events.schema, key)
+        types = key_types(events.schema, key)
         ahead, first = (speculation, beginning(since)) if events.isStreaming else (None, 0)
         job = job_of(
             automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None, since=first
@@ -169,8 +160,8 @@ def match(
         if sequence is not None and sequence not in [field.name for field in job.fields]:
             fields = ", ".join(field.name for field in job.fields)
             raise AfaError(f"expected the event's field that orders rows, of {fields}, but got sequence={sequence!r}")
-        _check_names(events, job)
-        rows = _timed(events, time)
+        check_names(events, job)
+        rows = timed(events, time)
         if events.isStreaming:
             check(events.sparkSession, buckets)
             rows, clock = watermarked(rows, time, lateness, first)
@@ -178,7 +169,7 @@ def match(
             if checkpoint is not None:
                 job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
         _tell(job, arcs is None and events.isStreaming)
-        typed = _typed(rows, job, time, until, diff)
+        typed = typed_rows(rows, job, time, until, diff)
         parts = _packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:
             parts = parts.unionByName(_arc_parts(arcs, buckets))
@@ -210,52 +201,6 @@ def match(
     return transform
 
 
-def _key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]:
-    names = [key] if isinstance(key, str) else list(key)
-    found = []
-    for name in names:
-        if name not in schema.names:
-            raise AfaError(f"expected a key column {name!r} but got the columns {', '.join(schema.names)}")
-        kind: DataType = schema[name].dataType
-        if kind.simpleString() not in KEY_TYPES:
-            raise AfaError(f"expected a key of {', '.join(KEY_TYPES)} but got {name} {kind.simpleString()}: cast it")
-        found.append(KEY_TYPES[kind.simpleString()])
-    return found
-
-
-def _check_tables(events: Any, arcs: Any) -> None:
-    for what, table in (("events", events), ("arcs=", arcs)):
-        if not hasattr(table, "isStreaming") and (table is not None or what == "events"):
-            hint = "arc_log(folder, automaton).read(spark) is one" if what == "arcs=" else "events.transform(match(..))"
-            raise AfaError(f"expected {what} as a DataFrame but got {table!r}: {hint}")
-    if arcs is not None and "value" not in arcs.columns:
-        raise AfaError(f"expected lines of an arc log in a column 'value' but got the columns {', '.join(arcs.columns)}")
-
-
-def _check_names(events: DataFrame, job: Job) -> None:
-    """Refuse columns that Spark takes for one, where it does not look at upper and lower case."""
-    if events.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
-        return
-    changes = [*changes_schema(job).names, "id"]
-    for names in (changes, [*job.schema.names, "bad"], events.schema.names):
-        seen: dict[str, str] = {}
-        for name in names:
-            other = seen.setdefault(name.lower(), name)
-            if other != name:
-                raise AfaError(
-                    f"expected names that differ in more than upper and lower case but got {other!r} and {name!r}, which Spark "
-                    'takes for one: rename one of them, or set "spark.sql.caseSensitive" to "true"'
-                )
-
-
-def _timed(events: DataFrame, time: str) -> DataFrame:
-    """With a timestamp where the time column names no zone: the session's holds. Spark takes no watermark on the other."""
-    _micros(events, time)  # there is one
-    if events.schema[time].dataType.simpleString() == "timestamp_ntz":
-        return events.withColumn(time, column(time).cast("timestamp"))
-    return events
-
-
 def _tell(job: Job, alone: bool) -> None:
     """Let the log say, here and not on each worker, which arcs run in Python; and of a query without an arc log what that means."""
     for arc in job.automaton.arcs:
@@ -275,46 +220,6 @@ def _tell_alone() -> None:
 def _woken(job: Job) -> int:
     """How many buckets there are, with those that are no more."""
     return job.buckets if job.moved is None else max(job.buckets, job.moved.buckets)
-
-
-def _micros(events: DataFrame, name: str) -> Any:
-    """A timestamp column in ticks."""
-    kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
-    if kind not in ("timestamp", "timestamp_ntz"):
-        there = f"{kind}: cast it" if kind else f"the columns {', '.join(events.schema.names)}"
-        raise AfaError(f"expected a timestamp column {name!r} but got {there}")
-    return micros(column(name))
-
-
-def _typed(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
-    """Rows with the columns of the job's schema (``diff`` if there is one), and in ``bad`` a row of which a cast loses a value.
-
-    ``bad`` is there only if a cast may lose one: each column costs.
-    """
-    times = {"le": _micros(events, time)}
-    if until is not None:
-        times["re"] = _micros(events, until)
-    missing = [field.name for field in job.fields if field.name not in events.schema.names]
-    if missing:
-        raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
-    columns: dict[str, Any] = {name: column(name) for name in job.keys}
-    wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns}
-    if diff is not None:
-        if diff not in events.schema.names:
-            raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")
-        wanted["diff"] = (diff, int)
-    lost = []
-    for name, (source, target) in wanted.items():
-        assert target is not None
-        columns[name], wrong = taken(column(source), events.schema[source].dataType.simpleString(), target)
-        lost += [] if wrong is None else [wrong]
-    columns |= times
-    if lost:
-        whole = F.to_json(
-            F.struct(*(column(name) for name in events.schema.names if name != SHIFTED)), {"ignoreNullFields": "false"}
-        )
-        columns["bad"] = F.when(reduce(or_, lost), whole)
-    return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
 def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:

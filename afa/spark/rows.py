@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 def packer(
     job: Job, time: str, until: str | None = None, wake: int = 0
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that cuts typed rows (see `afa.spark.plan`) into parts; it knows of the job no more than it needs.
+    """The function that cuts typed rows (see `afa.spark.typed`) into parts; it knows of the job no more than it needs.
 
     Its first task wakes so many buckets, so that each is called in every batch that has rows.
     """

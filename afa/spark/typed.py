@@ -1,0 +1,116 @@
+"""The rows of a DataFrame with the columns of the job's schema; tables, columns and names that can't be such are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.types import DataType, StructType
+
+from afa.errors import AfaError
+from afa.spark.fields import column, micros, taken
+from afa.spark.job import Job
+from afa.spark.rows import changes_schema
+from afa.spark.watermark import SHIFTED
+
+KEY_TYPES = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "smallint": pa.int16(),
+    "tinyint": pa.int8(),
+    "boolean": pa.bool_(),
+}
+
+
+def check_tables(events: Any, arcs: Any) -> None:
+    """Refuse what is no DataFrame, and an arc log without its column."""
+    for what, table in (("events", events), ("arcs=", arcs)):
+        if not hasattr(table, "isStreaming") and (table is not None or what == "events"):
+            hint = "arc_log(folder, automaton).read(spark) is one" if what == "arcs=" else "events.transform(match(..))"
+            raise AfaError(f"expected {what} as a DataFrame but got {table!r}: {hint}")
+    if arcs is not None and "value" not in arcs.columns:
+        raise AfaError(f"expected lines of an arc log in a column 'value' but got the columns {', '.join(arcs.columns)}")
+
+
+def check_names(events: DataFrame, job: Job) -> None:
+    """Refuse columns that Spark takes for one, where it does not look at upper and lower case."""
+    if events.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    changes = [*changes_schema(job).names, "id"]
+    for names in (changes, [*job.schema.names, "bad"], events.schema.names):
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                raise AfaError(
+                    f"expected names that differ in more than upper and lower case but got {other!r} and {name!r}, which Spark "
+                    'takes for one: rename one of them, or set "spark.sql.caseSensitive" to "true"'
+                )
+
+
+def key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]:
+    """The types of the key columns."""
+    names = [key] if isinstance(key, str) else list(key)
+    found = []
+    for name in names:
+        if name not in schema.names:
+            raise AfaError(f"expected a key column {name!r} but got the columns {', '.join(schema.names)}")
+        kind: DataType = schema[name].dataType
+        if kind.simpleString() not in KEY_TYPES:
+            raise AfaError(f"expected a key of {', '.join(KEY_TYPES)} but got {name} {kind.simpleString()}: cast it")
+        found.append(KEY_TYPES[kind.simpleString()])
+    return found
+
+
+def timed(events: DataFrame, time: str) -> DataFrame:
+    """With a timestamp where the time column names no zone: the session's holds. Spark takes no watermark on the other."""
+    _micros(events, time)  # there is one
+    if events.schema[time].dataType.simpleString() == "timestamp_ntz":
+        return events.withColumn(time, column(time).cast("timestamp"))
+    return events
+
+
+def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
+    """Rows with the columns of the job's schema (``diff`` if there is one), and in ``bad`` a row of which a cast loses a value.
+
+    ``bad`` is there only if a cast may lose one: each column costs.
+    """
+    times = {"le": _micros(events, time)}
+    if until is not None:
+        times["re"] = _micros(events, until)
+    missing = [field.name for field in job.fields if field.name not in events.schema.names]
+    if missing:
+        raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
+    columns: dict[str, Any] = {name: column(name) for name in job.keys}
+    wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns}
+    if diff is not None:
+        if diff not in events.schema.names:
+            raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")
+        wanted["diff"] = (diff, int)
+    lost = []
+    for name, (source, target) in wanted.items():
+        assert target is not None
+        columns[name], wrong = taken(column(source), events.schema[source].dataType.simpleString(), target)
+        lost += [] if wrong is None else [wrong]
+    columns |= times
+    if lost:
+        whole = F.to_json(
+            F.struct(*(column(name) for name in events.schema.names if name != SHIFTED)), {"ignoreNullFields": "false"}
+        )
+        columns["bad"] = F.when(reduce(or_, lost), whole)
+    return events.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _micros(events: DataFrame, name: str) -> Any:
+    """A timestamp column in ticks."""
+    kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
+    if kind not in ("timestamp", "timestamp_ntz"):
+        there = f"{kind}: cast it" if kind else f"the columns {', '.join(events.schema.names)}"
+        raise AfaError(f"expected a timestamp column {name!r} but got {there}")
+    return micros(column(name))
