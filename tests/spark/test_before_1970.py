@@ -73,8 +73,8 @@ def test_nothing_waits_for_ever(spark: Any, tmp_path: Path) -> None:
         if not isinstance(change, Punctuation):
             expected[change.key, change.payload.way, (change.le - ZERO) // SECOND] += change.diff
     assert {way for _, way, _ in +expected} == {"up", "half"}  # a time-out keeps the register
-    for at in range(0, len(stream), 75):
-        events.put(lines(stream[at : at + 75]))
+    for at in range(0, len(stream), 90):
+        events.put(lines(stream[at : at + 90]))
     events.put(lines([(0, 5, 300, 1)]))
     given: dict[str, Any] = {"key": "who", "time": "at", "window": "8 seconds", "diff": "diff", "lateness": "8 seconds"}
     pattern = afa_spark.match(TURNS, speculation="0 seconds", since=SINCE, metrics=True, buckets=2, **given)
