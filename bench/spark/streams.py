@@ -14,6 +14,7 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
+from bench.spark import cpu
 from bench.workloads import Stream, take
 
 SCHEMA = "key bigint, at timestamp, price double, change double"
@@ -33,11 +34,14 @@ class Run(NamedTuple):
         Matches in force in the end, and sums over their keys and ends.
     metrics : list of dict
         The observed metrics "afa" of each batch with rows.
+    cpu : float
+        Seconds of CPU for each batch, of Java and all workers; over all batches.
     """
 
     seconds: list[float]
     answer: list[int]
     metrics: list[dict[str, Any]]
+    cpu: float
 
 
 def write(folder: Path, stream: Stream, ends: list[int]) -> Path:
@@ -73,8 +77,10 @@ def run(spark: SparkSession, folder: Path, transform: Transform, matches: bool =
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
         found = rows.transform(transform).observe("bench", *(F.sum(column).alias(str(i)) for i, column in enumerate(sums)))
         writer = found.writeStream.format("noop").option("checkpointLocation", checkpoint)
+        before = cpu.seconds()
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
+        spent = cpu.seconds() - before
         told = query.recentProgress
     full = [progress for progress in told if progress.numInputRows]
     parts = [list(progress.observedMetrics["bench"].asDict().values()) for progress in told if progress.observedMetrics]
@@ -82,4 +88,5 @@ def run(spark: SparkSession, folder: Path, transform: Transform, matches: bool =
         [progress.durationMs["triggerExecution"] / 1000 for progress in full],
         [sum(value or 0 for value in column) for column in zip(*parts)],
         [row.asDict() for progress in full for name, row in progress.observedMetrics.items() if name.startswith("afa")],
+        spent / max(1, len(full)),
     )

@@ -49,6 +49,7 @@ def rates(spark: Any, folder: Path, batch: int, keys: int, batches: int, rounds:
             "M rows/s": spread(column),
             "of the pass-through": _ratio(column, rate[LEAST]),
             "of the same in order": _ratio(column, rate[name.removesuffix(f", {LATE}")]),
+            "CPU, s a batch": spread([one.cpu for one in found[name]]),
             "matches a row": found[name][0].answer[0] / n if name != LEAST else None,
         }
         for name, column in rate.items()
@@ -97,13 +98,21 @@ def overhead(spark: Any, folder: Path, rows: int, keys: int, batches: int, round
         "afa": lambda: run(spark, small, partial(ways.matched, window=WINDOW, lateness=LATENESS)),
     }
     found: dict[str, list[float]] = {name: [] for name in runs}
+    spent: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(rounds + 1):
         for name, go in runs.items():
             one = go()
             if turn:
                 found[name].append(statistics.median(one.seconds[WARM:]))
+                spent[name].append(one.cpu)
     base = found["an operator that does nothing"]
     return [
-        {"a batch of": f"{rows:,} rows", "way": name, "s": spread(column), "s more": spread([a - b for a, b in zip(column, base)])}
+        {
+            "a batch of": f"{rows:,} rows",
+            "way": name,
+            "s": spread(column),
+            "s more": spread([a - b for a, b in zip(column, base)]),
+            "CPU, s a batch": spread(spent[name]),
+        }
         for name, column in found.items()
     ]
