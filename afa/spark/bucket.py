@@ -322,6 +322,8 @@ class Bucket:
     def join(self, others: Sequence[Bucket]) -> None:
         """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""
         self._operator = Keyed._of(snapshot.with_states_of([each._operator._core for each in (self, *others)]), self._job.key)
+        if self._faults is not None:
+            self._faults.taken()  # what was derived anew was told before
         self._held.join([other._held for other in others])
         self._late.extend(change for other in others for change in other._late)
         self._end = max(each._end for each in (self, *others))

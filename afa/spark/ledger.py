@@ -30,6 +30,8 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 
 KEPT = 8
 """States, and steps, that a process remembers."""
+TABLES = 4
+"""Tables of a state that are remembered: each promise that ends an arc wants another one, and engines keep programs in it."""
 Raw = str | bytes | None
 
 
@@ -134,9 +136,11 @@ class Ledger:
             self._tables[0] = ArcTable(map(_event, self.versions.all()))
             self._ends = sorted({event.re for event in self._tables[0].events if event.re < FOREVER})
         n = bisect_right(self._ends, final)
-        if n not in self._tables:
-            self._tables[n] = self._tables[0].cleaned(final)
-        table = self._tables[n]
+        table = self._tables.get(n)
+        if table is None:
+            table = self._tables[n] = self._tables[0].cleaned(final)
+            for old in [m for m in self._tables if m > 0][:-TABLES]:
+                del self._tables[old]
         table.made = table.made or []
         return table
 

@@ -57,7 +57,7 @@ def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
     Raises
     ------
     AfaError
-        The checkpoint holds several patterns like this one.
+        The checkpoint holds several patterns like this one, or lies where workers can't read it by themselves.
     SnapshotError
         Its states are of another job.
     """
@@ -76,6 +76,7 @@ def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
     parts.write.mode("overwrite").partitionBy("bucket").parquet(target)
     files: dict[int, list[str]] = {number: [] for number in range(job.buckets)}
     for address in spark.read.parquet(target).inputFiles():
+        _system(address)
         files[int(address.rpartition("/bucket=")[2].partition("/")[0])].append(address)
     return Moved(tokens, files)
 
@@ -154,9 +155,20 @@ def arrived(job: Job, number: int) -> list[bytes]:
 
 
 def _rows(address: str) -> Iterator[tuple[int, bytes]]:
-    system, path = fs.FileSystem.from_uri(address)
+    system, path = _system(address)
     table = pq.ParquetFile(path, filesystem=system).read(["old", "state"])
     return zip(table["old"].to_pylist(), table["state"].to_pylist())
+
+
+def _system(address: str) -> tuple[fs.FileSystem, str]:
+    """The file system of an address, which workers read without Spark; and the path in it."""
+    try:
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(address)
+    except pa.ArrowInvalid as error:
+        raise AfaError(
+            f"expected a checkpoint in a file system that pyarrow knows but got {address!r}: {error}; keep the buckets, or mount it"
+        ) from error
+    return found
 
 
 def check_token(job: Job, number: int, token: bytes | None) -> None:

@@ -172,7 +172,7 @@ def match(
         typed = typed_rows(rows, job, time, until, diff)
         parts = _packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:
-            parts = parts.unionByName(_arc_parts(arcs, buckets))
+            parts = parts.unionByName(_arc_parts(arcs, _woken(job)))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
             parts = parts.unionByName(_to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
@@ -235,7 +235,7 @@ def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame
 
 
 def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
-    """Each line of an arc log for each bucket."""
+    """Each line of an arc log for each bucket; also for those that are no more, as a batch may have no other rows."""
     return _to_all(arcs, ARC, "value", buckets)
 
 

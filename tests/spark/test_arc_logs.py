@@ -17,6 +17,7 @@ from afa.spark.bucket import Answer, Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job
+from afa.spark.ledger import TABLES
 from afa.spark.rows import written
 from punctuation.time import BEGINNING
 from tests.spark.arclogs import random_log
@@ -205,6 +206,18 @@ def test_buckets_of_a_process_share_what_a_log_comes_to() -> None:
     buckets[0].run(None, [json.dumps({"op": "retract", "arc": {"name": "arc 3"}, "at": ZERO, "sequence": 1})], BEGINNING)
     assert len(buckets[0]._operator._core.arcs.table.events) == 9
     assert len(Bucket(here, 1, [again.save(False)])._operator._core.arcs.table.events) == 10
+
+
+def test_tables_of_arcs_that_have_ended_are_forgotten() -> None:
+    """Each promise that ends an arc wants another table of the same log."""
+    here, lines = quoting(), [json.dumps({**seven(name=f"arc {i}"), "until": ZERO + (i + 1) * SECOND}) for i in range(30)]
+    bucket = Bucket(here, 1)
+    bucket.run(None, lines, BEGINNING)
+    for i in range(30):
+        bucket = Bucket(here, 1, [bucket.save(False)])
+        bucket.run(None, [], ZERO + (i + 1) * SECOND)
+        assert len(bucket._logged.table(bucket._operator._core.progress.final).events) == 30 - i
+    assert len(bucket._logged._place.ledger._tables) == TABLES + 1
 
 
 def test_jobs_with_arcs_of_one_name_that_only_python_can_run_share_nothing() -> None:

@@ -103,6 +103,22 @@ def test_a_first_batch_that_fails_loses_no_key(spark: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.stress
+def test_a_first_batch_that_has_arcs_alone_leaves_nothing_of_buckets_that_are_no_more(spark: Any, tmp_path: Path) -> None:
+    events, checkpoint = Files(tmp_path / "in"), str(tmp_path / "checkpoint")
+    log = afa_spark.arc_log(tmp_path / "arcs", pattern())
+    events.put(lines(1, 1))
+    start(spark, tmp_path, events, pattern(), buckets=4, arcs=log.read(spark))
+    log.insert(Arc("a", "c", "n == 3", "Sum(n)", name="three"), at=when(20))
+    start(spark, tmp_path, events, pattern(), buckets=2, checkpoint=checkpoint, arcs=log.read(spark))
+    events.put([*lines(2, 2), *lines(30, 3)])
+    query = start(spark, tmp_path, events, pattern(), buckets=2, checkpoint=checkpoint, arcs=log.read(spark))
+    assert numbers(query, "keys") == [20]
+    found = matches(afa_spark.current(spark.read.parquet(str(tmp_path / "changes"))))
+    ends = {(1, ZERO + 2 * SECOND, ZERO + 3601 * SECOND), (3, ZERO + 30 * SECOND, ZERO + 3630 * SECOND)}
+    assert found == {(who, *end) for who in range(20) for end in ends}
+
+
+@pytest.mark.stress
 @pytest.mark.parametrize("seed", range(10))
 def test_random_changes_at_restarts_of_a_query(spark: Any, seed: int, tmp_path: Path) -> None:
     choose, events = Seeded(f"spark/restarts/{seed}"), Files(tmp_path / "in")

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from afa import Arc, Automaton, SnapshotError
+from afa import AfaError, Arc, Automaton, SnapshotError
+from afa.spark import moved
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.functions import VERSION, digest_of
@@ -432,3 +433,21 @@ def test_states_that_are_not_those_that_were_split_are_refused(tmp_path: Path) -
             SnapshotError, match=rf"expected in bucket {number} the state that match\(checkpoint=..\) has read but got an"
         ):
             check_token(here, number, wrong)
+
+
+def test_parts_lie_where_workers_can_read_them(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"old": [3], "state": [b"x"]}), tmp_path / "a b.parquet")
+    assert list(moved._rows((tmp_path / "a b.parquet").as_uri())) == [(3, b"x")]
+    with pytest.raises(AfaError, match="expected a checkpoint in a file system that pyarrow knows but got 's3a://b/x'"):
+        list(moved._rows("s3a://b/x"))
+
+
+def test_faults_are_not_told_again_where_keys_move() -> None:
+    arcs = [Arc("a", "b", "10 // n > 2", "Sum(e.n)", name="in"), Arc("b", "c", "True", name="out")]
+    here, there = job(arcs, None, 1), job(arcs, None, 2)
+    bucket = Bucket(here, 0)
+    rows = pa.Table.from_pylist([{"who": who, "n": who % 2, "le": 1000, "diff": 1} for who in range(8)], here.schema)
+    assert len(bucket.run(rows, [], BEGINNING).faults) == 4
+    for number, state in enumerate(bucket.split(2)):
+        one, told = joined(there, number, [state], BEGINNING)
+        assert told.then(one.run(None, [], BEGINNING)).faults == []
