@@ -29,16 +29,24 @@ def digest_of(function: Callable[..., Any]) -> str:
     >>> digest_of(lambda e, r: e.x > 3) == digest_of(lambda e, r: e.x > 4)
     False
     """
-    return hashlib.blake2b(_said(function, set()).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(_said(function, {}).encode(), digest_size=16).hexdigest()
 
 
-def _said(value: Any, seen: set[int]) -> str:
-    """A value as text that is the same in each process."""
+def _said(value: Any, seen: dict[int, int]) -> str:
+    """A value as text that is the same in each process; ``seen``: what it is in, and functions, each of which is told once."""
     if type(value) in PLAIN:
         return f"{type(value).__name__} {value!r}"
     if id(value) in seen:
-        return "again"
-    seen = seen | {id(value)}
+        return f"again {seen[id(value)]}"
+    seen[id(value)] = 1 + max(seen.values(), default=0)
+    try:
+        return _told(value, seen)
+    finally:
+        if not isinstance(value, FunctionType):
+            del seen[id(value)]
+
+
+def _told(value: Any, seen: dict[int, int]) -> str:
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__} [{', '.join(_said(item, seen) for item in value)}]"
     if isinstance(value, (set, frozenset)):
@@ -58,7 +66,7 @@ def _said(value: Any, seen: set[int]) -> str:
     return f"{name} {_said(call, seen)}" if isinstance(call, FunctionType) else name
 
 
-def _function(function: FunctionType, seen: set[int]) -> str:
+def _function(function: FunctionType, seen: dict[int, int]) -> str:
     cells = [_held(cell) for cell in function.__closure__ or ()]
     parts: list[Any] = [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
     for name in sorted(set(_globals(function.__code__))):
@@ -77,7 +85,7 @@ def _held(cell: Any) -> Any:
         return "nothing"
 
 
-def _code(code: CodeType, seen: set[int]) -> str:
+def _code(code: CodeType, seen: dict[int, int]) -> str:
     names = [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars]
     counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
     return f"code {_said([code.co_code, list(code.co_consts), *names, *counts], seen)}"

@@ -451,3 +451,17 @@ def test_faults_are_not_told_again_where_keys_move() -> None:
     for number, state in enumerate(bucket.split(2)):
         one, told = joined(there, number, [state], BEGINNING)
         assert told.then(one.run(None, [], BEGINNING)).faults == []
+
+
+def test_functions_that_many_others_call_are_told_once() -> None:
+    """Else their number doubles with each floor of calls."""
+
+    def top(least: int) -> Any:
+        code = [f"def f0(e, r): return e.n > {least}"]
+        for i in range(1, 40):
+            code += [f"def f{i}(e, r): return g{i}(e, r) or f{i - 1}(e, r)", f"def g{i}(e, r): return f{i - 1}(e, r)"]
+        names: dict[str, Any] = {"__name__": "m"}
+        exec("\n".join(code), names)
+        return names["f39"]
+
+    assert digest_of(top(1)) == digest_of(top(1)) != digest_of(top(2))
