@@ -79,9 +79,9 @@ class Held:
         return [stream_of(rows) if len(rows) else b"" for rows in parts]
 
     def join(self, others: Sequence[Held]) -> None:
-        """Let rows that wait elsewhere wait here; to be saved as a whole."""
+        """Let rows that wait elsewhere wait here, as long as there; to be saved as a whole."""
         self.rows = pa.concat_tables([self.rows, *(other.rows for other in others)]).combine_chunks()
-        self.bound = max([self.bound, *(other.bound for other in others)])
+        self.bound = min([self.bound, *(other.bound for other in others)])
 
     @property
     def next(self) -> int | None:

@@ -465,3 +465,26 @@ def test_functions_that_many_others_call_are_told_once() -> None:
         return names["f39"]
 
     assert digest_of(top(1)) == digest_of(top(1)) != digest_of(top(2))
+
+
+def test_rows_wait_where_keys_move_though_another_bucket_was_further_ahead() -> None:
+    arcs = [Arc("a", "b", "True", "Sum(e.n)", name="in"), Arc("b", "c", "e.n > 2", name="out")]
+    waits, goes = job(arcs, None, 2, ahead=0), job(arcs, None, 2)
+    numbers = bucket_numbers([pa.chunked_array([list(range(20))])], 2).tolist()
+    states = []
+    for number in range(2):
+        rows = [{"who": numbers.index(number), "n": 3, "le": le, "diff": 1} for le in (60_000, 99_000)]
+        table = pa.Table.from_pylist(rows, waits.schema)
+        bucket = Bucket(waits, number)
+        bucket.run(table.slice(1) if number == 0 else None, [], 10_000)
+        bucket = Bucket(goes, number, [bucket.save(False)])
+        bucket.run(None, [], 20_000)  # what has waited is taken
+        bucket = Bucket(waits, number, [bucket.save(False)])
+        bucket.run(table if number == 1 else None, [], 30_000)
+        states.append(next(bucket.split(1)))
+    one, told = joined(job(arcs, None, 1, ahead=0), 0, states, 40_000)
+    answer = told.then(one.run(None, [], 40_000))
+    assert sum(changes.num_rows for changes in answer.changes) == 0
+    one = Bucket(job(arcs, None, 1, ahead=0), 0, [one.save(False)])
+    assert one.numbers(False)["held"] == 2
+    assert sum(changes.num_rows for changes in one.run(None, [], 200_000).changes) == 1
