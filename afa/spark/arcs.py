@@ -34,6 +34,8 @@ KEYS = ("op", "arc", "at", "until", "sequence", "id")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 LONGEST = 2 * LONGEST_JSON
 """Characters of a line."""
+SHORT = 2000
+"""Characters of a line that a worker keeps as it was read."""
 
 
 def read_line(raw: str | bytes | None) -> Line:
@@ -132,7 +134,6 @@ class Fits:
         return hash(self._schemas)
 
 
-@functools.lru_cache(maxsize=KEPT)
 def fitting_line(raw: str | bytes | None, fits: Fits) -> Line:
     """Read a line, and refuse an arc that can't be in force here. The buckets of a worker read the same ones, batch by batch.
 
@@ -140,10 +141,17 @@ def fitting_line(raw: str | bytes | None, fits: Fits) -> Line:
     ------
     AutomatonError
     """
+    return known_line(raw, fits) if len(raw or "") <= SHORT else _fitting_line(raw, fits)
+
+
+def _fitting_line(raw: str | bytes | None, fits: Fits) -> Line:
     line = read_line(raw)
     if line.arc is not None:
         fits.check(line.arc)
     return line
+
+
+known_line = functools.lru_cache(maxsize=KEPT)(_fitting_line)
 
 
 def shown(raw: Any) -> str:

@@ -150,6 +150,8 @@ class Bucket:
         """
         answer, core = Answer([], [], []), self._operator._core
         present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
+        if self._changed is not None and self._changed.window is not None:
+            self._check_present(present)
         due = self._held.take(events, promised)
         self._tell_of_early(events, promised, answer)
         self._promise(due.before, promised, answer)
@@ -179,6 +181,22 @@ class Bucket:
                 f"expected nothing behind the watermark {promised} but got {len(answer.late)} late, first {change!r}"
             )
         return answer
+
+    def _check_present(self, present: int) -> None:
+        """A row from the present on that has come already would lose its window, so that no retraction finds it.
+
+        Raises
+        ------
+        SnapshotError
+            There is one: the watermark is held back by another stream than this row's.
+        """
+        waiting = self._held.rows
+        latest = max(self._operator._core.progress.now - 1, pc.max(waiting["le"]).as_py() if len(waiting) else BEGINNING)
+        if latest >= present:
+            raise SnapshotError(
+                f"expected all rows so far before {present}, the watermark + lateness, from where on another window may hold, but got "
+                f"one at {latest}: a stream of this query is behind; keep the window until it has caught up"
+            )
 
     def _tell_of_early(self, events: Any, promised: int, answer: Answer) -> None:
         """Tell of rows that wait for a watermark before 1970, which Spark does not have, as far as the job does not make one."""

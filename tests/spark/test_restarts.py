@@ -252,6 +252,27 @@ def test_the_window_is_told_and_forgotten() -> None:
     assert {row[-2:] for row in net(all_of.job, all_of.told)} == {(10 * MS, 70 * MS), (12 * MS, FOREVER)}
 
 
+@pytest.mark.parametrize("ahead", [None, 0])
+def test_another_window_waits_until_the_watermark_is_not_held_back(ahead: int | None) -> None:
+    """By another stream of the query: rows past the present have come, and their retractions are to find them."""
+    arcs = [Arc("a", "c", "True", name="all")]
+    here, other = (job(arcs, window, 1, delay=5, ahead=ahead) for window in (60, 30))
+    row = {"who": 1, "n": 0, "le": 90 * MS, "diff": 1}
+    bucket = Bucket(here, 0)
+    bucket.run(pa.Table.from_pylist([row], here.schema), [], 20 * MS)
+    state = [bucket.save(False)]
+    message = f"expected all rows so far before {26 * MS}, .* but got one at {90 * MS}: a stream of this query is behind"
+    with pytest.raises(SnapshotError, match=message):
+        Bucket(other, 0, state).run(None, [], 20 * MS)
+    assert Bucket(here, 0, state).run(None, [], 20 * MS).code is None
+    later = Bucket(other, 0, state)
+    assert "is 30000 microseconds" in (later.run(None, [], 85 * MS).code or "")
+    later.run(pa.Table.from_pylist([{**row, "diff": -1}], other.schema), [], 85 * MS)
+    assert (later._operator.statistics.events, later._operator.statistics.pending, len(later._held.rows)) == (0, 0, 2 if ahead == 0 else 0)
+    later.run(None, [], 95 * MS)
+    assert (later._operator.statistics.events, later._operator.statistics.pending) == (0, 0)
+
+
 def test_windows_by_time() -> None:
     windows = Windows([(BEGINNING, 5)])
     windows.change(10, 2)
@@ -440,6 +461,14 @@ def test_parts_lie_where_workers_can_read_them(tmp_path: Path) -> None:
     assert list(moved._rows((tmp_path / "a b.parquet").as_uri())) == [(3, b"x")]
     with pytest.raises(AfaError, match="expected a checkpoint in a file system that pyarrow knows but got 's3a://b/x'"):
         list(moved._rows("s3a://b/x"))
+
+
+def test_of_several_matches_in_a_checkpoint_none_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moved, "_places", lambda spark, checkpoint: [0, 1])
+    monkeypatch.setattr(moved, "_heads", lambda spark, checkpoint, place: dict.fromkeys(range(4), b""))
+    assert moved.moved(None, "cp", job([], 5, 4)) is None  # type: ignore[arg-type]
+    with pytest.raises(AfaError, match="expected a checkpoint with one match but got 2 in 'cp': keep the buckets of each"):
+        moved.moved(None, "cp", job([], 5, 8))  # type: ignore[arg-type]
 
 
 def test_faults_are_not_told_again_where_keys_move() -> None:
