@@ -194,8 +194,8 @@ class Bucket:
         latest = max(self._operator._core.progress.now - 1, pc.max(waiting["le"]).as_py() if len(waiting) else BEGINNING)
         if latest >= present:
             raise SnapshotError(
-                f"expected all rows so far before {present}, the watermark + lateness, from where on another window may hold, but got "
-                f"one at {latest}: a stream of this query is behind; keep the window until it has caught up"
+                f"expected all rows so far before {present}, the watermark + lateness, from where on another window may hold, but "
+                f"got one at {latest}: a stream of this query is behind; keep the window until it has caught up"
             )
 
     def _tell_of_early(self, events: Any, promised: int, answer: Answer) -> None:

@@ -66,14 +66,16 @@ def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
     found = [(place, heads) for place in places if (heads := _heads(spark, checkpoint, place)) is not None]
     if len(found) > 1 and any(len(heads) != job.buckets for _, heads in found):
         raise AfaError(
-            f"expected a checkpoint with one match but got {len(found)} in {checkpoint!r}: keep the buckets of each, and leave checkpoint= out"
+            f"expected a checkpoint with one match but got {len(found)} in {checkpoint!r}: "
+            f"keep the buckets of each, and leave checkpoint= out"
         )
     if not found or len(found[0][1]) == job.buckets:
         return None
     (place, tokens), target = found[0], f"{checkpoint.rstrip('/')}/afa"
     log = _state(spark, checkpoint, place, "log")
     states = log.select("key.bucket", F.monotonically_increasing_id().alias("n"), F.col("list_element.blob").alias("state"))
-    parts = states.groupBy("bucket").applyInArrow(shipped(splitter(job, len(tokens)), job.automaton.arcs), "bucket int, old int, state binary")
+    split = shipped(splitter(job, len(tokens)), job.automaton.arcs)
+    parts = states.groupBy("bucket").applyInArrow(split, "bucket int, old int, state binary")
     parts.write.mode("overwrite").partitionBy("bucket").parquet(target)
     files: dict[int, list[str]] = {number: [] for number in range(job.buckets)}
     for address in spark.read.parquet(target).inputFiles():

@@ -268,7 +268,7 @@ def test_another_window_waits_until_the_watermark_is_not_held_back(ahead: int | 
     later = Bucket(other, 0, state)
     assert "is 30000 microseconds" in (later.run(None, [], 85 * MS).code or "")
     later.run(pa.Table.from_pylist([{**row, "diff": -1}], other.schema), [], 85 * MS)
-    assert (later._operator.statistics.events, later._operator.statistics.pending, len(later._held.rows)) == (0, 0, 2 if ahead == 0 else 0)
+    assert len(later._held.rows) == (0 if ahead is None else 2)
     later.run(None, [], 95 * MS)
     assert (later._operator.statistics.events, later._operator.statistics.pending) == (0, 0)
 
