@@ -8,51 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import call4, kernel
-from afa.compiled.kernel.names import (
-    A_BOUNDCOUNT,
-    A_BOUNDS,
-    A_CODES,
-    A_FINALS,
-    A_FIRST,
-    A_HIGH,
-    A_HOLDER,
-    A_LOW,
-    A_MARKS,
-    A_NEXT,
-    A_NOW,
-    A_PYTHON,
-    A_ROWS,
-    A_SLOTCOUNT,
-    A_SLOTS,
-    A_SPILL,
-    A_STATES,
-    B_ROW,
-    B_SIGN,
-    B_T,
-    BEGINNING,
-    BOUND,
-    C_ARC,
-    C_ASKED,
-    CONSUME,
-    FOREVER,
-    K_CODE,
-    K_CONSTANTS,
-    K_DST,
-    K_FINAL,
-    K_KIND,
-    K_SLOT,
-    K_SLOTS,
-    K_SRC,
-    NO,
-    NOWHERE,
-    R_CODE,
-    R_NEXT,
-    R_ON,
-    RECORD,
-    ROW,
-    TIMEOUT,
-    YES,
-)
+from afa.compiled.kernel.names import *
 
 
 @kernel

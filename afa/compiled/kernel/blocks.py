@@ -6,43 +6,7 @@ from typing import Any
 
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.memory import size_of, take
-from afa.compiled.kernel.names import (
-    BEGINNING,
-    C_R,
-    C_SERIAL,
-    C_V,
-    COLUMNS,
-    COUNT,
-    EV,
-    H_BORN,
-    H_CAP,
-    H_CLASS,
-    H_CLEANED,
-    H_EVENT_CAP,
-    H_EVENT_TOP,
-    H_EVENTS,
-    H_LAST,
-    H_MATCH_CAP,
-    H_MATCH_TOP,
-    H_MATCHES,
-    H_NODE_CAP,
-    H_NODE_TOP,
-    H_NODES,
-    H_PENDING,
-    H_PENDING_CAP,
-    H_PENDING_TOP,
-    H_PRUNED,
-    H_RUNS,
-    H_SINCE,
-    H_STEPS,
-    H_THINNED,
-    HEAD,
-    LE,
-    MT,
-    ND,
-    REACH,
-    SEQ,
-)
+from afa.compiled.kernel.names import *
 
 
 @kernel

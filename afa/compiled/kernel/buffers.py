@@ -9,24 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.names import (
-    BEGINNING,
-    C_R,
-    COUNT,
-    H_CAP,
-    H_FIRST,
-    H_NODES,
-    HEAD,
-    LE,
-    N_END,
-    N_START,
-    ND,
-    NEED_ROWS,
-    NOWHERE,
-    REACH,
-    W_OLD,
-    W_ROWS,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.order import find
 from afa.compiled.kernel.rows import copy, equal, reaching
 

@@ -6,43 +6,7 @@ from typing import Any
 
 from afa.compiled.kernel.arcs import ask, seek
 from afa.compiled.kernel.call import call4, kernel
-from afa.compiled.kernel.names import (
-    A_CODES,
-    A_EPSILON,
-    A_FIRST,
-    A_PYTHON,
-    A_ROWS,
-    A_WAITS,
-    ALONE,
-    C_ARC,
-    C_NEED,
-    C_PLACE,
-    C_R,
-    C_W,
-    CLOSURE_LIMIT,
-    ENDLESS,
-    EPSILON,
-    FAULT,
-    K_DST,
-    K_KIND,
-    N_END,
-    N_M,
-    N_REG,
-    N_START,
-    N_STATE,
-    NEED_ROWS,
-    NO,
-    NOWHERE,
-    R_BEGIN,
-    R_CODE,
-    R_END,
-    R_NEXT,
-    RECORD,
-    ROW,
-    W_READY,
-    W_ROWS,
-    W_TEMP,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.rows import add, clear, copy, unique
 
 

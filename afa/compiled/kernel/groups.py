@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel, peek, peek_byte
-from afa.compiled.kernel.names import (
-    BEGINNING,
-    C_EVENTS,
-    C_PLACE,
-    EVENT,
-    F_KEY,
-    F_KIND,
-    F_LE,
-    NOWHERE,
-    W_BATCH,
-    W_HEADS,
-    W_INDEX,
-    W_NEXT,
-    W_SORT,
-    W_TOUCHED,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.order import sort_rows
 
 

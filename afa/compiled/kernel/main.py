@@ -7,37 +7,7 @@ from typing import Any
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.many import chunk, each, everyone, groups, scan
 from afa.compiled.kernel.memory import commit, rollback
-from afa.compiled.kernel.names import (
-    ARRANGE,
-    C_COMING,
-    C_DIR,
-    C_SERIAL,
-    C_WAITED,
-    C_WAITING,
-    CLEAN,
-    D_BLOCK,
-    DONE,
-    DROP,
-    EACH,
-    EXPIRE,
-    FORWARD,
-    GROUPS,
-    NET,
-    PRUNE,
-    PUSH,
-    RESTORE,
-    RESTORE_STEPS,
-    ROLLBACK,
-    RUN,
-    SAVE,
-    SCAN,
-    SERVE,
-    SIZES,
-    SWAP,
-    TICK,
-    W_INDEX,
-    W_LOG_TOP,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.order import arrange_rows
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes

@@ -11,41 +11,7 @@ from typing import Any
 
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.memory import put
-from afa.compiled.kernel.names import (
-    A_COUNTED,
-    A_NOW,
-    C_FINAL,
-    C_R,
-    COUNT,
-    DONE,
-    H_CAP,
-    H_FIRST,
-    H_LAST,
-    H_MATCH_CAP,
-    H_MATCH_TOP,
-    H_MATCHES,
-    HEAD,
-    L_KEY,
-    L_SIGN,
-    LE,
-    M_RE,
-    M_T,
-    MT,
-    N_M,
-    N_REG,
-    N_STATE,
-    NEED_LOG,
-    NEED_MATCHES,
-    NEED_TEMP,
-    W_KEY,
-    W_LOG,
-    W_LOG_CAP,
-    W_LOG_TOP,
-    W_MADE,
-    W_TAKEN,
-    W_TEMP,
-    W_TEMP_CAP,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.order import find
 
 

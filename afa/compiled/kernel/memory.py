@@ -15,24 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.names import (
-    C_DIR,
-    C_FREE,
-    C_LIMIT,
-    C_TOP,
-    C_WAITED,
-    C_WAITING,
-    CLASSES,
-    D_ACT,
-    D_BLOCK,
-    D_CLEAN,
-    D_OWNED,
-    DIRECTORY,
-    NEED_HEAP,
-    W_UNDO,
-    W_UNDO_CAP,
-    W_UNDO_TOP,
-)
+from afa.compiled.kernel.names import *
 
 OWNER, DEADLINES = -1, -2
 SMALLEST, LARGER = 64, 4

@@ -5,33 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel, peek, peek_byte
-from afa.compiled.kernel.names import (
-    BEGINNING,
-    C_EVENTS,
-    C_NOW,
-    C_ORDERED,
-    C_PLACE,
-    C_RANKS,
-    C_STALE,
-    C_STOPPED,
-    EVENT,
-    F_KIND,
-    F_LE,
-    FOREVER,
-    H_CAP,
-    H_FIRST,
-    H_LAST,
-    HEAD,
-    I_DIFF,
-    I_LE,
-    I_SEQ,
-    LE,
-    PUNCTUATION,
-    SEQ,
-    W_BATCH,
-    W_INDEX,
-    W_SORT,
-)
+from afa.compiled.kernel.names import *
 
 FEW = 16
 

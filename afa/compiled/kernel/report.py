@@ -6,39 +6,7 @@ from typing import Any
 
 from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.matches import held
-from afa.compiled.kernel.names import (
-    A_COUNTED,
-    ALONE,
-    C_DIR,
-    C_KEYS,
-    C_R,
-    C_V,
-    COUNT,
-    D_BLOCK,
-    DIRECTORY,
-    DONE,
-    E_COPIES,
-    EV,
-    H_CAP,
-    H_EVENTS,
-    H_FIRST,
-    H_LAST,
-    H_MATCHES,
-    H_NODES,
-    H_PENDING,
-    H_PENDING_TOP,
-    HEAD,
-    L_KEY,
-    L_RE,
-    L_SIGN,
-    L_T,
-    MT,
-    N_END,
-    ND,
-    P_COPIES,
-    W_LOG,
-    W_TEMP,
-)
+from afa.compiled.kernel.names import *
 
 LOW = (1 << 32) - 1
 

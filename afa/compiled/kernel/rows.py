@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.names import (
-    ALONE,
-    N_END,
-    N_M,
-    N_REG,
-    N_START,
-    N_STATE,
-    W_HASH,
-    W_HASHES,
-    W_READY,
-    W_STAMP,
-)
+from afa.compiled.kernel.names import *
 
 FEW = 12
 

@@ -9,43 +9,7 @@ from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.closure import fired
 from afa.compiled.kernel.matches import accepted, among, announce
 from afa.compiled.kernel.memory import put
-from afa.compiled.kernel.names import (
-    A_NOW,
-    A_TIMEOUT,
-    BEGINNING,
-    C_EVENTS,
-    C_FINAL,
-    C_R,
-    COUNT,
-    EV,
-    H_CAP,
-    H_CLEANED,
-    H_FIRST,
-    H_LAST,
-    H_NODE_TOP,
-    H_PRUNED,
-    H_SINCE,
-    HEAD,
-    LE,
-    M_RE,
-    M_T,
-    MT,
-    N_END,
-    N_M,
-    N_REG,
-    N_STATE,
-    ND,
-    NEED_TEMP,
-    REACH,
-    W_EPOCH,
-    W_FROM,
-    W_MADE,
-    W_MARK,
-    W_READY,
-    W_TEMP,
-    W_TEMP_CAP,
-    W_WHOLE,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.rows import copy
 
 

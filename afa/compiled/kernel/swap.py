@@ -8,35 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.names import (
-    A_BOUNDCAP,
-    A_BOUNDCOUNT,
-    A_BOUNDS,
-    A_CODES,
-    A_COUNT,
-    A_HIGH,
-    A_LOW,
-    A_PLACES,
-    A_PLAIN,
-    A_ROWCAP,
-    A_ROWS,
-    B_ROW,
-    B_SIGN,
-    B_T,
-    BOUND,
-    C_ARCS,
-    FOREVER,
-    K_LATEST,
-    NOWHERE,
-    R_BEFORE,
-    R_BEGIN,
-    R_CODE,
-    R_END,
-    R_NEXT,
-    R_ON,
-    RECORD,
-    ROW,
-)
+from afa.compiled.kernel.names import *
 
 
 @kernel

@@ -20,29 +20,7 @@ from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.carry import walk_runs
 from afa.compiled.kernel.derive import derive_nodes
 from afa.compiled.kernel.memory import room
-from afa.compiled.kernel.names import (
-    A_TIMEOUT,
-    BEGINNING,
-    C_R,
-    C_RUNS,
-    COUNT,
-    DONE,
-    EV,
-    H_CAP,
-    H_FIRST,
-    H_LAST,
-    H_NODE_CAP,
-    H_NODE_TOP,
-    H_NODES,
-    HEAD,
-    LE,
-    ND,
-    NEED_NODES,
-    NEED_ROWS,
-    NEED_UNDO,
-    W_MADE,
-    W_ROWS,
-)
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.rows import alike, copy, mixed, reaching
 from afa.compiled.kernel.steps import claim, claims, complete, is_cover, mark, marked, since, store
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.compiled.kernel.body import Body, statements
-from afa.compiled.kernel.names import C_LIMIT, C_M, C_P, C_W
+from afa.compiled.kernel.names import *
 from afa.compiled.kernel.words import ARRAY, WORD, Signature
 
 PACKAGE = __name__.rpartition(".")[0]
