@@ -1,7 +1,7 @@
 """Benchmarks: one file per question, the engine and its baselines in one run, the answer compared before anything is said.
 
 __main__    ``python -m bench``: runs them, prints tables, keeps results/*.json
-page        ``python -m bench.page``: results/*.json as one page, results/index.html
+page        ``python -m bench.page``: makes results/index.html, one page, of results/*.json
 targets     what the compiled engine must show
 plots       one picture per benchmark
 bench_*     one question each; ``measure(options)`` gives rows
