@@ -84,7 +84,7 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     copy(w, rows, m, nodes, alive * s)
     store(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
     m[b + H_FIRST] = cover if alive else cover + 1
-    count = remaining(m, w, b, i, t) if alive and p[A_TIMEOUT] else 0
+    count = remaining(m, w, b, i, t) if alive else 0  # though no time-out is in force any more, one that was may have made some
     if count < 0:
         return int(count)
     if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
