@@ -9,6 +9,7 @@ from typing import Any
 from punctuation import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
+from tests.text import function
 
 OK, LATE, ERROR = "ok", "late", "error"
 
@@ -19,7 +20,7 @@ class Model:
     Parameters
     ----------
     automaton : Automaton
-    window, sequence, arc_punctuation, late
+    window, sequence, arc_punctuation, late, retractions, keep_payloads
         As of `Operator`; ``late`` is "raise", "drop" or any other text for a callback.
     key : str, optional
         As of `Keyed`: each key's events are a stream of their own, and a match's register comes as ``(key, register)``.
@@ -36,8 +37,11 @@ class Model:
         late: str = "raise",
         key: str | None = None,
         known: dict[Any, Any] | None = None,
+        retractions: bool = True,
+        keep_payloads: bool = True,
     ) -> None:
         self.known = {} if known is None else known
+        self.retractions, self.keep_payloads = retractions, keep_payloads
         self.automaton, self.window, self.sequence = automaton, window, sequence
         self.arc_punctuation, self.late, self.key = arc_punctuation, late, key
         self.copies: Counter[tuple[Any, int, int]] = Counter()  # of events; negative: retractions that wait for their insertion
@@ -45,6 +49,7 @@ class Model:
         self.waiting: list[oracle.ArcEvent] = []  # retractions of arcs that wait
         self.seen: int | None = None  # the largest event LE or punctuation
         self.event_promise = self.arc_promise = BEGINNING
+        self.some: list[Punctuation] = []  # promises with a condition, of events that make it true
         self.dropped: list[Any] = []  # (payload, le, diff) of what the late policy took
 
     def matches(self) -> set[tuple[Any, int, int]]:
@@ -72,14 +77,16 @@ class Model:
 
     @property
     def promise_of_arcs(self) -> int:
-        return self.arc_promise if self.arc_punctuation else self.event_promise
+        return max([self.arc_promise if self.arc_punctuation else self.event_promise, *(some.t for some in self.some)])
 
     def push(self, item: Any) -> str:
         """Apply a change of an event, or a punctuation, and say how it ends; nothing changes unless that is OK."""
         if isinstance(item, Punctuation):
-            return self._punctuate(item.t, on_events=True)
+            return self._punctuate(item.t, on_events=True) if item.where is None else self._promise_some(item)
+        if item.diff < 0 and not self.retractions:
+            return ERROR
         re = item.re if item.re is not None else FOREVER if self.window is None else item.le + self.window
-        if item.le < self.event_promise:
+        if item.le < self.event_promise or any(item.le < some.t and _holds(some, item.payload) for some in self.some):
             return self._late(item)
         event = (oracle.one_nan(item.payload), item.le, re)
         if abs(item.diff) > FOREVER or abs(self.copies[event] + item.diff) > FOREVER:
@@ -96,6 +103,8 @@ class Model:
             return self._default(item)
         if item.le < self.promise_of_arcs:
             return self._late(item)
+        if not self.keep_payloads and self.seen is not None and item.le <= self.seen:
+            return ERROR
         entry = oracle.ArcEvent(item.payload, item.le, FOREVER if item.re is None else item.re)
         here, there = (self.arcs, self.waiting) if item.diff > 0 else (self.waiting, self.arcs)
         if entry in there:
@@ -109,6 +118,7 @@ class Model:
         other = copy.copy(self)
         other.copies = Counter(self.copies)
         other.arcs, other.waiting, other.dropped = list(self.arcs), list(self.waiting), list(self.dropped)
+        other.some = list(self.some)
         return other
 
     def _see(self, t: int) -> None:
@@ -134,6 +144,13 @@ class Model:
         self.dropped.append((oracle.one_nan(item.payload), item.le, item.diff))
         return OK
 
+    def _promise_some(self, item: Punctuation) -> str:
+        if self.retractions:
+            return ERROR
+        self.some.append(item)
+        self._see(item.t)
+        return OK
+
     def _punctuate(self, t: int, on_events: bool) -> str:
         if t <= (self.event_promise if on_events else self.arc_promise):
             return OK
@@ -154,6 +171,62 @@ class Model:
             self.arc_promise = t
         self._see(t)
         return OK
+
+
+def _holds(promise: Punctuation, payload: Any) -> bool:
+    """Whether the condition of a promise is true of an event; where it raises it is not."""
+    assert isinstance(promise.where, str)
+    try:
+        return bool(function(f"lambda e: {promise.where}")(payload))
+    except Exception:
+        return False
+
+
+class Blocks(Model):
+    """What a prefix leaves in force for AFA+O; matches are those of the oracle within each block of adjacent numbers.
+
+    Parameters
+    ----------
+    join : bool
+        Whether the events beside a gap that can't close any more follow each other.
+    repeated : str
+        As of `Ordered`: "raise" or "drop".
+    """
+
+    def __init__(self, *args: Any, join: bool = False, repeated: str = "raise", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.join, self.repeated = join, repeated
+
+    def push(self, item: Any) -> str:
+        """The same; an insertion whose number is in force, or whose time stands against its number, is none."""
+        if not isinstance(item, Punctuation) and item.diff > 0 and item.le >= self.event_promise:
+            number = item.payload.seq
+            others = [(payload.seq, le) for (payload, le, _), n in self.copies.items() if n > 0]
+            if any(other == number for other, _ in others):
+                return OK if self.repeated == "drop" else ERROR
+            if any((other < number and le > item.le) or (other > number and le < item.le) for other, le in others):
+                return ERROR
+        return super().push(item)
+
+    def _matches(self, changes: list[Any]) -> set[tuple[Any, int, int]]:
+        found = set()
+        for block, promised in blocks(changes, self.event_promise, self.join):
+            found |= oracle.matches(self.automaton, block, self.arcs, promised, self.sequence)
+        return found
+
+
+def blocks(changes: list[Any], promised: int, join: bool) -> list[tuple[list[Any], int]]:
+    """The events in force, by blocks of adjacent numbers, each with the promise as far as it is one for the end of this block."""
+    events = sorted((change for change in changes if change[3] > 0), key=lambda change: change[0].seq)
+    found: list[list[Any]] = []
+    for before, event in zip([None, *events], events):
+        closed = before is not None and (event[0].seq == before[0].seq + 1 or (join and event[1] < promised))
+        if closed:
+            found[-1].append(event)
+        else:
+            found.append([event])
+    ends = [min(promised, block[0][1]) for block in found[1:]] + [promised]
+    return list(zip(found, ends))
 
 
 def _remove(entries: list[oracle.ArcEvent], entry: oracle.ArcEvent) -> None:

@@ -15,39 +15,11 @@ from afa import (
 from punctuation.time import FOREVER
 from speculation import Ordered
 from tests import oracle, strategies
-from tests.model import ERROR, Model
+from tests.model import ERROR, Blocks, Model
 from tests.strategies import Choices, Seeded
 from tests.text import E, arc_of, automaton_of
 
 WORLDS = 50
-
-
-class Blocks(Model):
-    """What a prefix leaves in force; matches are those of the oracle within each block of adjacent numbers."""
-
-    def __init__(self, *args: Any, join: bool = False, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.join = join
-
-    def _matches(self, changes: list[Any]) -> set[tuple[Any, int, int]]:
-        found = set()
-        for block, promised in blocks(changes, self.event_promise, self.join):
-            found |= oracle.matches(self.automaton, block, self.arcs, promised, self.sequence)
-        return found
-
-
-def blocks(changes: list[Any], promised: int, join: bool) -> list[tuple[list[Any], int]]:
-    """The events in force, by blocks of adjacent numbers, each with the promise as far as it is one for the end of this block."""
-    events = sorted((change for change in changes if change[3] > 0), key=lambda change: change[0].seq)
-    found: list[list[Any]] = []
-    for before, event in zip([None, *events], events):
-        closed = before is not None and (event[0].seq == before[0].seq + 1 or (join and event[1] < promised))
-        if closed:
-            found[-1].append(event)
-        else:
-            found.append([event])
-    ends = [min(promised, block[0][1]) for block in found[1:]] + [promised]
-    return list(zip(found, ends))
 
 
 class World:
