@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: flights test test-nojit test-spark lint stress bench clean
+.PHONY: flights test test-nojit test-spark lint stress bench docs clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
@@ -37,6 +37,10 @@ bench: .venv/ready-bench
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.page
 
+# The API reference, out of the docstrings: out/api/index.html
+docs: .venv/ready-docs
+	$(BIN)/pdoc --docformat numpy --output-directory out/api afa afa.spark punctuation speculation
+
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[flights,test]"
@@ -48,6 +52,10 @@ bench: .venv/ready-bench
 
 .venv/ready-bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	touch $@
+
+.venv/ready-docs: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	touch $@
 
 clean:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -290,19 +289,6 @@ def test_columns_that_are_not_there_are_named(spark: Any, options: dict[str, str
     table = spark.createDataFrame([], SCHEMA)
     with pytest.raises(AfaError, match=message):
         table.transform(afa_spark.match(here.automaton, **{"key": "who", "time": "at", **options}))
-
-
-def test_the_lines_of_the_readme(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(afa_spark, "local_session", lambda: spark)
-    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[:2]
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(first[: first.index("op = Operator")], names)
-    exec(re.sub('"(ticks|arcs|changes|checkpoint)"', rf'"{tmp_path}/\1"', second), names)  # Java keeps the folder it began in
-    names["query"].stop()
-    assert names["changes"].columns == ["symbol", "total", "le", "re", "diff", "id", "kind", "reason"]
-    found = afa_spark.current(spark.read.parquet(str(tmp_path / "changes"))).collect()
-    assert [(row["symbol"], row["total"], micros(row["le"]) - ZERO) for row in found] == [("A", -3.0, (12 * 3600 + 4) * SECOND)]
-    assert len(list((tmp_path / "arcs").glob("*.json"))) == 1
 
 
 def test_a_pattern_that_comes_by_the_arc_log(spark: Any, tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""Every page says what is so: its Python runs, its commands are there, its links lead somewhere, the API reference is whole."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import re
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from tests.cli import process
+from tests.pages import PAGES, ROOT, blocks, execute, headings, links
+
+SPARK = "docs/spark.md"
+"""Runs in `tests/spark/test_docs.py`."""
+PACKAGES = ["afa", "afa.spark", "punctuation", "speculation"]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != SPARK])
+def test_the_python_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    execute(page)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_links_of_a_page(page: str) -> None:
+    for path, heading in links(page):
+        assert path.exists(), path
+        assert not heading or heading in headings(path), heading
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_names_is_there(page: str) -> None:
+    """Targets of `make`, modules behind `python -m`, benchmarks, and files that are named by their path."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`make ([\w-]+)|^make ([\w-]+)", text, re.MULTILINE):
+        assert f"\n{''.join(target)}:" in makefile, target
+    for module in re.findall(r"python -m ((?:afa|bench|examples|tests)[\w.]*)", text):
+        path = ROOT / module.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").exists(), module
+    for bench in re.findall(r"`(bench_\w+\.py)`", text):
+        assert (ROOT / "bench" / bench).exists(), bench
+    for path in re.findall(r"`((?:afa|punctuation|speculation|tests|bench|examples|docs)/[\w./]+)`", text):
+        assert (ROOT / path).exists() or path == "bench/results/index.html", path
+
+
+def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each `afa ..` of a block of shell, on the first block of the README as ``ticks.py``; of a pipe, the part that is afa."""
+    monkeypatch.chdir(tmp_path)
+    code = next(code for kind, code in blocks("README.md") if kind == "python")
+    Path("ticks.py").write_text(code[: code.index("op = Operator")], encoding="utf-8")
+    ticks = pa.table({"symbol": ["A"] * 3, "change": [-1.5, 2.0, -1.5], "time": [1, 4, 2]})
+    pa.parquet.write_table(ticks, "ticks.parquet")
+    sink = pa.BufferOutputStream()
+    pa.csv.write_csv(ticks, sink)
+    Path("ticks.csv.gz").write_bytes(gzip.compress(sink.getvalue().to_pybytes()))
+    lines = {line for page in PAGES for kind, code in blocks(page) if kind == "sh" for line in code.splitlines() if "afa " in line}
+    assert len(lines) > 2
+    for line in lines:
+        parts = [part.split("#")[0].split() for part in line.split("|")]
+        arguments = next(part for part in parts if part[0] == "afa")
+        with Path("ticks.csv.gz").open("rb") as file:
+            text = gzip.decompress(file.read()).decode()
+        job = process(*arguments[1:], stdin=subprocess.PIPE)
+        out, said = job.communicate(text)
+        assert job.returncode == 0, (line, said)
+        if "--output changes.parquet" in line:
+            assert pa.parquet.read_table("changes.parquet")["total"].to_pylist() == [-3.0]
+        if "--output -" in line:
+            assert '"total":-3.0' in out.replace(" ", "")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_is_public_is_told(package: str) -> None:
+    """Each public name, and each public method of a class, has a docstring: the API reference is made of them."""
+    if package == "afa.spark":
+        pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "afa[spark]"')
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        found: Any = getattr(module, name)
+        if not callable(found):
+            continue
+        assert found.__doc__, name
+        for method, function in vars(found).items() if isinstance(found, type) else ():
+            if not method.startswith("_") and (callable(function) or isinstance(function, (property, classmethod))):
+                assert function.__doc__, f"{name}.{method}"
+
+
+def test_the_api_reference(tmp_path: Path) -> None:
+    """What `make docs` builds holds every public name."""
+    pdoc = pytest.importorskip("pdoc", reason='the extra `docs` is not installed: pip install "afa[docs]"')
+    pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "afa[spark]"')
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f"--output-directory out/api {' '.join(PACKAGES)}\n" in makefile
+    pdoc.render.configure(docformat="numpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # types of NamedTuples are text, which it can't look up
+        pdoc.pdoc(*PACKAGES, output_directory=tmp_path)
+    for package in PACKAGES:
+        page = (tmp_path / f"{package.replace('.', '/')}.html").read_text(encoding="utf-8")
+        for name in importlib.import_module(package).__all__:
+            assert f'id="{name}"' in page or f"{package}.{name}" in page or f"{name}.html" in page, (package, name)
