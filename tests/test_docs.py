@@ -108,3 +108,15 @@ def test_the_api_reference(tmp_path: Path) -> None:
         page = (tmp_path / f"{package.replace('.', '/')}.html").read_text(encoding="utf-8")
         for name in importlib.import_module(package).__all__:
             assert f'id="{name}"' in page or f"{package}.{name}" in page or f"{name}.html" in page, (package, name)
+
+
+def test_the_glossary_has_no_word_that_nobody_uses() -> None:
+    text = (ROOT / "SEMANTICS.md").read_text(encoding="utf-8").partition("\n## Glossary\n")[2]
+    rows = [line.split("|")[2] for line in text.splitlines() if line.startswith("| ")][1:]
+    words = {word.strip(" `") for row in rows for word in re.split(r"[,;]| \(.*?\)", row) if word.strip()}
+    assert len(words) > 50
+    code = " ".join(
+        path.read_text(encoding="utf-8") for top in ("afa", "punctuation", "speculation") for path in (ROOT / top).rglob("*.py")
+    )
+    flat = re.sub(r"\s+", " ", code).lower()
+    assert not [word for word in sorted(words) if word.lower() not in flat]
