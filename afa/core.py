@@ -238,7 +238,7 @@ class Core(Single):
             self.reduced.put(table, bits or ())
 
     def forget_call(self) -> None:
-        """Let the state as it is be where the next call begins; after a restore."""
+        """Drop the undo log: the current state becomes the starting point of the next call. Called after a restore."""
         self.journal.commit()
         self.engine.commit()
 

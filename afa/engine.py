@@ -37,7 +37,7 @@ class Engine(Protocol):
         """The one batch entry point: event changes of one key, checked and not late, in any order."""
 
     def overdue(self, t: int) -> list[Change]:
-        """Take out the retractions that waited in vain once ``t`` is promised on the event input; begins a punctuation."""
+        """Remove and return the retractions whose insertion can no longer arrive (LE < t). The first step of every punctuation."""
 
     def tick(self) -> None:
         """Follow the clock: time-outs may fire."""

@@ -25,7 +25,7 @@ Promised = Sequence[tuple[Condition, int]]
 
 
 def fact(name: str, value: Any) -> Expr:
-    """What is known of an event whose field has this value, of a key say; NaN equals nothing, and is told by that.
+    """Return the expression ``field == value`` as a known fact: ``is None`` for None, ``field != field`` for NaN.
 
     Examples
     --------

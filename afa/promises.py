@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from afa.triggers import Triggers
 
 KEPT = 4096
-"""Implications."""
+"""How many implications are cached."""
 PACE = 32
-"""Keys are looked through for what to prune after one change for every so many of them: a promise may come with each change."""
+"""Keys are searched for prunable state only once per (number of keys / PACE) changes, so that a promise per change stays O(1)."""
 ROOM = 32
 """By so many steps, and by half, a key grows before it is pruned again."""
 

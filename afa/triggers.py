@@ -46,7 +46,8 @@ class Triggers:
     keep : callable
         Whether an arc event of this LE keeps its bit.
     planned : mapping
-        The bits of arc events that were planned for, by ``(id(arc), le)``; they are right once all changes planned for are made.
+        Bits reserved for arc changes that later rows of this batch will make, by ``(id(arc), le)``. Until those rows are reached,
+        two event parts may share a bit.
 
     Attributes
     ----------

@@ -192,9 +192,9 @@ class Cleanse(Stage):
         Returns
         -------
         list of Change and Punctuation
-            The change, if it lies below the bound; of a punctuation what is below the bound now, by LE, of one LE retractions
-            first, then by arrival; then the punctuation itself, unless it promises nothing new. One with a condition releases
-        nothing, and passes as far as it holds behind the stage.
+            For a change: the change itself if it lies below the bound, else nothing. For a punctuation: the changes that lie below
+            the bound now, by LE, of one LE retractions first, then by arrival; then the punctuation, unless it promises nothing
+            new. A punctuation with a condition releases nothing; it leaves as far as it holds behind the stage.
 
         Raises
         ------
@@ -343,7 +343,7 @@ class Cleanse(Stage):
         return head if len(head) else None
 
     def punctuate_rows(self, t: int) -> tuple[bool, Any]:
-        """Take a punctuation: whether it is none that is stale, and the rows that leave before it, or None."""
+        """Take a punctuation. Returns (advanced, rows): whether the promise moved, and the rows that it released, or None."""
         if not self._promise(t):
             return False, None
         head, self._rows, met = self._rows.split(None if self._open else self._bound)

@@ -308,7 +308,7 @@ class CompiledEngine:
     # -- progress ------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
-        """Take out the retractions that waited in vain."""
+        """Remove and return the retractions whose insertion can no longer arrive."""
         entries, m = self.directory.entries, self.memory.m
         changes: list[Change] = []
         if not m[k.C_WAITING]:

@@ -125,7 +125,7 @@ class InForce:
         # See A_COUNTED, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
         self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
-        self._warm = self._long = False  # what there was in the process that the memory comes from
+        self._warm = self._long = False  # whether the process that wrote this image had a step function, and loops, compiled
         self.lacking = True
         self._made: Program | None = None  # the program, unless making the next one was interrupted
         self.install(table)

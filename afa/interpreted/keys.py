@@ -72,7 +72,7 @@ class InterpretedEngine:
         self._one.apply(self.state(key), changes)
 
     def overdue(self, t: int) -> list[Change]:
-        """Take out the retractions that waited in vain."""
+        """Remove and return the retractions whose insertion can no longer arrive."""
         for key in self._deadlines.due(t):
             self._restless[key] = None
         self._due = [self.states[key] for key in self._restless if key in self.states]

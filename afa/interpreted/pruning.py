@@ -89,9 +89,9 @@ def _drop_runs(algorithm: Algorithm, s: State, promises: Promises, arcs: int) ->
 
 
 def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
-    """Drop stones that nothing meets: no computation begins before them, none goes on past them, none began at or went past them.
+    """Drop the stones that no computation meets: none can start before them or pass them, and none has begun at or passed them.
 
-    What did goes on where another event comes at the very same LE.
+    A computation that has passed a stone goes on if another event comes at the very same LE, so such a stone stays.
     """
     begins = min(promises.of_start(), arcs)
     steps = list(s.index.values())

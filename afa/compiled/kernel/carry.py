@@ -284,7 +284,7 @@ def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) 
 
 @kernel
 def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
-    """The list before a place is what it was: let the nodes that stand for it now reach as far as those that did."""
+    """Stop the walk here: from this place on lists are unchanged, so the new nodes take over the end times of the old ones."""
     s, cap = 4 + m[C_R], m[b + H_CAP]
     order, times, reaches = b + HEAD, b + HEAD + LE * cap, b + HEAD + REACH * cap
     source, old = w[W_SOURCE], w[W_OLD]
@@ -316,7 +316,9 @@ def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
 
 @kernel
 def suits(m: Any, b: int) -> bool:
-    """Whether a block keeps lists in the way that suits its last C_SAMPLE steps; to begin with runs is done here.
+    """Does this block's representation (runs or whole lists) still fit its last C_SAMPLE steps?
+
+    A switch to runs happens here; a switch back to whole lists is the caller's work.
 
     Runs save time and room where most events leave the list as it is, and cost both where most do not.
     """

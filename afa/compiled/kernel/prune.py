@@ -153,8 +153,10 @@ def note(m: Any, b: int, to: int, place: int, at: int, end: int) -> None:
 
 @kernel
 def drop_stones(m: Any, w: Any, c: Any, to: int, steps: int) -> int:
-    """Take those stones out of the order that nothing meets: no computation begins before them, none goes on past them, none has
-    begun at or gone past them. How many steps are left."""
+    """Remove stones that no computation can start before, pass, or begin at. Returns how many steps remain.
+
+    A stone is a step without events and partial matches; see `afa.interpreted.pruning`.
+    """
     s, cap, earliest = 4 + m[C_R], m[to + H_CAP], FOREVER
     times, events, lists = to + HEAD + LE * cap, to + HEAD + EV * cap, to + HEAD + ND * cap
     for j in range(steps - 1, -1, -1):

@@ -147,7 +147,10 @@ def before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
 
 @kernel
 def tally(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
-    """Count records ``first`` to ``last`` of W_INDEX in and out of a step; 1 if it holds others then, 0 if not, or a status."""
+    """Apply records ``first`` to ``last`` of W_INDEX to one step's events.
+
+    Returns 1 if the set of distinct events changed, 0 if only copy counts did, a negative status if room ran out.
+    """
     v = m[C_V]
     size = 2 + v
     slices = b + HEAD + EV * m[b + H_CAP]

@@ -192,13 +192,13 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
 
 @kernel
 def counts(m: Any, w: Any, p: Any) -> Any:
-    """What a unit that is taken back must find as it was, beside its block."""
+    """The counters outside the block that a rolled-back unit must restore."""
     return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[A_BOUNDCOUNT]
 
 
 @kernel
 def set_counts(m: Any, w: Any, p: Any, old: Any) -> None:
-    """The same again."""
+    """Restore the counters that `counts` saved, after a unit was rolled back."""
     w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], bounds = old
     forget_arcs(p, bounds)
 
