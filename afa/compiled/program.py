@@ -251,7 +251,7 @@ class Program:
         w[begin + k.N_REG :] = initial
         count = sum(many for _, many in slots.places.values()) if slots else 0
         w[k.A_SLOTCOUNT] = count
-        w[k.A_SLOTS], w[k.A_HOLDER] = self._room(2 * count, -1), self._room(count, -1)
+        w[k.A_SLOTS], w[k.A_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
             w[k.A_STEP], w[k.A_QUIET], w[k.A_AHEAD], w[k.A_RUNS] = slots.step, slots.quiet, slots.plain, slots.runs
 
@@ -277,7 +277,7 @@ class Program:
         first = dict.fromkeys(range(len(numbers)), k.NOWHERE)  # by state, its first time-out
         bounds: list[list[int]] = []
         for row, (arc, le, re) in enumerate(events):
-            self._rows.append([self.codes[id(arc)], le, re, k.NOWHERE, 0, k.NOWHERE])
+            self._rows.append([self.codes[id(arc)], le, re, k.NOWHERE, k.NOWHERE, k.NOWHERE, k.NOWHERE])
             bounds.append([le, row, 1])
             if re < k.FOREVER:
                 bounds.append([re, row, -1])

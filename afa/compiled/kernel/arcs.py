@@ -39,9 +39,11 @@ def reset(p: Any) -> None:
         p[p[A_NOW] + k] = p[p[A_FINALS] + k]
         p[p[A_MARKS] + k] = 0
         p[p[A_FIRST] + k] = NOWHERE
-    for k in range(p[A_SLOTCOUNT]):
+    count = p[A_SLOTCOUNT]
+    for k in range(count):
         p[p[A_SLOTS] + 2 * k] = NOWHERE
-        p[p[A_HOLDER] + k] = NOWHERE
+        p[p[A_FREE] + k] = k
+        p[p[A_FREE] + count + k] = k + 1
     p[A_NEXT] = 0
     p[A_SPILL] = 0
     p[A_LOW] = BEGINNING
@@ -50,52 +52,66 @@ def reset(p: Any) -> None:
 
 @kernel
 def begin(p: Any, row: int) -> None:
-    """An arc comes into force."""
+    """An arc comes into force. O(1)."""
     at = p[A_ROWS] + row * ROW
     code = p[A_CODES] + p[at + R_CODE] * RECORD
-    p[at + R_ON] = 1
     if p[code + K_KIND] != TIMEOUT:
         first = p[A_FIRST] + p[code + K_SRC]
-        p[at + R_NEXT] = p[first]
+        p[at + R_NEXT], p[at + R_BACK] = p[first], NOWHERE
+        if p[first] >= 0:
+            p[p[A_ROWS] + p[first] * ROW + R_BACK] = row
         p[first] = row
     if p[code + K_FINAL]:
         p[p[A_MARKS] + p[code + K_DST]] += 1
         p[p[A_NOW] + p[code + K_DST]] = 1
-    if p[code + K_KIND] != CONSUME:
-        return
-    for slot in range(p[code + K_SLOT], p[code + K_SLOT] + p[code + K_SLOTS]):
-        if p[p[A_HOLDER] + slot] == NOWHERE:
-            p[p[A_HOLDER] + slot] = row
-            p[p[A_SLOTS] + 2 * slot] = p[code + K_DST]
-            p[p[A_SLOTS] + 2 * slot + 1] = p[code + K_CONSTANTS]
-            return
-    p[A_SPILL] += 1
+    if p[code + K_KIND] == CONSUME:
+        take_slot(p, at, code)
 
 
 @kernel
 def end(p: Any, row: int) -> None:
-    """An arc goes out of force."""
+    """An arc goes out of force. O(1)."""
     at = p[A_ROWS] + row * ROW
     code = p[A_CODES] + p[at + R_CODE] * RECORD
-    p[at + R_ON] = 0
     if p[code + K_KIND] != TIMEOUT:
-        before = p[A_FIRST] + p[code + K_SRC]
-        while p[before] != row:
-            before = p[A_ROWS] + p[before] * ROW + R_NEXT
-        p[before] = p[at + R_NEXT]
+        after, before = p[at + R_NEXT], p[at + R_BACK]
+        p[p[A_FIRST] + p[code + K_SRC] if before < 0 else p[A_ROWS] + before * ROW + R_NEXT] = after
+        if after >= 0:
+            p[p[A_ROWS] + after * ROW + R_BACK] = before
     if p[code + K_FINAL]:
         dst = p[code + K_DST]
         p[p[A_MARKS] + dst] -= 1
         if p[p[A_MARKS] + dst] == 0:
             p[p[A_NOW] + dst] = p[p[A_FINALS] + dst]
-    if p[code + K_KIND] != CONSUME:
+    if p[code + K_KIND] == CONSUME:
+        give_slot(p, at, code)
+
+
+@kernel
+def take_slot(p: Any, at: int, code: int) -> None:
+    """Give the arc event at ``at`` a slot of its class, if one is free."""
+    first, free = p[code + K_SLOT], p[A_FREE]
+    slot = p[free + first] if p[code + K_SLOTS] > 0 else first
+    if slot == first + p[code + K_SLOTS]:
+        p[at + R_SLOT] = NOWHERE
+        p[A_SPILL] += 1
         return
-    for slot in range(p[code + K_SLOT], p[code + K_SLOT] + p[code + K_SLOTS]):
-        if p[p[A_HOLDER] + slot] == row:
-            p[p[A_HOLDER] + slot] = NOWHERE
-            p[p[A_SLOTS] + 2 * slot] = NOWHERE
-            return
-    p[A_SPILL] -= 1
+    p[free + first] = p[free + p[A_SLOTCOUNT] + slot]
+    p[at + R_SLOT] = slot
+    p[p[A_SLOTS] + 2 * slot] = p[code + K_DST]
+    p[p[A_SLOTS] + 2 * slot + 1] = p[code + K_CONSTANTS]
+
+
+@kernel
+def give_slot(p: Any, at: int, code: int) -> None:
+    """Let the slot of the arc event at ``at`` be free again."""
+    slot, free = p[at + R_SLOT], p[A_FREE]
+    if slot < 0:
+        p[A_SPILL] -= 1
+        return
+    p[free + p[A_SLOTCOUNT] + slot] = p[free + p[code + K_SLOT]]
+    p[free + p[code + K_SLOT]] = slot
+    p[p[A_SLOTS] + 2 * slot] = NOWHERE
 
 
 @kernel

@@ -107,7 +107,7 @@ A_CODES = 12  # records of arcs
 A_ROWS, A_COUNT, A_ROWCAP = 13, 14, 15  # arc events
 A_BOUNDS, A_BOUNDCOUNT = 16, 17  # where lifetimes begin and end, in order
 A_SLOTS = 18  # slots of the step function: [dst, address of constants]
-A_HOLDER = 19  # slot -> row
+A_FREE = 19  # by the first slot of a class, the first of its slots that is free; then by slot the next one
 A_NEXT = 20  # the next bound
 A_LOW, A_HIGH = 21, 22  # the arcs now are those of [low, high)
 A_SPILL = 23  # how many arcs now have no slot
@@ -127,9 +127,10 @@ K_LATEST = 9  # the row of it that began last and still lasts, where the program
 RECORD = 12
 CONSUME, EPSILON, TIMEOUT = 0, 1, 2
 # arc event
-R_CODE, R_BEGIN, R_END, R_NEXT, R_ON = 0, 1, 2, 3, 4
+R_CODE, R_BEGIN, R_END, R_NEXT, R_BACK = 0, 1, 2, 3, 4  # the arcs now of one source state are a list
 R_BEFORE = 5  # the row of the same arc that was K_LATEST before
-ROW = 6
+R_SLOT = 6  # which it has while it is in force; NOWHERE: none
+ROW = 7
 # bound
 B_T, B_ROW, B_SIGN = 0, 1, 2
 BOUND = 3

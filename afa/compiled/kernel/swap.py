@@ -26,7 +26,7 @@ def change_arc(m: Any, p: Any, code: int, diff: int, now: int) -> bool:
             return False
         at = p[A_ROWS] + row * ROW
         p[at + R_CODE], p[at + R_BEGIN], p[at + R_END] = code, now, FOREVER
-        p[at + R_NEXT], p[at + R_ON], p[at + R_BEFORE] = NOWHERE, 0, p[latest]
+        p[at + R_NEXT], p[at + R_BACK], p[at + R_BEFORE], p[at + R_SLOT] = NOWHERE, NOWHERE, p[latest], NOWHERE
         p[latest] = row
         p[A_COUNT] = row + 1
     else:
