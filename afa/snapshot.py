@@ -77,18 +77,20 @@ def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = N
     return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(held, states)]))
 
 
-def with_states_of(cores: Sequence[Core]) -> Core:
-    """A core as the first of several, which have the same arcs and promises and no key in common, with the states of all."""
+def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
+    """A core as the first of several, which have the same arcs and promises and no key in common, with states and counts of all."""
     first = cores[0]
     fields = head(first, keyed=first.keyed)
     fields[4] = None  # arcs are given
     late: Any = first.late.policy
-    core, table = without_states(first.automaton, fields, [], late, "auto", first.faults, lambda _: first.arcs.table)
+    core, table = without_states(first.automaton, fields, [], late, "auto", faults, lambda _: first.arcs.table)
     core.arcs.elsewhere = first.arcs.elsewhere
     core.progress.now = max(each.progress.now for each in cores)
     core.put_table(table)
     for each in cores:
         core.engine.load(each.engine.save())
+    counted = [(each.changes, each.outputs, each.withdrawn, each.late.count) for each in cores]
+    core.changes, core.outputs, core.withdrawn, core.late.count = map(sum, zip(*counted))
     core.forget_call()
     return core
 

@@ -45,6 +45,10 @@ class Callback:
         fault, self._fault = self._fault, None
         return KeyboardInterrupt("between a kernel and Python") if fault is None else fault
 
+    def let_raise(self) -> None:
+        """Let what functions raise be a fault of the call, from now on."""
+        self._transitions.faults = None
+
     def _run_python(self, code: int, event: int, register: int, out: int) -> int:
         """One arc in Python, for a kernel that can't: YES or NO; all else is a fault. NOWHERE: a closure that goes on."""
         try:

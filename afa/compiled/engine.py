@@ -364,6 +364,11 @@ class CompiledEngine:
         self.memory.settle()
         self.directory.end()
 
+    def let_raise(self) -> None:
+        """Let what functions raise be a fault of the call, from now on."""
+        self.faults = None
+        self._callback.let_raise()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledEngine:
         """Another engine with the same state, on the copied operator's progress and journal."""
         progress, journal = copy.deepcopy(self.progress, memo), copy.deepcopy(self._journal, memo)

@@ -80,21 +80,29 @@ class Bucket:
             self._operator = Keyed._of(core, job.key)
             self._logged = Logged(job, self._speaks, self._base, job.automaton)
             return
+        faults = Faults()
         try:
             if image is not None:
-                self._go_on(image, late)
+                self._go_on(image, late, faults)
             else:
-                self._restore([_unpack(blob) for blob in blobs], late)
+                self._restore([_unpack(blob) for blob in blobs], late, faults)
         except (AfaError, MemoryError):
             raise
         except Exception as error:  # what comes from outside may be wrong in any way
             if image is not None and isinstance(error, OSError):  # no room for it to grow
                 raise
             raise SnapshotError(f"expected the state of a bucket but got something else: {error}") from error
-        if self._faults is not None:
-            self._faults.taken()  # what was derived anew was told before
+        self._go_on_with(self._operator._core, faults)
 
-    def _restore(self, parts: list[Saved], late: Any) -> None:
+    def _go_on_with(self, core: Any, faults: Faults) -> None:
+        """Tell what functions raise from now on, or stop; what was derived anew was told before, maybe under another `on_fault`."""
+        faults.taken()
+        self._faults = None if self._job.stop_on_fault else faults
+        if self._faults is None:
+            core.faults = None
+            core.engine.let_raise()
+
+    def _restore(self, parts: list[Saved], late: Any, faults: Faults) -> None:
         """Be what the store holds."""
         job, (self._base, before), automaton = self._job, parts[0].recipes, self._job.automaton
         if self._base != job.recipe:
@@ -105,7 +113,7 @@ class Bucket:
         steps = [step for part in parts[1:] for step in part.logged]
         self._logged = Logged(job, self._speaks, self._base, automaton, parts[0].logged, steps)
         snapshots, table = [part.snapshot for part in parts], self._logged.table
-        core = snapshot.load(automaton, snapshots, (), late, "auto", keyed=True, faults=self._faults, table=table)
+        core = snapshot.load(automaton, snapshots, (), late, "auto", keyed=True, faults=faults, table=table)
         self._operator = Keyed._of(core, job.key)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], parts[-1].bound)
         self._end = parts[-1].end
@@ -116,7 +124,7 @@ class Bucket:
         self._windows, self._past = Windows(spans), delay
         self._delay = max(delay, self._job.delay)
 
-    def _go_on(self, image: Image, late: Any) -> None:
+    def _go_on(self, image: Image, late: Any, faults: Faults) -> None:
         """Be what another process left."""
         version, logged, self._base, before, held, bound, self._end, spans, delay = image.note
         if version != FORMAT or before != self._code:
@@ -124,7 +132,7 @@ class Bucket:
         automaton = self._job.automaton if self._base == self._code else rebuilt(self._base, self._job.automaton)
         self._logged = Logged(self._job, self._speaks, self._base, automaton, logged)
         table, key = self._logged.table, self._job.key
-        self._operator = image.operator(automaton, key=key, late=late, faults=self._faults, table=table)
+        self._operator = image.operator(automaton, key=key, late=late, faults=faults, table=table)
         self._held = Held(self._job.schema, self._job.speculation, [held], bound)
         self._keep_time(spans, delay)
 
@@ -318,6 +326,7 @@ class Bucket:
         for number in range(count):
             blob = snapshot.blob_with(core, True, states.only(numbers == number))
             yield self._packed(self._logged.whole(), recipes, blob, held[number])
+            core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 
     def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
         """The buckets of keys, of so many."""
@@ -339,9 +348,10 @@ class Bucket:
 
     def join(self, others: Sequence[Bucket]) -> None:
         """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""
-        self._operator = Keyed._of(snapshot.with_states_of([each._operator._core for each in (self, *others)]), self._job.key)
-        if self._faults is not None:
-            self._faults.taken()  # what was derived anew was told before
+        faults = Faults()
+        core = snapshot.with_states_of([each._operator._core for each in (self, *others)], faults)
+        self._operator = Keyed._of(core, self._job.key)
+        self._go_on_with(core, faults)
         self._held.join([other._held for other in others])
         self._late.extend(change for other in others for change in other._late)
         self._end = max(each._end for each in (self, *others))

@@ -11,6 +11,7 @@ as Spark commits it. A crash before that leaves the checkpoint as it was, and th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
@@ -30,6 +31,8 @@ from afa.spark.shipped import shipped
 
 VARIABLES = {"head", "log"}
 """By which our operator is known among others of a query."""
+UNBORN = {"STDS_COMMITTED_BATCH_UNAVAILABLE", "STDS_OFFSET_LOG_UNAVAILABLE"}
+"""Errors of Spark's readers of states, by their names, where no batch is committed yet."""
 
 
 class Moved(NamedTuple):
@@ -89,11 +92,30 @@ def _places(spark: SparkSession, checkpoint: str) -> list[int]:
     try:
         rows = spark.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorProperties").distinct().collect()
     except Exception as error:
-        if any(sign in str(error) for sign in ("not exist", "NotFound", "NOT_FOUND", "NO_COMMITTED", "STDS_")):
+        if is_unborn(error, checkpoint):
             return []
         raise
     names = {row[0]: {item.get("stateName") for item in json.loads(row[1] or "{}").get("stateVariables", [])} for row in rows}
     return sorted(place for place, variables in names.items() if variables >= VARIABLES)
+
+
+def is_unborn(error: BaseException, checkpoint: str) -> bool:
+    """Whether Spark says that no batch of a checkpoint is committed yet, by the name of its error, or that there is no such folder.
+
+    Examples
+    --------
+    >>> is_unborn(RuntimeError("java.lang.X: [STDS_COMMITTED_BATCH_UNAVAILABLE] No committed batch found"), "cp")
+    True
+    >>> is_unborn(RuntimeError("java.lang.X: [MALFORMED_LOG_FILE] Log file was malformed"), "cp")
+    False
+    >>> is_unborn(RuntimeError("java.io.FileNotFoundException: File file:/data/cp/state does not exist"), "/data/cp")
+    True
+    """
+    name = re.search(r"\[([A-Z][A-Z_.0-9]+)\]", str(error))
+    if name is not None:
+        return name[1] in UNBORN
+    folder = re.escape(checkpoint.rstrip("/"))
+    return bool(re.search(rf"FileNotFoundException: File \S*{folder}(/state)? does not exist", str(error)))
 
 
 def _state(spark: SparkSession, checkpoint: str, place: int, name: str) -> DataFrame:
@@ -102,14 +124,19 @@ def _state(spark: SparkSession, checkpoint: str, place: int, name: str) -> DataF
 
 
 def _heads(spark: SparkSession, checkpoint: str, place: int) -> dict[int, bytes] | None:
-    """The token of each bucket; None if there is no state yet.
+    """The token of each bucket; None if there is no state yet, as where the first batch has failed.
 
     Raises
     ------
     SnapshotError
         They are no heads, or some are missing.
     """
-    rows = _state(spark, checkpoint, place, "head").select("key.bucket", "value.token", "value.buckets").collect()
+    try:
+        rows = _state(spark, checkpoint, place, "head").select("key.bucket", "value.token", "value.buckets").collect()
+    except Exception as error:
+        if is_unborn(error, checkpoint):
+            return None
+        raise
     if not rows:
         return None
     tokens = {row[0]: bytes(row[1]) for row in rows}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -44,20 +44,13 @@ class Parcel:
     def __reduce__(self) -> Any:
         """Spark Connect pickles when the plan is run, so that what goes by value now must do so then."""
         modules = [sys.modules[name] for name in self._by_value if name not in cloudpickle.list_registry_pickle_by_value()]
-        begin, end = _Turn(cloudpickle.register_pickle_by_value, modules), _Turn(cloudpickle.unregister_pickle_by_value, modules)
-        return _opener(), (_Watch(), begin, self._content, self._arcs, end)  # which are pickled and unpickled in this order
-
-
-class _Turn:
-    """What is nothing, but does something with modules when it is pickled."""
-
-    def __init__(self, turn: Callable[[ModuleType], None], modules: Sequence[ModuleType]) -> None:
-        self._turn, self._modules = turn, modules
-
-    def __reduce__(self) -> Any:
-        for module in self._modules:
-            self._turn(module)
-        return str, ()
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            content = cloudpickle.dumps((self._content, self._arcs))
+        finally:
+            _forget(modules)
+        return _opener(), (_Watch(), content)  # which are unpickled in this order
 
 
 class _Watch:
@@ -81,11 +74,13 @@ def shipped(function: Callable[[Any], Any], arcs: Iterable[Arc] = ()) -> Callabl
 def _opener() -> Callable[..., Any]:
     """A function that goes to workers by value, since it has no place in a module."""
 
-    def opened(watch: Any, _begin: str, content: Any, arcs: list[Any], _end: str) -> Any:
+    def opened(watch: Any, packed: bytes) -> Any:
+        import pickle
         import sys
 
         from afa.compiled.choice import know
 
+        content, arcs = pickle.loads(packed)
         if watch in sys.meta_path:
             sys.meta_path.remove(watch)
         know(arcs)

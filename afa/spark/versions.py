@@ -138,6 +138,7 @@ class Versions:
         self._replays: dict[str, Replay] = {}  # of these lines; made when asked for
         self._known: dict[bytes, Line] = {}  # by identity: lines that are not final, and those of versions in force
         self._due: list[tuple[int, str]] = []  # when a promise changes what is kept of a name: a heap
+        self._noted: set[tuple[int, str]] = set()  # what is in it
         for version in begun:
             self._begun.setdefault(version.line.name, []).append(version)
             self._keep(version)
@@ -170,7 +171,8 @@ class Versions:
         self.promised = t
         names = dict[str, None]()
         while self._due and self._due[0][0] < self.promised:
-            names[heapq.heappop(self._due)[1]] = None
+            self._noted.remove(due := heapq.heappop(self._due))
+            names[due[1]] = None
         for name in names:
             lines = self._lines.pop(name, [])
             n = bisect_left(lines, (self.promised,))
@@ -226,7 +228,7 @@ class Versions:
             self._replays.pop(line.name, None)
         insort(lines, line, key=_order)
         self._known[line.identity] = line
-        heapq.heappush(self._due, (line.at, line.name))
+        self._note(line.at, line.name)
 
     def _drop(self, line: Line) -> None:
         """Take a line out that is not final: its `at` stays due, which does no harm."""
@@ -237,7 +239,12 @@ class Versions:
     def _keep(self, version: Version) -> None:
         self._known[version.line.identity] = version.line
         if version.re < FOREVER:
-            heapq.heappush(self._due, (version.re - 1, version.line.name))  # at a promise of re it is gone
+            self._note(version.re - 1, version.line.name)  # at a promise of re it is gone
+
+    def _note(self, at: int, name: str) -> None:
+        if (at, name) not in self._noted:
+            self._noted.add((at, name))
+            heapq.heappush(self._due, (at, name))
 
 
 def _replay(begun: Sequence[Version], lines: Iterable[Line]) -> Replay:

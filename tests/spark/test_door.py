@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -238,6 +239,19 @@ def test_that_an_arc_runs_in_python_is_told_once_and_not_on_workers(
     assert again.arcs[0] is not odd
     Keyed(again, key="who", window=SECOND)
     assert "runs in Python" not in caplog.text
+
+
+def test_what_cannot_be_pickled_leaves_no_module_to_go_by_value() -> None:
+    known = pyspark.cloudpickle.list_registry_pickle_by_value()
+    module = sys.modules[Signal.__module__]
+    pyspark.cloudpickle.register_pickle_by_value(module)
+    try:
+        parcel = Parcel(threading.Lock())
+    finally:
+        pyspark.cloudpickle.unregister_pickle_by_value(module)
+    with pytest.raises(TypeError, match="cannot pickle"):
+        pyspark.cloudpickle.dumps(parcel)
+    assert pyspark.cloudpickle.list_registry_pickle_by_value() == known
 
 
 def test_workers_of_a_local_session_find_what_lies_beside_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import Arc, Automaton
+from afa.spark.moved import _heads, _places
 from punctuation.time import FOREVER
 from tests.spark.streams import SECOND, ZERO, when
 from tests.spark.test_restarts import Expected, arcs_of
@@ -76,6 +77,28 @@ def test_keys_move_to_other_buckets(spark: Any, tmp_path: Path) -> None:
     assert sum(text == "the buckets were 7, are 3: keys have moved" for text in told) == 3
     assert all(f"from {ZERO + 2 * SECOND + 1000} on arcs that go: none; arcs that come: 'three'" in text for text in told[:1])
     assert changes.where("kind not in ('match', 'code')").count() == 0
+
+
+def test_the_first_batch_of_all_may_fail(spark: Any, tmp_path: Path) -> None:
+    """Then the checkpoint has an operator without a state: the next start was refused, whatever its buckets."""
+    events, checkpoint = Files(tmp_path / "in"), str(tmp_path / "checkpoint")
+    events.put(lines(1, 0, range(1)))
+    options = {"key": "who", "time": "at", "window": "1 hour", "diff": "diff", "lateness": "1 minute", "checkpoint": checkpoint}
+    changes = read(spark, events, SCHEMA).transform(afa_spark.match(pattern(), buckets=2, **options))
+
+    def fails(batch: Any, number: int) -> None:
+        batch.count()
+        raise RuntimeError("the sink is gone")
+
+    query = changes.writeStream.foreachBatch(fails).option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    with pytest.raises(Exception, match="the sink is gone"):
+        query.awaitTermination()
+    assert _places(spark, checkpoint)
+    assert _heads(spark, checkpoint, 0) is None
+    (tmp_path / "checkpoint" / "commits").mkdir(exist_ok=True)
+    (tmp_path / "checkpoint" / "commits" / "0").write_text("junk")
+    with pytest.raises(Exception, match="MALFORMED_LOG_FILE"):
+        afa_spark.match(pattern(), buckets=2, **options)(read(spark, events, SCHEMA))
 
 
 @pytest.mark.stress

@@ -346,6 +346,51 @@ def test_faults_are_not_told_again_where_keys_move() -> None:
         assert told.then(one.run(None, [], BEGINNING)).faults == []
 
 
+def test_a_fault_that_was_told_does_not_stop_the_job_that_is_to_stop_on_faults() -> None:
+    """Its state was refused: "expected a snapshot's fields but got something else: integer division or modulo by zero"."""
+    arcs = [Arc("a", "b", "10 // n > 2", "Sum(e.n)", name="in"), Arc("b", "c", "True", name="out")]
+    here = job(arcs, None, 1)
+    stops = here._replace(stop_on_fault=True)
+
+    def rows(*pairs: tuple[int, int]) -> pa.Table:
+        return pa.Table.from_pylist([{"who": 1, "n": n, "le": le, "diff": 1} for n, le in pairs], here.schema)
+
+    bucket = Bucket(here, 0)
+    assert len(bucket.run(rows((1, 1000), (0, 2000), (3, 3000)), [], BEGINNING).faults) == 1
+    state = bucket.save(False)
+    for blobs in ([state], list(Bucket(stops, 0, [state]).split(1))):
+        bucket = Bucket(stops, 0, blobs)
+        assert bucket.run(rows((2, 4000)), [], BEGINNING).faults == []
+        with pytest.raises(ZeroDivisionError, match=r"in the fence of arc 'in': a -> b on event Row.n=0. at le=5000"):
+            bucket.run(rows((0, 5000)), [], BEGINNING)
+    one, told = joined(stops, 0, [state], BEGINNING)
+    assert told.faults == []
+    with pytest.raises(ZeroDivisionError, match="at le=5000"):
+        one.run(rows((0, 5000)), [], BEGINNING)
+
+
+def test_what_was_counted_stays_so_where_keys_move() -> None:
+    arcs = [Arc("a", "b", "True", "Sum(e.n)", name="in"), Arc("b", "c", "e.n > 2", name="out")]
+    two, three, one = (job(arcs, None, n) for n in (2, 3, 1))
+    rows = [{"who": who, "n": 3, "le": le, "diff": 1} for who in range(12) for le in (1000, 2000)]
+    table = pa.Table.from_pylist(rows, two.schema)
+    numbers = bucket_numbers([table["who"]], 2)
+
+    def counts(buckets: list[Bucket]) -> Any:
+        found = [bucket._operator._core.statistics() for bucket in buckets]
+        return [sum(each) for each in zip(*((s.changes, s.outputs, s.retractions, s.late) for s in found))]
+
+    buckets = [Bucket(two, number) for number in range(2)]
+    for number, bucket in enumerate(buckets):
+        bucket.run(table.filter(pa.array(numbers == number)), [], BEGINNING)
+    before = counts(buckets)
+    assert before[:2] == [24, 12]
+    for other in (three, one):
+        parts = [list(bucket.split(other.buckets)) for bucket in buckets]
+        buckets = [joined(other, number, list(states), BEGINNING)[0] for number, states in enumerate(zip(*parts))]
+        assert counts(buckets) == before
+
+
 def test_rows_wait_where_keys_move_though_another_bucket_was_further_ahead() -> None:
     arcs = [Arc("a", "b", "True", "Sum(e.n)", name="in"), Arc("b", "c", "e.n > 2", name="out")]
     waits, goes = job(arcs, None, 2, ahead=0), job(arcs, None, 2)

@@ -86,6 +86,17 @@ def test_a_promise_changes_nothing_but_what_is_late(number: int) -> None:
     assert versions.lines() == []
 
 
+def test_a_version_that_lasts_is_noted_once() -> None:
+    """Each promise that another line was due for noted it anew."""
+    versions = Versions()
+    versions.take([line("insert", 0, until=10_000), *(line("insert", at, until=10_000) for at in range(1, 50))])
+    for t in range(51):
+        versions.promise(t)
+    assert len(versions._due) == len(versions._noted) == 1
+    assert versions.due(10_001)
+    assert not versions.due(9_999)
+
+
 def line(op: str, at: int, name: str = "x", **more: Any) -> Line:
     arc = {"name": name, "src": "a", "dst": "b", "fence": "True"} if op == "insert" else {"name": name}
     return read_line(json.dumps({"op": op, "arc": arc, "at": at, **more}))
