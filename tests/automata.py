@@ -1,54 +1,17 @@
-"""Automata that cases and tests name: `two_vees` as the contract prints it, and small ones over `E` (see `tests.text`).
+"""Automata that cases and tests name: `two_vees`, and small ones over `E` (see `tests.text`).
 
 Each arc of the small ones is named ``src-dst``; kinds of events stand for letters: 0 opens, 1 closes, 2 is noise.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from afa import Arc, Automaton
+from afa import Automaton
 from tests.text import automaton_of
+from tests.two_vees import Tick, Vees, two_vees
 
-
-class Tick(NamedTuple):
-    """A stock quote."""
-
-    price: float
-    change: float
-
-
-class Vees(NamedTuple):
-    """Downticks minus upticks, and V patterns so far."""
-
-    balance: int = 0
-    patterns: int = 0
-
-
-two_vees = Automaton(
-    start="start",
-    final={"done"},
-    register=Vees(),
-    event=Tick,
-    arcs=[
-        Arc("start", "fall", lambda e, r: e.change < -0.25),
-        Arc("fall", "fall", lambda e, r: e.change < 0, lambda e, r: r._replace(balance=r.balance + 1)),
-        Arc("fall", "rise", lambda e, r: e.change < 0, lambda e, r: r._replace(balance=r.balance + 1)),
-        Arc("rise", "rise", lambda e, r: e.change > 0, lambda e, r: r._replace(balance=r.balance - 1)),
-        Arc(
-            "rise",
-            "fall",
-            lambda e, r: e.change > 0 and r.patterns + 1 < 2,
-            lambda e, r: Vees(r.balance - 1, r.patterns + 1),
-        ),
-        Arc(
-            "rise",
-            "done",
-            lambda e, r: e.change > 0 and r.patterns + 1 == 2 and r.balance == 1,
-            lambda e, r: Vees(r.balance - 1, r.patterns + 1),
-        ),
-    ],
-)
+__all__ = ["Tick", "Vees", "two_vees"]
 
 
 def small(start: str, final: str, *arcs: dict[str, Any], register: str | None = None, event: str | None = "E") -> Automaton:

@@ -15,39 +15,10 @@ from typer.testing import CliRunner
 from afa.cli.main import app
 
 ROOT = Path(__file__).parent.parent
-PATTERNS = """
-from __future__ import annotations
+PATTERNS = (ROOT / "tests/two_vees.py").read_text("utf-8")
+PATTERNS += """
 
-from typing import Any, NamedTuple
-
-from afa import Arc, Automaton
-
-
-class Tick(NamedTuple):
-    price: float
-    change: float
-
-
-class Vees(NamedTuple):
-    balance: int = 0
-    patterns: int = 0
-
-
-two_vees = Automaton(
-    start="start",
-    final={"done"},
-    register=Vees(),
-    event=Tick,
-    arcs=[
-        Arc("start", "fall", lambda e, r: e.change < -0.25),
-        Arc("fall", "fall", lambda e, r: e.change < 0, lambda e, r: r._replace(balance=r.balance + 1)),
-        Arc("fall", "rise", lambda e, r: e.change < 0, lambda e, r: r._replace(balance=r.balance + 1)),
-        Arc("rise", "rise", lambda e, r: e.change > 0, lambda e, r: r._replace(balance=r.balance - 1)),
-        Arc("rise", "fall", lambda e, r: e.change > 0 and r.patterns + 1 < 2, lambda e, r: Vees(r.balance - 1, r.patterns + 1)),
-        Arc("rise", "done", lambda e, r: e.change > 0 and r.patterns + 1 == 2 and r.balance == 1,
-            lambda e, r: Vees(r.balance - 1, r.patterns + 1)),
-    ],
-)
+from typing import Any
 
 
 class Reading(NamedTuple):
