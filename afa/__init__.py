@@ -3,35 +3,22 @@
 The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that this
 prefix leaves in force, never of the order in which they arrived.
 
-    automaton   the program: states, arcs, start, final states, initial register (frozen)
-    arc         fence, transfer, epsilon arcs, time-outs
-    reach       states that nothing reaches or leaves yet
-    copies      how many copies of an event there may be
-    schema      what fields may hold: int, float, bool, str, None
-    expression/  fences and transfers taken apart: out of functions, text and JSON; explain
-    change      the one record of input and output: insert, retract
-    operator    Operator: push, push_arc, push_many, snapshot, restore
-    keyed       Keyed: one state per key under shared arcs and promises
-    shipping    operators pickled; twin: copied
-    keys        how the key of an event is made
-    core        what both share: promises, arcs in force, all-or-nothing calls; single, events one by one
-    arcinput    arcs as the second input
-    arctable    arcs in force, by state
-    conditions  conditions over events, for promises about some of them
-    implied     what such promises say about a fence
-    promises    and about arcs, states and events
-    reduction   arcs rewritten into ones over triggering sets: what is kept of an event where its payload is not
-    triggers    such arcs in force, and the sets; reduced: an engine over them
-    engine      the protocol of an engine
-    interpreted/  the readable engine: Algorithm 1 of the paper
-    compiled/     the fast one: the same over arrays, arcs as machine code
-    table       batches as Arrow, pandas or columns; tablecall: a call that holds some; tableout: output like them
-    cuts        where such output is cut, if it is not to be one difference
-    snapshot    state as bytes, without pickle; states, packed, canonical: of keys, in columns, in an order that only they decide
-    sound       what is restored is checked as if an enemy had sealed it
-    statistics  what is held and was done; timeouts: what time-outs may still bring
-    errors      AfaError and what is under it
-    draw/, cli/ pictures, command line
+Floors, from the ground up; a file imports lower ones, or its own folder without a circle:
+
+    errors change journal cuts   the error base; the one record of input and output; all or nothing; where output is cut
+    schema         what fields may hold: int, float, bool, str, None
+    expression/    fences and transfers taken apart: out of functions, text and JSON
+    model/         the program: arcs, a frozen automaton; what becomes of one partial match
+    state/         the states of keys, as columns and as bytes
+    draw/          pictures of automata
+    conditions/    promises about some events only
+    engine         the protocol of an engine
+    rewrite/       arcs made of the user's, where an event's payload is not kept
+    interpreted/   the readable engine: Algorithm 1 of the paper
+    compiled/      the fast one: the same over arrays, arcs as machine code
+    engines        which of them serves; explain: what becomes of each arc
+    operator/      Operator and Keyed: calls, promises, tables, snapshots
+    spark/, cli/   on Spark; on the command line (above the package `speculation`)
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.
 
@@ -61,8 +48,7 @@ Change(payload=Falls(total=-3.0), le=4, re=61, diff=-1, key=None)
 Change(payload=Falls(total=-3.0), le=3, re=61, diff=1, key=None)
 """
 
-from afa.arc import Arc
-from afa.automaton import Automaton, NoRegister
+import afa.explain  # noqa: F401  (it gives Automaton its method `explain`)
 from afa.change import Change, insert, retract
 from afa.errors import (
     AfaError,
@@ -74,9 +60,11 @@ from afa.errors import (
     LateEventError,
     SnapshotError,
 )
-from afa.keyed import Keyed
-from afa.operator import Operator
-from afa.statistics import Statistics
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton, NoRegister
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
+from afa.operator.statistics import Statistics
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 

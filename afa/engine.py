@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from afa.arc import Arc
-from afa.arctable import ArcTable
-from afa.automaton import Automaton
 from afa.change import Change
-from afa.errors import AfaError
-from afa.journal import Journal
-from afa.promises import Promises
-from afa.raised import Faults
-from afa.states import States
+from afa.conditions.promised import Promises
+from afa.model.arctable import ArcTable
+from afa.state.states import States
 from punctuation.progress import Progress
 
 
@@ -89,51 +84,20 @@ class Engine(Protocol):
         """Assert the engine's invariants."""
 
 
-def make_engine(
-    name: str,
-    automaton: Automaton,
-    table: ArcTable,
-    progress: Progress,
-    journal: Journal,
-    sequence: str | None,
-    keyed: bool,
-    faults: Faults | None = None,
-) -> Engine:
-    """The engine of that name.
+class Host(Protocol):
+    """What an engine may ask of the operator while it carries out a batch of columns."""
 
-    Raises
-    ------
-    AfaError
-        There is none of that name, or the compiled one can't serve this automaton; ``"auto"`` then takes the interpreted one.
-    AutomatonError
-        With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
-    """
-    _check_name(name)
-    if name != "interpreted":
-        from afa.compiled.choice import compiled_engine
+    changes: int
+    progress: Progress
+    late: Any
+    arcs: Any
+    conditions: Any
 
-        engine = compiled_engine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults)
-        if engine is not None:
-            return engine
-    from afa.interpreted.keys import InterpretedEngine
+    def progress_to(self, t: int) -> None:
+        """A promise of the event input that leaves no retraction waiting in vain."""
 
-    return InterpretedEngine(automaton, table, progress, journal, sequence, faults)
+    def take_late(self, change: Change, promised: int, where: str = "") -> None:
+        """Let the policy decide about an event that is late."""
 
-
-def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
-    """Refuse what `make_engine` would refuse, before a restore.
-
-    Raises
-    ------
-    AfaError, AutomatonError
-    """
-    _check_name(name)
-    if name == "compiled":
-        from afa.compiled.choice import check_arcs
-
-        check_arcs(automaton, arcs)
-
-
-def _check_name(name: str) -> None:
-    if name not in ("auto", "compiled", "interpreted"):
-        raise AfaError(f'expected engine="auto", "compiled" or "interpreted" but got engine={name!r}')
+    def take_record(self, item: Any) -> None:
+        """A punctuation, or a change of an arc, in the midst of a batch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from punctuation.errors import AfaError, LateEventError
+from punctuation.base_errors import AfaError, LateEventError
 
 __all__ = [
     "AfaError",

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from afa import Arc, Automaton
 from afa.spark import ledger, shared
-from afa.spark.arcs import known_line
+from afa.spark.arc_lines import known_line
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
 from bench.measure import Options, Row, spread

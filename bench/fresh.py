@@ -94,8 +94,8 @@ def first_match(engine: str) -> dict[str, float]:
 def _until_full(op: Any, since: float) -> tuple[float, float]:
     """When the kernels were those that are compiled in full, in ms, and the CPU ms of the process that compiled them."""
     from afa import insert
-    from afa.compiled.kernel import entry
-    from afa.compiled.native import native
+    from afa.compiled.machine import kernels as entry
+    from afa.compiled.machine.native import native
     from bench.queries import Tick
 
     n = 1000

@@ -9,14 +9,14 @@ source     what sources of promises share: a stream goes in, and comes out with 
 sources    promises from the events: a known bound on disorder, an observed one
 union      one promise for several streams; idle ones hold no other back
 reading    what a source reads of items and batches
-saved      a source's state as bytes
+source_state  a source's state as bytes
 sealed     blobs with a magic, a version and a checksum
 deadlines  which keys a punctuation concerns
-errors     AfaError, LateEventError
+base_errors  AfaError, LateEventError
 """
 
+from punctuation.base_errors import AfaError, LateEventError
 from punctuation.deadlines import Deadlines
-from punctuation.errors import AfaError, LateEventError
 from punctuation.late import Late, SideOutput
 from punctuation.progress import Marks, Progress
 from punctuation.promise import Punctuation

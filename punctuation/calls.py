@@ -21,7 +21,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeVar
 
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 
 R = TypeVar("R")
 Ways = tuple[tuple[Callable[[Any], None], Any], ...]

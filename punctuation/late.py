@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from punctuation.base_errors import AfaError, LateEventError
 from punctuation.calls import Calls, Member
-from punctuation.errors import AfaError, LateEventError
 from punctuation.time import as_time
 
 Policy = str | Callable[[Any], Any]
@@ -33,7 +33,7 @@ class Late:
     (None, 1)
     >>> Late("ignore")
     Traceback (most recent call last):
-    punctuation.errors.AfaError: expected late="raise", "drop" or a callable but got late='ignore'
+    punctuation.base_errors.AfaError: expected late="raise", "drop" or a callable but got late='ignore'
     """
 
     __slots__ = ("count", "policy", "waiting")

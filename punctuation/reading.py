@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, as_time, end_of_time
 
@@ -51,7 +51,7 @@ def le_of(item: Any) -> int | None:
     --------
     >>> le_of("a tick")
     Traceback (most recent call last):
-    punctuation.errors.AfaError: expected an item with a time (le) but got 'a tick'
+    punctuation.base_errors.AfaError: expected an item with a time (le) but got 'a tick'
     """
     payload = getattr(item, "payload", None)
     if not isinstance(payload, tuple) and hasattr(payload, "fence"):

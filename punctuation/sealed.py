@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 
 MAGIC = 4
 _HEAD = MAGIC + 5

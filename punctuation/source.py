@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from punctuation.base_errors import AfaError
 from punctuation.calls import ENTRIES, Calls, Member
-from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, is_table, le_of, read
-from punctuation.saved import pack, unpack
+from punctuation.source_state import pack, unpack
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 S = TypeVar("S", bound="Source")
@@ -191,7 +191,7 @@ class Source(Member, ABC):
         yield from self.end()
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes: plain data (`punctuation.saved`)."""
+        """The whole state as bytes: plain data (`punctuation.source_state`)."""
         return self._calls.call(self._snapshot)
 
     def _snapshot(self) -> bytes:

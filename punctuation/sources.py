@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sortedcontainers import SortedList
 
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 from punctuation.source import Source
 from punctuation.time import BEGINNING, FOREVER, as_time
 

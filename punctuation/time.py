@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 
 BEGINNING = -(2**63)
 """Before every event: the LE of an arc that was always in force."""
@@ -35,7 +35,7 @@ def as_time(value: Any, what: str) -> int:
     7
     >>> as_time(7.5, "le")
     Traceback (most recent call last):
-    punctuation.errors.AfaError: expected an int (ticks) but got le=7.5
+    punctuation.base_errors.AfaError: expected an int (ticks) but got le=7.5
     """
     if type(value) is int:
         ticks = value

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from punctuation.base_errors import AfaError
 from punctuation.calls import Calls, Member
-from punctuation.errors import AfaError
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, is_table, le_of, read
-from punctuation.saved import pack, unpack
 from punctuation.source import Source
+from punctuation.source_state import pack, unpack
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 

@@ -1,18 +1,20 @@
 """What may still change: tools around the operator's speculative output ([AFA10] Sec. 2.4, 5.3).
 
-control       what moves the sigma of Cleanse.auto; spending, what its bound on chattiness leaves to spend
+control       what moves the sigma of Cleanse.auto; spending: what its bound on chattiness leaves to spend
 tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
-around        Before, After: a stage at the input or at the output of an operator
-ordered       Ordered: nothing speculative, where events are numbered without gaps
-stage         what the stages share
+before_after  Before, After: a stage at the input or at the output of an operator
+stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
-waiting       changes that wait, in order; rows, rows of tables that wait; columns, the one form in which they do
-saved         stages as bytes
+waiting       changes that wait, in order; waiting_rows: rows of tables that wait; event_columns: the form in which they do
+ordered       Ordered: nothing speculative, where events are numbered without gaps
+  sequences     its changes row by row; numbers: which are in force; barrier: events that no arc takes
+  ordered_table  its tables; ordered_batch, ordered_blocks, ordered_columns: what they are sorted into
+  ordered_state  as bytes
 """
 
-from speculation.around import After, Before
+from speculation.before_after import After, Before
 from speculation.cleanse import Cleanse, CleanseStatistics
 from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
 from speculation.ordered import Ordered

@@ -12,15 +12,15 @@ import weakref
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from afa.arc import CONSUME, Arc
-from afa.automaton import Automaton
 from afa.change import Change
 from afa.errors import AfaError, AutomatonError, ChangeError
 from afa.expression import Kind
-from afa.expression.arcs import expression_of
+from afa.expression.arc_functions import expression_of
 from afa.expression.nodes import Compare, Const, Expr, Field, conjunction
 from afa.expression.written import Readable
-from afa.keys import Keys
+from afa.model.arc import CONSUME, Arc
+from afa.model.automaton import Automaton
+from afa.model.keys import Keys
 from afa.schema import Schema
 
 BARRIER = "barrier"

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from afa.change import Change
-from afa.copies import as_plain, as_total
 from afa.errors import AfaError, SnapshotError
+from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
-from afa.sound import short, wanted
+from afa.state.sound import short, wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
-from speculation import saved
-from speculation.around import After, Before
+from speculation import stage_state as saved
+from speculation.before_after import After, Before
 from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
-from speculation.rows import Rows, copies_of
 from speculation.stage import Output, Stage, checked
+from speculation.waiting_rows import Rows, copies_of
 
 
 class CleanseStatistics(NamedTuple):
@@ -92,7 +92,7 @@ class Cleanse(Stage):
     CleanseStatistics(held=1, peak_held=3, passed=0, released=1, annihilated=1, bound=5, stale=0)
     >>> Cleanse(sigma=-1)
     Traceback (most recent call last):
-    punctuation.errors.AfaError: expected ticks >= 0, or None for no bound, but got sigma=-1
+    punctuation.base_errors.AfaError: expected ticks >= 0, or None for no bound, but got sigma=-1
     """
 
     _numbers = ("_rows", "_sigma", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
@@ -314,7 +314,7 @@ class Cleanse(Stage):
     def _held(self) -> int:
         return self._waiting.copies + self._rows.copies
 
-    # -- the same for tables, in the form of `speculation.columns` -------------------------------------------------------------
+    # -- the same for tables, in the form of `speculation.event_columns` ---------------------------------------------------------
 
     @property
     def rows(self) -> Rows:

@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from afa.change import Change
-from afa.copies import added, as_diff, as_plain, as_total
 from afa.errors import AfaError, SnapshotError
+from afa.model.copies import added, as_diff, as_plain, as_total
+from afa.operator.table_out import kind_of
 from afa.schema import any_payload, as_ticks
-from afa.sound import short
-from afa.tableout import kind_of
+from afa.state.sound import short
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
-from speculation import saved
-from speculation.around import After
-from speculation.rows import arrow_of, check_copies, copies_of, like, net
+from speculation import stage_state as saved
+from speculation.before_after import After
 from speculation.stage import Output, Stage, checked
+from speculation.waiting_rows import arrow_of, check_copies, copies_of, like, net
 
 
 def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 
 from sortedcontainers import SortedDict
 
-from afa.copies import as_plain, as_total
 from afa.journal import Journal
-from punctuation.errors import AfaError
+from afa.model.copies import as_plain, as_total
+from punctuation.base_errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.recent import Recent
 from speculation.spending import Spending

@@ -14,8 +14,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from afa.copies import added
 from afa.journal import Journal
+from afa.model.copies import added
 
 
 class Entry(NamedTuple):

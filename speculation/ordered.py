@@ -6,20 +6,20 @@ import copy
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
-from afa import table
-from afa.arc import Arc
-from afa.automaton import Automaton
 from afa.change import Change
-from afa.core import Core
 from afa.errors import AfaError
-from afa.keyed import KeyOf
-from afa.keys import Keys, take_key
-from afa.operator import EngineName
-from afa.single import Output
-from afa.twin import twin
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.model.keys import Keys, take_key
+from afa.operator import tables as table
+from afa.operator.call import Core
+from afa.operator.keyed import KeyOf
+from afa.operator.operator import EngineName
+from afa.operator.single import Output
+from afa.operator.twin import twin
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
-from speculation import ordered_saved
+from speculation import ordered_state as ordered_saved
 from speculation.barrier import Derived
 from speculation.ordered_table import push_table
 from speculation.sequences import OnGap, Repeated, Sequences
@@ -28,7 +28,7 @@ _MISSING: Any = object()
 
 
 class OrderedStatistics(NamedTuple):
-    """Numbers of one `Ordered`, over all its keys; the first twelve as of `afa.statistics.Statistics`.
+    """Numbers of one `Ordered`, over all its keys; the first twelve as of `afa.operator.statistics.Statistics`.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class Ordered:
         return OrderedStatistics(*beneath, of.gap_count, of.missing, of.repeats, barriers)
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes, in the format of `speculation.ordered_saved`: plain data, no code.
+        """The whole state as bytes, in the format of `speculation.ordered_state`: plain data, no code.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Ordered:
 
 
 class _Rows:
-    """What `afa.table` asks of an operator's core, where all goes row by row."""
+    """What `afa.operator.tables` asks of an operator's core, where all goes row by row."""
 
     engine = None
 

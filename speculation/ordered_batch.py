@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.keys import Keys
-from afa.tableout import TIMES, kind_of, names_of
+from afa.model.keys import Keys
+from afa.operator.table_out import TIMES, kind_of, names_of
 from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import FOREVER
 from speculation.ordered_columns import Unusual, integers, numbered_keys

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from afa.operator.table_out import kind_of
 from afa.schema import ODD, Field
-from afa.tableout import kind_of
 
 
 class Unusual(Exception):  # noqa: N818  (no error: such a batch goes row by row)

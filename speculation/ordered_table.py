@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa import table
 from afa.change import Change
-from afa.keys import Keys
+from afa.model.keys import Keys
+from afa.operator import tables as table
+from afa.operator.table_out import assemble, check_output, kind_of, names_of
 from afa.schema import Field
-from afa.tableout import assemble, check_output, kind_of, names_of
 from punctuation.promise import Punctuation
 from punctuation.reading import PUNCTUATION
 from punctuation.time import FOREVER

@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from typing import Any
 
 from afa.change import Change
-from afa.core import Core
 from afa.errors import AfaError, ChangeError
+from afa.operator.call import Core
 from afa.schema import as_ticks
 from punctuation.calls import Member
 from punctuation.deadlines import Deadlines

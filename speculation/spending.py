@@ -8,9 +8,9 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from afa.copies import as_plain, as_total
 from afa.journal import Journal
-from punctuation.errors import AfaError
+from afa.model.copies import as_plain, as_total
+from punctuation.base_errors import AfaError
 from punctuation.time import as_time
 
 

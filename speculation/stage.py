@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from afa.arc import Arc
 from afa.change import Change
-from afa.copies import as_diff
 from afa.errors import ChangeError
 from afa.journal import Journal
+from afa.model.arc import Arc
+from afa.model.copies import as_diff
 from afa.schema import any_payload, as_ticks
 from punctuation.calls import Calls, Member
 from punctuation.promise import Punctuation
@@ -19,10 +19,15 @@ from punctuation.time import FOREVER, end_of_time
 from speculation.waiting import Waiting
 
 Output = list["Change | Punctuation"]
+STAGES: dict[str, Any] = {}
+"""Stages by name, for snapshots that tell one: a stage stands above what restores it."""
 
 
 class Stage(Member):
     """A stage over a stream of changes and punctuations."""
+
+    def __init_subclass__(cls) -> None:
+        STAGES[cls.__name__] = cls
 
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from afa import Change, Punctuation
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
 

@@ -12,8 +12,8 @@ from typing import Any
 from sortedcontainers import SortedDict
 
 from afa.change import Change
-from afa.copies import added
 from afa.journal import Journal
+from afa.model.copies import added
 
 Match = tuple[Any, Any, Any, Any]
 

@@ -17,7 +17,7 @@ import intervaltree
 import sortedcontainers
 
 from afa import AfaError
-from speculation.around import Around
+from speculation.before_after import Around
 from tests.around import Wrap, again
 from tests.strategies import Choices
 from tests.stress.generate import BATCHES, World, on_arcs

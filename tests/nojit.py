@@ -1,7 +1,7 @@
 """Kernels as the Python that they are, over arrays that refuse what compiled code would do silently.
 
 With ``NUMBA_DISABLE_JIT=1`` (``make test-nojit``) an index that is negative or past the end is an error, so is a word that
-is no int64. What kernels read by address (`afa.compiled.kernel.call`) is not seen.
+is no int64. What kernels read by address (`afa.compiled.kernel.native_call`) is not seen.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Columns:
 
 
 def checked() -> Callable[..., int]:
-    """What `afa.compiled.kernel.entry.load` gives, over checked arrays."""
-    from afa.compiled.kernel.main import main
+    """What `afa.compiled.machine.kernels.load` gives, over checked arrays."""
+    from afa.compiled.kernel.entry import main
 
     def call(memory: Any, program: Any, batch: Any, *what: int) -> int:
         memory.aim(program.at)
@@ -64,7 +64,7 @@ def checked() -> Callable[..., int]:
 
 def install() -> None:
     """Let all engines of this process run checked kernels."""
-    from afa.compiled import engine
+    from afa.compiled import compiled_engine as engine
 
     call = checked()
     engine.kernel = lambda wait: call  # type: ignore[assignment]

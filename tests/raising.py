@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from afa import core, snapshot
-from afa.arc import Arc
-from afa.raised import Faults
+from afa.model.arc import Arc
+from afa.model.raised import Faults
+from afa.operator import call as core
+from afa.operator import snapshot
 from tests import oracle
 from tests.strategies import Choices
 

@@ -11,7 +11,7 @@ import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
 from afa.draw.mermaid import mermaid
-from afa.reach import check_whole, loose
+from afa.model.reach import check_whole, loose
 from punctuation.time import BEGINNING
 from speculation import Cleanse, Ordered, consolidate
 from tests.cli import call, fails, write

@@ -21,10 +21,11 @@ from afa import (
     SnapshotError,
     insert,
     retract,
-    snapshot,
 )
+from afa.operator import snapshot
 from punctuation import sealed
-from speculation import Before, Cleanse, saved
+from speculation import Before, Cleanse
+from speculation import stage_state as saved
 from tests import around, oracle
 from tests.automata import arc, pair, silence, small
 from tests.strategies import Seeded

@@ -23,12 +23,12 @@ from afa import (
     Punctuation,
     insert,
 )
-from afa.conditions import NO_REGISTER, Condition
+from afa.conditions.condition import NO_REGISTER, Condition
+from afa.conditions.implied import fact, implied, replaced
+from afa.conditions.promised import Paths, Promises
 from afa.errors import AfaError
 from afa.expression import FENCE, evaluate, parse, text_of_expr
 from afa.expression.nodes import Const, Expr, Field, Not, conjunction, disjunction, sides
-from afa.implied import fact, implied, replaced
-from afa.promises import Paths, Promises
 from afa.schema import NAN, Schema
 from tests.automata import arc, small
 from tests.expression import worlds

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
-from afa.copies import total
+from afa.model.copies import total
 from punctuation.late import SideOutput
 from speculation import Cleanse, Consolidate, Ordered, consolidate
 from speculation.control import Chattiness

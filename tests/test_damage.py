@@ -223,7 +223,7 @@ GIVEN: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("change", "message"), GIVEN)
 def test_given_steps_are_looked_at_one_by_one(change: Any, message: str, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.promises.ROOM", 0)
+    monkeypatch.setattr("afa.conditions.promised.ROOM", 0)
     op = thinned(engine)
     blob = op.snapshot()
     assert opened(blob)[8][13][0][3], "nothing was thinned out"
@@ -247,7 +247,7 @@ def test_promises_do_not_go_back_in_a_chain(engine: Any) -> None:
     body[7] = opened(second)[7]
     with pytest.raises(SnapshotError, match=r"expected as snapshot number 2 of 2 the incremental one"):
         Keyed.restore(pair, [ahead, second], key="seq", engine=engine)
-    from afa import snapshot
+    from afa.operator import snapshot
 
     body[7] = snapshot._digest(ahead)
     with pytest.raises(SnapshotError, match=r"expected promises that do not go back from one snapshot to the next"):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
-from afa.core import Core
-from afa.raised import Faults
+from afa.model.raised import Faults
+from afa.operator.call import Core
 from tests.raising import go_on, made_to_raise
 from tests.strategies import Seeded
 from tests.stress import generate

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, image, insert, retract
+from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa.spark import operator_image as image
 from tests.automata import Tick, two_vees
 from tests.conftest import ENGINES
 from tests.strategies import Seeded

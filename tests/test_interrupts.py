@@ -15,9 +15,9 @@ import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Keyed, Operator, Punctuation
 from afa.compiled import reserve
-from afa.interpreted.pmatch import PMatch
 from afa.interpreted.runs import Runs
 from afa.journal import Journal
+from afa.model.pmatch import PMatch
 from tests import interrupts
 from tests.interrupts import Interrupt, at_line
 from tests.kinds_of_calls import KINDS, PLAIN, SWAPPED, Tick, columns, tick

@@ -20,11 +20,12 @@ from afa import (
     SnapshotError,
     insert,
     retract,
-    snapshot,
 )
+from afa.operator import snapshot
 from punctuation import sealed
 from punctuation.time import BEGINNING, FOREVER
-from speculation import Ordered, ordered_saved
+from speculation import Ordered
+from speculation import ordered_state as ordered_saved
 from tests.text import E, F
 
 

@@ -24,8 +24,8 @@ from afa import (
     SnapshotError,
     insert,
     retract,
-    snapshot,
 )
+from afa.operator import snapshot
 from punctuation import SideOutput
 
 REDUCED: dict[str, Any] = {"retractions": False, "keep_payloads": False}

@@ -20,7 +20,7 @@ from tests.text import R1, T, arc_of, automaton_of
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """State is thinned out however little of it has come."""
-    monkeypatch.setattr("afa.promises.ROOM", 0)
+    monkeypatch.setattr("afa.conditions.promised.ROOM", 0)
 
 
 # -- worlds ------------------------------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from afa import (
     insert,
     retract,
 )
-from afa.compiled import pruning
-from afa.conditions import Condition
-from afa.implied import FEW, Implication
+from afa.compiled import superfluous as pruning
+from afa.conditions.condition import Condition
+from afa.conditions.implied import FEW, Implication
 from tests import oracle
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
 from tests.text import R1, E, arc_of, automaton_of
@@ -35,7 +35,7 @@ from tests.text import R1, E, arc_of, automaton_of
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """State is thinned out however little of it has come."""
-    monkeypatch.setattr("afa.promises.ROOM", 0)
+    monkeypatch.setattr("afa.conditions.promised.ROOM", 0)
 
 
 CONDITIONS = ["kind == 0", "kind != 1", "kind > 0", "seq < 2", "kind in (1, 2)", "kind == 2 and seq >= 1", "kind >= 0", "seq != 0"]

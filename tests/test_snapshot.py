@@ -9,8 +9,8 @@ import msgpack
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, SnapshotError, insert, retract
-from afa.automaton import NoRegister
-from afa.snapshot import MAGIC, VERSION
+from afa.model.automaton import NoRegister
+from afa.operator.snapshot import MAGIC, VERSION
 from tests.automata import Tick, skipping_pair, two_vees
 from tests.conftest import ENGINES
 from tests.text import E

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from afa.compiled.engine import CompiledEngine
+from afa.compiled.compiled_engine import CompiledEngine
 from tests.stress import tables
 from tests.text import R1, T
 

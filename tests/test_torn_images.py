@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa import Keyed, SnapshotError, image
+from afa import Keyed, SnapshotError
 from afa.compiled.kernel import names as k
+from afa.spark import operator_image as image
 from tests.automata import two_vees
 
 Change = Callable[[Any], None]

@@ -1,12 +1,13 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern. The only place that imports typer and rich's progress.
 
-main     commands and options
-load     file.py:name -> Automaton
-bytes    a file, or standard input
-read     CSV, JSON lines, Parquet -> Arrow batches
-columns  Arrow batches -> the operator's columns, typed by the event schema
-run      the loop: batches, promises, changes
-screen   what is shown
-write    changes -> Parquet or JSON lines
-fault    one clear line for whatever goes wrong
+main            commands and options; request: what the user asked for
+load            file.py:name -> Automaton
+bytes           a file, or standard input
+read            CSV, JSON lines, Parquet -> Arrow batches
+input_columns   Arrow batches -> the operator's columns, typed by the event schema
+run             the loop: batches, promises, changes
+screen          what is shown
+write           changes -> Parquet or JSON lines
+spark           the same rows through Structured Streaming; clock: ticks as its times; numbered: keys as numbers
+fault           one clear line for whatever goes wrong
 """

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import typer
 
-from afa.automaton import Automaton
 from afa.cli.fault import CommandError, one_line
+from afa.model.automaton import Automaton
 
 COUNTER = itertools.count()
 

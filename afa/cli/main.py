@@ -198,11 +198,12 @@ def run(
 
     [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
     """
-    from afa.cli import run as job  # pyarrow is loaded only where a table is
+    from afa.cli.request import Job
+    from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
 
     with plain_exit():
-        job.run(
-            job.Job(
+        run_job(
+            Job(
                 pattern=pattern,
                 file=file,
                 form=form.value if form else None,
@@ -232,9 +233,9 @@ def show(
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it)."""
     from afa.draw.mermaid import mermaid as drawn
-    from afa.draw.table import table
+    from afa.draw.terminal import table
     from afa.draw.words import final_states
-    from afa.reach import loose
+    from afa.model.reach import loose
 
     with plain_exit():
         automaton = load(pattern)

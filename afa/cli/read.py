@@ -18,8 +18,8 @@ import pyarrow.json
 import pyarrow.parquet
 
 from afa.cli.bytes import CODECS, STREAM, File, Stdin
-from afa.cli.columns import ANY, KEY, TIME, TYPES, Column
 from afa.cli.fault import CommandError
+from afa.cli.input_columns import ANY, KEY, TIME, TYPES, Column
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 BLOCK, STREAMED = 1 << 20, 1 << 25

@@ -4,55 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
-from afa.arc import TIMEOUT
-from afa.automaton import Automaton
-from afa.cli.columns import TYPES, Column, Place, choose, convert
 from afa.cli.fault import CommandError, one_line
+from afa.cli.input_columns import TYPES, Column, Place, choose, convert
 from afa.cli.load import load
 from afa.cli.read import Source, batches, open_source
+from afa.cli.request import FIRST, Job
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import check_output, writing
 from afa.errors import AfaError, AutomatonError
-from afa.reach import check_whole
-from afa.tableout import as_arrow
+from afa.model.arc import TIMEOUT
+from afa.model.automaton import Automaton
+from afa.model.reach import check_whole
+from afa.operator.table_out import as_arrow
 from punctuation.sources import BoundedDisorder
-
-FIRST, ROWS = 10_000, 131_072
-"""Rows of the first batch, so that the first matches are soon there, and of the others."""
-
-
-class Job(NamedTuple):
-    """What the user asked for."""
-
-    pattern: str
-    file: str
-    form: str | None
-    le: str | None
-    re: str | None
-    diff: str | None
-    keys: tuple[str, ...]
-    window: int | None
-    tick: str
-    lateness: int | None
-    late: str
-    sequence: str | None
-    batch: int | None
-    end: str
-    output: str | None
-    matches: int
-    quiet: bool
-    engine: str = "local"
-
-    @property
-    def rows(self) -> int:
-        """Rows of a batch."""
-        return self.batch or ROWS
 
 
 def run(job: Job) -> None:

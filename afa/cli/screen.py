@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from afa.cli.bytes import STREAM
-from afa.cli.columns import Column
 from afa.cli.fault import Terminal, close_pipes
+from afa.cli.input_columns import Column
+from afa.cli.read import Source
+from afa.cli.request import Job
 from punctuation.time import BEGINNING, FOREVER
-
-if TYPE_CHECKING:
-    from afa.cli.read import Source
-    from afa.cli.run import Job
 
 STYLES = {"+": "green", "-": "red"}
 

@@ -14,21 +14,19 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from afa.arc import TIMEOUT
-from afa.automaton import Automaton
 from afa.cli.clock import NEVER, Clock
 from afa.cli.fault import CommandError, one_line
 from afa.cli.numbered import Numbered
+from afa.cli.request import Job
 from afa.errors import AfaError
-
-if TYPE_CHECKING:
-    from afa.cli.run import Job
+from afa.model.arc import TIMEOUT
+from afa.model.automaton import Automaton
 
 TIME, UNTIL, KEY = "afa_time", "afa_until", "afa_key"
 """Columns of ours among the user's."""

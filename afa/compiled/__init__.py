@@ -1,32 +1,30 @@
-"""The compiled engine: expressions as machine code, and the kernels that call it.
+"""The compiled engine: fences and transfers as machine code, and the kernels that call it.
 
-    arcs, automaton                                  events, by one or in columns
-      -> afa.expression   expressions                  -> records, columns   int64 words
-      -> types, casts     terms, with Python's meaning        |
-      -> code             shape and constants                 v
-      -> steps            the automaton in one function -> kernel/  state of all keys, undo log, output log
-      -> emit .. native   machine code                        |
-      -> program          arcs in force, as words             v
-                                                       records, columns      matches
+    arcs, automaton                                       events, by one or in columns
+      -> afa.expression   expressions                       -> record_words, encode   int64 words
+      -> code/            terms, LLVM IR                          |
+      -> machine/         addresses                               v
+      -> program          the arcs in force, as words  -> kernel/   state of all keys, undo log, output log
+                                                                  |
+                                                                  v
+                                                            record_words, output      matches
 
-layout       how payloads and registers stand in memory
-engine       what the protocol of `afa.engine` asks for
-choice       which automata and arcs are served, what is said of the others, what is refused
-arcs         an arc taken apart, or the reason why Python runs it
-types        expression -> terms; casts: from one kind to another; term: what a term is
-code         an arc: its shape (what its machine code depends on) and its constants
-steps        all arcs of an automaton in one function; ahead: in one loop over the rows of a batch
-emit         terms -> LLVM IR; writer: as text; arithmetic: what overflows or divides by zero *asks*
-native       LLVM IR -> addresses; folder: machine code on disk
-program      the arcs in force as the kernels read them; inforce: when one is made, and code for it
-memory       the arrays, and their growth; directory: keys and their numbers
-records      payloads and registers as words, and back; strings: as numbers; inuse: which of them may be forgotten
-columns      batches without a Python object a row; plain: a column, however it came; batches: how they go through the kernels
-reduced      columns where payloads are not kept; plan: changes of arcs in them, foreseen
-callback     arcs that Python runs for the kernels
-output       the output log
-saved        the states of keys as columns; block: one read from Python; check: its invariants
-kernel/      what runs: Algorithm 1 over arrays
+compiled_engine      what the protocol of `afa.engine` asks for
+fit                  which automata and arcs are served, what is said of the others, what is refused
+memory               the arrays, and their growth; reserve: address space that grows in place; mapped_heap: a heap in a file
+directory            keys and their numbers
+record_words         payloads and registers as words, and back; inuse: which strings may be forgotten
+program              the arcs in force as the kernels read them; inforce: when one is made, and code for it
+encode               batches as columns of words; plain: a column, however it came; batches: how they go through the kernels
+rewritten_columns    columns where payloads are not kept
+callback             arcs that Python runs for the kernels
+output               the output log
+superfluous          what promises with conditions let go
+compiled_states      the states of keys as columns; block: one key read from Python; compiled_invariants: what always holds
+image                the memory as a file, for another process; bounds: where its words may point
+kernel/              what runs: Algorithm 1 over arrays
+code/                expressions -> terms -> LLVM IR
+machine/             LLVM IR -> addresses; the kernels as one function
 
 Python's meaning is kept by asking: where a word can't hold what Python would give (an int beyond int64, a division by zero), the
 code returns "ask", and the user's own function decides that one case, with its own exception if need be.

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.columns import Encoded, marked, only
+from afa.compiled.encode import Encoded, marked, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.cuts import Cuts
 from afa.errors import blame
 
 if TYPE_CHECKING:
-    from afa.compiled.engine import CompiledEngine
-    from afa.core import Core
+    from afa.compiled.compiled_engine import CompiledEngine
+    from afa.engine import Host
 
 CHUNK, KEYED_CHUNK = 8192, 65536
 """Records carried out at once: enough to bring most disorder into order, few enough to stay in the cache."""
@@ -40,8 +40,8 @@ class Batches:
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
 
-    def run(self, batch: Encoded, core: Core) -> None:
-        """Carry out a batch of records in order of arrival; `Core.run` for columns.
+    def run(self, batch: Encoded, host: Host) -> None:
+        """Carry out a batch of records in order of arrival; `Operator.push_many` for columns.
 
         What is in order is read where it stands; from the first record that is not, a chunk is brought into the kernels' form.
         """
@@ -49,7 +49,7 @@ class Batches:
         if not n:
             return
         engine.ready(min(n, self._size()), n)
-        ends, bounds = _ends(batch), self._bounds(batch, core)
+        ends, bounds = _ends(batch), self._bounds(batch, host)
         moves = bounds[0] < bounds[-1]  # then rows make room for others
         known = engine.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
         self._counts = np.bincount(batch.key) if known else None
@@ -59,27 +59,27 @@ class Batches:
             self._final = max(int(bounds[low // CHUNK]), engine.progress.final)
             if straight is not None:
                 begun, high = low, min(low + self._size(), n)
-                low = self._grouped(straight, batch, low, high, core) if engine.keyed else self._forward(straight, low, high, core)
+                low = self._grouped(straight, batch, low, high, host) if engine.keyed else self._forward(straight, low, high, host)
                 if low == high or engine.memory.m[k.C_SHORT]:
                     continue
                 if batch.kind is not None and batch.kind[low] != k.EVENT:
-                    engine.follow(core)
-                    core.take_record(batch.item(low))
+                    engine.follow(host)
+                    host.take_record(batch.item(low))
                     low += 1
                     straight = self._straight(batch)
                 elif not engine.keyed:
-                    low = self._arranged(straight, batch, low, min(low + self._size(), n), core)
+                    low = self._arranged(straight, batch, low, min(low + self._size(), n), host)
                 if low > begun:
                     continue
             high = min(low + self._size(), n)
-            engine.follow(core)
+            engine.follow(host)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
-            self._run_part(words, batch, low, core)
+            self._run_part(words, batch, low, host)
             low = high
-        engine.follow(core)
+        engine.follow(host)
 
-    def run_each(self, batch: Encoded, core: Core, cuts: Cuts) -> None:
+    def run_each(self, batch: Encoded, host: Host, cuts: Cuts) -> None:
         """Carry out a batch of records one by one; where the output of each ends goes to ``cuts``."""
         n, engine = len(batch.le), self._engine
         others = [] if batch.kind is None else np.flatnonzero(batch.kind != k.EVENT).tolist()
@@ -89,15 +89,15 @@ class Batches:
                 engine.ready(1, high - low)
                 words = self._words(high - low)
                 batch.fill(words.words, slice(low, high))
-                self._scan(words, 0, words.n, core)
+                self._scan(words, 0, words.n, host)
                 self._final = engine.progress.final
                 self._run(words, 0, words.n, k.EACH)
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
             if end < n:
-                core.take_record(batch.item(end))
-                cuts.after(engine.logged, core.progress.final)
+                host.take_record(batch.item(end))
+                cuts.after(engine.logged, host.progress.final)
 
-    def _bounds(self, batch: Encoded, core: Core) -> Any:
+    def _bounds(self, batch: Encoded, host: Host) -> Any:
         """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.
 
         State before it is dropped on the way, while it is in the cache, and not with the promise. Where time-outs wait for that
@@ -107,7 +107,7 @@ class Batches:
         if batch.kind is not None:
             then = int(batch.le[batch.kind == k.PUNCTUATION].max(initial=then))
         others = batch.kind is not None and bool((batch.kind == k.ARC).any())
-        if then <= progress.final or others or arcs.table.timeouts or progress.arc_punctuation or core.conditions:
+        if then <= progress.final or others or arcs.table.timeouts or progress.arc_punctuation or host.conditions:
             return np.full(n // CHUNK + 1, k.BEGINNING)
         least = np.minimum.reduceat(batch.le, np.arange(0, n, CHUNK))
         return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
@@ -135,7 +135,7 @@ class Batches:
             self._buffer = Batch(np.empty((rows, n), np.int64))
         return self._buffer
 
-    def _forward(self, straight: Any, low: int, high: int, core: Core) -> int:
+    def _forward(self, straight: Any, low: int, high: int, host: Host) -> int:
         """Take rows in order as far as they are; where it stopped."""
         m, progress = self._engine.memory.m, self._engine.progress
         m[k.C_NOW] = progress.now
@@ -147,13 +147,13 @@ class Batches:
             self._engine.arcs_changed()
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        core.changes += int(m[k.C_CHANGES])
+        host.changes += int(m[k.C_CHANGES])
         promised, low = int(m[k.C_EVENTS]), int(m[k.C_STOPPED])
         if promised > progress.events:
-            core.progress_to(promised)
+            host.progress_to(promised)
         return low
 
-    def _arranged(self, straight: Any, batch: Encoded, low: int, high: int, core: Core) -> int:
+    def _arranged(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows that are out of order: what is behind the last step on its own, then the others in order; where it stopped."""
         engine, m, progress = self._engine, self._engine.memory.m, self._engine.progress
         m[k.C_NOW], m[k.C_STALE] = progress.now, 0
@@ -165,18 +165,18 @@ class Batches:
         stopped, behind, promised = int(m[k.C_PLACE]), int(m[k.C_STOPPED]), int(m[k.C_EVENTS])
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        self._run_rows(batch, index[:behind], core)
+        self._run_rows(batch, index[:behind], host)
         if behind < n:
             columns = only(straight, index)
-            done = self._forward(columns, behind, n, core)
+            done = self._forward(columns, behind, n, host)
             while engine.memory.m[k.C_SHORT]:
-                done = self._forward(columns, done, n, core)
-            self._run_rows(batch, index[done:], core)
+                done = self._forward(columns, done, n, host)
+            self._run_rows(batch, index[done:], host)
         if promised > progress.events:
-            core.progress_to(promised)
+            host.progress_to(promised)
         return stopped
 
-    def _grouped(self, straight: Any, batch: Encoded, low: int, high: int, core: Core) -> int:
+    def _grouped(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows of many keys until one that is no event, or late; where it stopped."""
         engine, progress = self._engine, self._engine.progress
         columns, m = marked(straight, high - low), engine.memory.m
@@ -184,11 +184,11 @@ class Batches:
         stopped = engine.call(k.GROUPS, low, high, columns, self._final)
         m = engine.memory.m
         progress.now = int(m[k.C_NOW])
-        core.changes += int(m[k.C_CHANGES])
-        self._run_rows(batch, np.flatnonzero(columns.words[1, : stopped - low]) + low, core)
+        host.changes += int(m[k.C_CHANGES])
+        self._run_rows(batch, np.flatnonzero(columns.words[1, : stopped - low]) + low, host)
         return stopped
 
-    def _run_rows(self, batch: Encoded, rows: Any, core: Core) -> None:
+    def _run_rows(self, batch: Encoded, rows: Any, host: Host) -> None:
         """Carry out the events of some rows, none of them late."""
         if not len(rows):
             return
@@ -197,21 +197,21 @@ class Batches:
         batch.fill(words.words, rows)
         words.words[k.I_KIND] = k.EVENT
         progress.now = max(progress.now, int(words.words[k.I_LE].max()) + 1)
-        core.changes += len(rows)
+        host.changes += len(rows)
         self._engine.memory.m[k.C_NOW] = progress.now
         self._run(words, 0, len(rows))
 
-    def _run_part(self, words: Batch, batch: Encoded, start: int, core: Core) -> None:
+    def _run_part(self, words: Batch, batch: Encoded, start: int, host: Host) -> None:
         low, n = 0, words.n
         while low < n:
-            stop = self._scan(words, low, n, core)
+            stop = self._scan(words, low, n, host)
             if stop > low:
                 self._run(words, low, stop)
             if self._promised > self._engine.progress.events:
-                core.progress_to(self._promised)
+                host.progress_to(self._promised)
             low = stop
             if low < n:
-                core.take_record(batch.item(start + low))
+                host.take_record(batch.item(start + low))
                 low += 1
 
     def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
@@ -222,21 +222,21 @@ class Batches:
                 blame(error, f"of key {self._engine.directory.names[int(self._engine.memory.w[k.W_KEY])]!r}")
             raise
 
-    def _scan(self, words: Batch, low: int, high: int, core: Core) -> int:
+    def _scan(self, words: Batch, low: int, high: int, host: Host) -> int:
         """Look at records in order of arrival until one that needs the others carried out; where it stopped."""
         m, progress = self._engine.memory.m, self._engine.progress
-        m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(core.late.policy == "raise")
+        m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(host.late.policy == "raise")
         m[k.C_LATE] = m[k.C_STALE] = m[k.C_CHANGES] = 0
         stop = self._engine.call(k.SCAN, low, high, words)
         if stop == k.LATE:
-            core.take_late(self._change(words, int(m[k.C_PLACE])), int(m[k.C_EVENTS]))
+            host.take_late(self._change(words, int(m[k.C_PLACE])), int(m[k.C_EVENTS]))
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        core.changes += int(m[k.C_CHANGES])
+        host.changes += int(m[k.C_CHANGES])
         self._promised = int(m[k.C_EVENTS])
         if m[k.C_LATE]:
             for place in (np.nonzero(words.words[k.I_KIND, low:stop] == k.DROPPED)[0] + low).tolist():
-                core.take_late(self._change(words, place), int(m[k.C_EVENTS]))
+                host.take_late(self._change(words, place), int(m[k.C_EVENTS]))
         return stop
 
     def _change(self, words: Batch, place: int) -> Change:

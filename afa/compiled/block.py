@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from afa.compiled.kernel import names as k
 
 if TYPE_CHECKING:
-    from afa.compiled.engine import CompiledEngine
+    from afa.compiled.compiled_engine import CompiledEngine
 
 
 class Block:

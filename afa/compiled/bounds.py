@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.kernel import names as k
-from afa.sound import wanted
+from afa.state.sound import wanted
 
 SECTIONS = (k.H_EVENTS, k.H_NODES, k.H_MATCHES, k.H_PENDING)
 CAPS = (k.H_EVENT_CAP, k.H_NODE_CAP, k.H_MATCH_CAP, k.H_PENDING_CAP)

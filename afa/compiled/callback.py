@@ -6,15 +6,15 @@ import ctypes
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from afa.arc import CONSUME, EPSILON, Arc
-from afa.arctable import ArcTable
 from afa.compiled import output
 from afa.compiled.kernel import names as k
-from afa.interpreted.transitions import Transitions
-from afa.raised import Faults
+from afa.model.arc import CONSUME, EPSILON, Arc
+from afa.model.arctable import ArcTable
+from afa.model.raised import Faults
+from afa.model.transitions import Transitions
 
 if TYPE_CHECKING:
-    from afa.compiled.engine import CompiledEngine
+    from afa.compiled.compiled_engine import CompiledEngine
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 

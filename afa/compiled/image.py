@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from afa.compiled.bounds import check_sizes, check_words
 from afa.compiled.directory import NOBODY
-from afa.compiled.heap import FileHeap
 from afa.compiled.kernel import names as k
+from afa.compiled.mapped_heap import FileHeap
 from afa.errors import AfaError
-from afa.sound import wanted
+from afa.state.sound import wanted
 
 if TYPE_CHECKING:
-    from afa.compiled.engine import CompiledEngine
+    from afa.compiled.compiled_engine import CompiledEngine
 
 
 def names(engine: CompiledEngine) -> list[Any]:

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from afa.arc import Arc
-from afa.arctable import ArcTable
-from afa.automaton import Automaton
-from afa.compiled.arcs import CompiledArc, compiled_arc
 from afa.compiled.batches import CHUNK
-from afa.compiled.choice import admitted
+from afa.compiled.code.native_arc import CompiledArc, compiled_arc
+from afa.compiled.fit import admitted
 from afa.compiled.kernel import names as k
+from afa.compiled.machine.native import native
 from afa.compiled.memory import Memory
-from afa.compiled.native import native
 from afa.compiled.program import Program, Slots, TooLong, class_of, slots
-from afa.compiled.records import Records
+from afa.compiled.record_words import Records
+from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
 from punctuation.progress import Progress
 
 WARM = 256

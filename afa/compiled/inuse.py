@@ -1,4 +1,4 @@
-"""Which strings are in use: their numbers may not be given again (`afa.compiled.strings`)."""
+"""Which strings are in use: their numbers may not be given again (`afa.compiled.code.strings`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from afa.compiled.code.layout import Layout
 from afa.compiled.kernel import names as k
-from afa.compiled.layout import Layout
 
 if TYPE_CHECKING:
-    from afa.compiled.engine import CompiledEngine
+    from afa.compiled.compiled_engine import CompiledEngine
 
 SECTIONS = (
     (k.H_EVENTS, k.H_EVENT_TOP, k.E_WORDS, True),

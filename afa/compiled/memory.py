@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from afa.compiled import reserve
-from afa.compiled.heap import FileHeap
 from afa.compiled.kernel import names as k
+from afa.compiled.mapped_heap import FileHeap
 
 SAMPLE = 64
 """Steps of a block that are looked at to see whether runs suit it; and how many records must have come."""

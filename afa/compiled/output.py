@@ -13,7 +13,7 @@ from afa.cuts import Cuts
 from afa.errors import ClosureError
 
 if TYPE_CHECKING:
-    from afa.compiled.engine import CompiledEngine
+    from afa.compiled.compiled_engine import CompiledEngine
 
 
 def take(engine: CompiledEngine, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:

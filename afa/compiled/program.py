@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc
-from afa.arctable import ArcEvent
-from afa.compiled.ahead import ahead_ir, ahead_key
-from afa.compiled.arcs import CompiledArc
-from afa.compiled.code import ArcCode, words
+from afa.compiled.code.ahead import ahead_ir, ahead_key
+from afa.compiled.code.arc_code import ArcCode, words
+from afa.compiled.code.layout import Layout
+from afa.compiled.code.native_arc import CompiledArc
+from afa.compiled.code.step_function import SlotClass, quiet_ir, quiet_key, step_ir, step_key
+from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
-from afa.compiled.layout import Layout
-from afa.compiled.native import native
-from afa.compiled.steps import SlotClass, quiet_ir, quiet_key, step_ir, step_key
-from afa.compiled.strings import Strings
+from afa.compiled.machine.native import native
+from afa.model.arc import CONSUME, EPSILON, TIMEOUT, Arc
+from afa.model.arctable import ArcEvent
 
 LONGEST = 32_000
 """Lines of a step function's IR; of more there is none, arcs are served one by one. LLVM takes 1 s for these, 10 s for 130,000."""
@@ -39,7 +39,7 @@ class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
 class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
-    ``step``, ``quiet``: of `afa.compiled.steps`, ``plain``, ``runs``: of `afa.compiled.ahead`.
+    ``step``, ``quiet``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.ahead`.
     """
 
     places: Mapping[Any, tuple[int, int]]

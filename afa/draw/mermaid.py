@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from afa.arc import Arc
-from afa.automaton import Automaton
 from afa.draw.words import fence_of, final_states, kind_of
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
 
 LINKS = {"consume": "-->", "ignorable": "--o", "epsilon": "-.->", "time-out": "==>"}
 SIGNS = {"consume": "", "ignorable": "ignores ", "epsilon": "ε ", "time-out": "time-out "}
@@ -36,7 +36,7 @@ def mermaid(automaton: Automaton) -> str:
 
     Examples
     --------
-    >>> from afa.arc import Arc
+    >>> from afa.model.arc import Arc
     >>> print(mermaid(Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: e.x < 1, name="low")])))
     flowchart LR
         dot(( )):::dot --> s0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from afa.arc import CONSUME, EPSILON, TIMEOUT, Arc, always
-from afa.automaton import Automaton
-from afa.draw.source import text_of
+from afa.draw.arc_source import text_of
+from afa.model.arc import CONSUME, EPSILON, TIMEOUT, Arc, always
+from afa.model.automaton import Automaton
 
 KINDS = {CONSUME: "consume", EPSILON: "epsilon", TIMEOUT: "time-out"}
 

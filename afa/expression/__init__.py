@@ -1,28 +1,27 @@
 """Expressions: the one form of fences and transfers, out of lambdas, defs and text.
 
-nodes        the tree
-kinds        what each function of an arc, and a condition, sees and returns
-reading      a function in Python -> expression; what can't be taken apart is Unreadable, with a reason and a hint
-parsing      text -> expression
-translate    the allow-list over ast that both share, with records (events, registers) and values (what stands in between)
-source       the node of a function in its file, proven by its code
-live         what a function finds outside itself
-types        which types a value can have; what may raise
-text         expression -> text, which parsing reads back
-shapes       the constants taken out
-evaluation   the slow, obvious meaning; callables: the same as closures
-splitting    event part, register part, rest
-vectors      the truth of an expression over the event, of whole columns
-intervals    the values that a fence allows
-arcs         the expressions of an arc; written: arcs given as text; wire: as JSON; explain: in words
+nodes            the tree
+kinds            what each function of an arc, and a condition, sees and returns
+from_functions   a function in Python -> expression; what can't be taken apart is Unreadable (refusal), with a reason and a hint
+from_text        text -> expression
+translate        the allow-list over ast that both share; record_values: events and registers; values: what stands in between
+function_source  the node of a function in its file, proven by its code
+live             what a function finds outside itself
+types            which types a value can have; what may raise
+text             expression -> text, which from_text reads back
+shapes           the constants taken out
+evaluation       the slow, obvious meaning; callables: the same as closures
+splitting        event part, register part, rest
+intervals        the values that a fence allows
+arc_functions    the expressions of an arc; written: arcs given as text; wire: as JSON
 """
 
 from afa.expression.callables import callable_of
 from afa.expression.evaluation import evaluate
+from afa.expression.from_functions import read
+from afa.expression.from_text import parse
 from afa.expression.intervals import Range, ranges
 from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
-from afa.expression.parsing import parse
-from afa.expression.reading import read
 from afa.expression.refusal import Unreadable
 from afa.expression.shapes import Shape, shape
 from afa.expression.splitting import Split, split

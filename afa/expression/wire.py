@@ -13,7 +13,7 @@
     name      str or null, at most 1,000 characters      no name
     final     true or false                              false
 
-The text is Python's, within `afa.expression.parsing`: at most 10,000 characters, fields and constants only; nothing in it is run.
+The text is Python's, within `afa.expression.from_text`: at most 10,000 characters, fields and constants only; nothing in it is run.
 What `json_of` writes says ``e.`` and ``r.``, and a register without its class's name: it fits any automaton with these fields.
 """
 
@@ -21,18 +21,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from afa.errors import AutomatonError, ExpressionError
-from afa.expression.arcs import KINDS, expression_of, functions_of
+from afa.expression.arc_functions import KINDS, ArcLike, Schemas, expression_of, functions_of
+from afa.expression.from_text import LONGEST, parse
 from afa.expression.nodes import Const
-from afa.expression.parsing import LONGEST, parse
 from afa.expression.refusal import Unreadable
 from afa.expression.text import text_of_expr
-
-if TYPE_CHECKING:  # an arc calls this
-    from afa.arc import Arc
-    from afa.automaton import Automaton
 
 KEYS = ("src", "dst", "kind", "fence", "transfer", "at", "name", "final")
 LONGEST_NAME = 1_000
@@ -79,7 +75,7 @@ def fields_of(data: Any) -> tuple[Any, ...]:
     return kind, given["src"], given["dst"], fence, *rest, given.get("final", False)
 
 
-def json_of(arc: Arc, automaton: Automaton) -> dict[str, Any]:
+def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
     """The JSON object of an arc.
 
     Raises

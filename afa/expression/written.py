@@ -7,9 +7,9 @@ from typing import Any
 
 from afa.errors import AutomatonError
 from afa.expression.callables import callable_of
+from afa.expression.from_text import parse
 from afa.expression.kinds import Kind
 from afa.expression.nodes import Expr
-from afa.expression.parsing import parse
 from afa.schema import Schema
 
 

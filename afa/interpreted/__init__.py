@@ -1,13 +1,11 @@
 """The interpreted engine: Algorithm 1 of [AFA10], readable, for any Python payload and function.
 
-engine       the protocol of `afa.engine`, over the files below
-algorithm    InsertEvent, deletion, propagation, arcs, output: Algorithm 1 and App. C
-transitions  the next-ID relation: arcs, epsilon closure, time-outs
-state        all that changes for one key: index, lists, matches
-runs         ignorable runs as intervals: App. D
-cleanup      cover, final matches, deadlines: App. C.1
-pruning      what punctuations with conditions have made superfluous: App. F.2
-pmatch       a partial match
-saved        state as plain data
-check        the invariants, by recomputation
+interpreted_engine  the protocol of `afa.engine`, over the files below; onekey: what a call does to one key
+algorithm           InsertEvent, deletion, propagation, arcs, output: Algorithm 1 and App. C
+state               all that changes for one key: index, lists, matches
+runs                ignorable runs as intervals: App. D
+cleanup             cover, final matches, deadlines: App. C.1
+pruning             what punctuations with conditions have made superfluous: App. F.2
+interpreted_states  state as columns
+invariants          what always holds, by recomputation
 """

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.state import Entry, State, by_start, joined
-from afa.interpreted.transitions import Transitions
+from afa.model.pmatch import PMatch, Rest
+from afa.model.transitions import Transitions
 from punctuation.progress import Progress
 
 NOTHING: Mapping[PMatch, Any] = {}

@@ -10,8 +10,8 @@ matches whose ``m`` is not after t: no event that can still come lies in their l
 from __future__ import annotations
 
 from afa.interpreted.algorithm import Algorithm
-from afa.interpreted.pmatch import Rest
 from afa.interpreted.state import Entry, State
+from afa.model.pmatch import Rest
 
 
 def tick(algorithm: Algorithm, s: State) -> None:

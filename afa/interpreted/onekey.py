@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from afa.arctable import ArcTable
-from afa.automaton import Automaton
 from afa.change import Change
-from afa.copies import added
-from afa.interpreted import cleanup, pruning, saved
+from afa.conditions.promised import Promises
+from afa.interpreted import cleanup, pruning
+from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
-from afa.interpreted.check import check
+from afa.interpreted.invariants import check
 from afa.interpreted.state import State
-from afa.interpreted.transitions import Transitions
 from afa.journal import Journal
-from afa.promises import Promises
-from afa.raised import Faults
-from afa.states import Pruned
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.copies import added
+from afa.model.raised import Faults
+from afa.model.transitions import Transitions
+from afa.state.states import Pruned
 from punctuation.progress import Progress
 
 

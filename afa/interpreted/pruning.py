@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from afa.conditions.promised import Promises
 from afa.interpreted.algorithm import NOTHING, Algorithm
 from afa.interpreted.cleanup import clean, drop_final
-from afa.interpreted.pmatch import PMatch
 from afa.interpreted.state import Entry, State, by_start, joined
-from afa.promises import Promises
+from afa.model.pmatch import PMatch
 
 
 def prune(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from intervaltree import Interval, IntervalTree
 
-from afa.interpreted.pmatch import PMatch
 from afa.journal import Journal
+from afa.model.pmatch import PMatch
 from punctuation.time import FOREVER
 
 

@@ -22,9 +22,9 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from afa.interpreted.pmatch import PMatch, Rest
 from afa.interpreted.runs import Runs
 from afa.journal import Journal
+from afa.model.pmatch import PMatch, Rest
 from punctuation.time import BEGINNING
 
 by_start = attrgetter("start")

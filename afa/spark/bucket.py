@@ -17,24 +17,24 @@ import msgpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa import snapshot
-from afa.arc import Arc
 from afa.change import Change
-from afa.core import Core
 from afa.errors import AfaError, LateEventError, SnapshotError
-from afa.image import Image
-from afa.keyed import Keyed
-from afa.raised import Faults, Raised
-from afa.sound import wanted
+from afa.model.arc import Arc
+from afa.model.raised import Faults, Raised
+from afa.operator import snapshot
+from afa.operator.call import Core
+from afa.operator.keyed import Keyed
+from afa.operator.table_out import write
 from afa.spark import shared
 from afa.spark.answer import Answer, Fault, shortened
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Held
 from afa.spark.job import Job
 from afa.spark.logged import Logged
+from afa.spark.operator_image import Image
 from afa.spark.recipe import Difference, difference, rebuilt
 from afa.spark.windows import Windows
-from afa.tableout import write
+from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 

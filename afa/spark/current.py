@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
 from afa.spark.fields import column
-from afa.spark.rows import MATCH
-from afa.spark.tables import NOBODY, Table, Tables
+from afa.spark.packed_rows import MATCH
+from afa.spark.table_folder import NOBODY, Table, Tables
 
 FOLD = ("diff", "kind", "reason")
 

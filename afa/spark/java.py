@@ -44,7 +44,7 @@ def use_java(folder: str | Path | None = None) -> str:
         raise AfaError(
             f'expected Java {LEAST} or later but got none: install it, or the package: pip install "afa[spark]"'
         ) from None
-    from afa.compiled.folder import default_path
+    from afa.compiled.machine.folder import default_path
 
     place = Path(folder or default_path() or ".") / "java"
     wrapper = place / "bin" / "java"

@@ -6,27 +6,44 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from afa.arc import Arc
-from afa.automaton import Automaton
 from afa.errors import AfaError, AutomatonError
-from afa.expression.arcs import functions_of
+from afa.expression.arc_functions import functions_of
 from afa.expression.nodes import Const, walk
 from afa.expression.written import Readable
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
-
-if TYPE_CHECKING:
-    from afa.spark.moved import Moved
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
 """Columns that are neither the key's nor the register's."""
 TAKEN = ("le", "re", "diff", "bucket", "bad")
 """Columns beside the event's fields."""
+
+
+class Moved(NamedTuple):
+    """Where the states of a checkpoint have moved; see `afa.spark.moved`.
+
+    Parameters
+    ----------
+    tokens : dict
+        Of each old bucket, by number: the state that was split is known by it.
+    files : dict
+        The addresses of what each new bucket gets, by its number.
+    """
+
+    tokens: dict[int, bytes]
+    files: dict[int, list[str]]
+
+    @property
+    def buckets(self) -> int:
+        """How many there were."""
+        return len(self.tokens)
 
 
 class Job(NamedTuple):

@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 
 import msgpack
 
-from afa.arc import Arc
-from afa.arctable import ArcEvent, ArcTable
-from afa.automaton import Automaton
 from afa.errors import AutomatonError
-from afa.reach import loose_ends
-from afa.sound import wanted
-from afa.spark.arcs import Fits, digest, fitting_line
+from afa.model.arc import Arc
+from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.automaton import Automaton
+from afa.model.reach import loose_ends
+from afa.spark.arc_lines import Fits, digest, fitting_line
 from afa.spark.job import Job
 from afa.spark.recipe import Recipe, arc_of, name_of, texts_of
 from afa.spark.versions import END, INSERT, Line, Version, Versions
+from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 KEPT = 8

@@ -1,4 +1,4 @@
-"""Writing and reading an arc log in a folder; see `afa.spark.arcs` for its lines."""
+"""Writing and reading an arc log in a folder; see `afa.spark.arc_lines` for its lines."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from afa.arc import Arc
-from afa.automaton import Automaton
 from afa.errors import AfaError
-from afa.spark.arcs import instant, read_line
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.spark.arc_lines import instant, read_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

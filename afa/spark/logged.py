@@ -6,18 +6,18 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from afa.arctable import ArcTable
-from afa.automaton import Automaton
 from afa.change import Change
-from afa.core import Core
 from afa.errors import AutomatonError
-from afa.sound import wanted
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.operator.call import Core
 from afa.spark.answer import Fault
-from afa.spark.arcs import shown
+from afa.spark.arc_lines import shown
 from afa.spark.job import Job
 from afa.spark.ledger import Place, Raw
 from afa.spark.recipe import Difference, Recipe, said
 from afa.spark.versions import INSERT, Line
+from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 CarryOut = Callable[..., None]

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
 from afa.spark.job import Job
-from afa.spark.rows import FAULT, LATE, MATCH, METRICS
+from afa.spark.packed_rows import FAULT, LATE, MATCH, METRICS
 
 NAME = "afa"
 """With which the names of observed metrics begin."""

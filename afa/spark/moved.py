@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,36 +22,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError, SnapshotError
-from afa.sound import wanted
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
-from afa.spark.job import Job
+from afa.spark.job import Job, Moved
 from afa.spark.shipped import shipped
+from afa.state.sound import wanted
 
 VARIABLES = {"head", "log"}
 """By which our operator is known among others of a query."""
 UNBORN = {"STDS_COMMITTED_BATCH_UNAVAILABLE", "STDS_OFFSET_LOG_UNAVAILABLE"}
 """Errors of Spark's readers of states, by their names, where no batch is committed yet."""
-
-
-class Moved(NamedTuple):
-    """Where the states of a checkpoint have moved.
-
-    Parameters
-    ----------
-    tokens : dict
-        Of each old bucket, by number: the state that was split is known by it.
-    files : dict
-        The addresses of what each new bucket gets, by its number.
-    """
-
-    tokens: dict[int, bytes]
-    files: dict[int, list[str]]
-
-    @property
-    def buckets(self) -> int:
-        """How many there were."""
-        return len(self.tokens)
 
 
 def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:

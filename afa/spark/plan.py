@@ -13,18 +13,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import StructType
 
-from afa.arc import TIMEOUT
-from afa.automaton import Automaton
-from afa.compiled.choice import admitted, taken_apart
+from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
-from afa.reach import check_whole
+from afa.model.arc import TIMEOUT
+from afa.model.automaton import Automaton
+from afa.model.reach import check_whole
 from afa.spark.bucket import Bucket
 from afa.spark.fields import SPARK, column, quoted
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.moved import moved
+from afa.spark.packed_rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
 from afa.spark.processor import Matcher
-from afa.spark.rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
@@ -76,10 +76,10 @@ def match(
     sequence : str, optional
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
-        A second stream: lines of an arc log in a string or binary column ``value``, see `afa.spark.arcs`; in any order, and more
-        than once if need be. Without it no arc can come, so that an automaton is refused whose start no arc leaves, or of which a
-        final state is not reached. A query that begins without it can't have it later, for its checkpoint keeps how many sources
-        there are: give it an empty log, ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
+        A second stream: lines of an arc log in a string or binary column ``value``, see `afa.spark.arc_lines`; in any order, and
+        more than once if need be. Without it no arc can come, so that an automaton is refused whose start no arc leaves, or of
+        which a final state is not reached. A query that begins without it can't have it later, for its checkpoint keeps how
+        many sources there are: give it an empty log, ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
     lateness : str or timedelta, optional
         How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation. None:
         the stream's own watermark on ``time``, as its ``withWatermark`` made it; where it has none, ``"0 seconds"``.

@@ -28,14 +28,14 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from afa.errors import SnapshotError
-from afa.sound import wanted
 from afa.spark import shared
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job
 from afa.spark.moved import arrived, check_token, joined
-from afa.spark.rows import frame_of, read_parts, written
+from afa.spark.packed_rows import frame_of, read_parts, written
 from afa.spark.settled import settle
+from afa.state.sound import wanted
 from punctuation.time import BEGINNING
 
 WORDS = ("whole", "since", "timer", "buckets")

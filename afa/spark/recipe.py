@@ -18,11 +18,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from afa.arc import Arc
-from afa.automaton import Automaton
 from afa.errors import AutomatonError, SnapshotError
-from afa.expression.arcs import functions_of
+from afa.expression.arc_functions import functions_of
 from afa.expression.written import Readable
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
 from afa.spark.functions import VERSION, digest_of
 
 Recipe = Mapping[str, Any]

@@ -27,9 +27,9 @@ from typing import Any
 
 from pyspark import TaskContext
 
-from afa import image
 from afa.errors import SnapshotError
-from afa.keyed import Keyed
+from afa.operator.keyed import Keyed
+from afa.spark import operator_image as image
 from afa.spark.owner import Process, owner, process, watch
 
 OLD = 900.0

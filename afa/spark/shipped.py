@@ -19,8 +19,8 @@ from typing import Any
 
 import pyspark.cloudpickle
 
-from afa.arc import Arc
-from afa.automaton import Automaton
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
 
 cloudpickle: Any = pyspark.cloudpickle  # which has no types
 OURS = ("afa", "punctuation", "speculation")
@@ -78,7 +78,7 @@ def _opener() -> Callable[..., Any]:
         import pickle
         import sys
 
-        from afa.compiled.choice import know
+        from afa.compiled.fit import know
 
         content, arcs = pickle.loads(packed)
         if watch in sys.meta_path:

@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType, StructType
 from afa.errors import AfaError
 from afa.spark.fields import column, micros, taken
 from afa.spark.job import Job
-from afa.spark.rows import changes_schema
+from afa.spark.packed_rows import changes_schema
 from afa.spark.watermark import SHIFTED
 
 KEY_TYPES = {

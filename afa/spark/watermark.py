@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
-from afa.spark.arcs import instant
+from afa.spark.arc_lines import instant
 from afa.spark.fields import column, micros, quoted
 from afa.spark.job import delay
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.sound import wanted
+from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 

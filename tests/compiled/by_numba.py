@@ -1,4 +1,4 @@
-"""The kernels as numba translates them: slow to make, without a line of ours; `afa.compiled.kernel.translate` is held to it.
+"""The kernels as numba translates them: slow to make, without a line of ours; `afa.compiled.machine.kernel_ir` is held to it.
 
 numba links, optimises and compiles each function with all that it calls, again at each level of calls. Here each is translated
 once, and all of them are linked at the end. That takes three of numba's steps out, and puts numba's functions where the kernels
@@ -15,9 +15,9 @@ import sys
 from typing import Any
 
 from afa.compiled import kernel as package
-from afa.compiled.kernel import call
+from afa.compiled.kernel import native_call as call
 from afa.compiled.kernel.names import C_LIMIT, C_M, C_P, C_W
-from afa.compiled.kernel.words import BY_ADDRESS
+from afa.compiled.machine.kernel_words import BY_ADDRESS
 
 OPTIONS = {"boundscheck": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 ENTRY = f"""
@@ -52,7 +52,7 @@ WRAPAROUND = re.compile(r"(%\S+) = icmp slt i64 (\S+), 0(?=\n +(%\S+) = add i64 
 
 
 def ir() -> str:
-    """The IR of the kernels, with a function ``@f`` as `afa.compiled.kernel.translate.kernels` has it."""
+    """The IR of the kernels, with a function ``@f`` as `afa.compiled.machine.kernel_ir.kernels` has it."""
     done = subprocess.run([sys.executable, "-m", __name__], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -69,7 +69,7 @@ def _translated() -> str:
     CPUCodeLibrary._optimize_functions = lambda self, module: None
     CPUContext.get_executable = lambda self, library, fndesc, env: kept.append([].append) or kept[-1]
     _put_in_place()
-    main, word = importlib.import_module(f"{package.__name__}.main").main, numba.int64
+    main, word = importlib.import_module(f"{package.__name__}.entry").main, numba.int64
     main.compile((word[::1], word[::1], word[::1], word[:, ::1], word, word, word))
     (compiled,) = main.overloads.values()
     libraries: dict[int, Any] = {}

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from afa.arc import CONSUME
-from afa.compiled.code import ArcCode, arc_code, words
-from afa.compiled.layout import Layout
-from afa.compiled.native import Native
-from afa.compiled.strings import Strings
+from afa.compiled.code.arc_code import ArcCode, arc_code, words
+from afa.compiled.code.layout import Layout
+from afa.compiled.code.strings import Strings
+from afa.compiled.machine.native import Native
 from afa.expression.nodes import Expr
+from afa.model.arc import CONSUME
 from tests.compiled.expressions import EVENT, REGISTER
 
 NATIVE = Native()

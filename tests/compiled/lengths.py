@@ -15,16 +15,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from afa import Arc
-from afa.compiled.arcs import compiled_arc
-from afa.compiled.code import LONGEST, ArcCode
-from afa.compiled.layout import Layout
-from afa.compiled.native import Native
-from afa.compiled.steps import SlotClass, quiet_ir, step_ir
+from afa.compiled.code.arc_code import LONGEST, ArcCode
+from afa.compiled.code.layout import Layout
+from afa.compiled.code.native_arc import compiled_arc
+from afa.compiled.code.step_function import SlotClass, quiet_ir, step_ir
+from afa.compiled.machine.native import Native
+from afa.conditions.implied import implied
 from afa.errors import ExpressionError
 from afa.expression import FENCE, callable_of, may_raise, parse, ranges, shape, split, text_of_expr
 from afa.expression.nodes import sides
-from afa.expression.vectors import vector_of
-from afa.implied import implied
+from afa.rewrite.vectors import vector_of
 from afa.schema import Schema
 
 

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from afa.compiled.folder import Folder
-from afa.compiled.kernel import beside, entry
-from afa.compiled.kernel.beside import Beside
-from afa.compiled.native import FULL, Native
+from afa.compiled.machine import beside
+from afa.compiled.machine import kernels
+from afa.compiled.machine.beside import Beside
+from afa.compiled.machine.folder import Folder
+from afa.compiled.machine.native import FULL, Native
 from tests import nojit
 
 ROOT = Path(__file__).parents[2]
 MODULE = """
 import sys, time
-from afa.compiled.native import FULL, native
+from afa.compiled.machine.native import FULL, native
 time.sleep({sleep})
 sys.exit({status}) if {status} else None
 sys.stdout.buffer.write(native.compile("seven", lambda: "define i64 @f() {{ ret i64 7 }}", FULL))
@@ -33,7 +34,7 @@ sys.stdout.buffer.write(native.compile("seven", lambda: "define i64 @f() {{ ret 
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Native:
     """The code of this process, with a cache that is empty."""
     found = Native(Folder(tmp_path / "cache"))
-    for module in (beside, entry):
+    for module in (beside, kernels):
         monkeypatch.setattr(module, "native", found)
     return found
 
@@ -118,13 +119,13 @@ def test_a_forked_child_waits_by_itself(here: Native, begin: Callable[..., Besid
 
 
 def test_one_who_waits_is_told_and_compiles_only_once(here: Native, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    assert entry._compiled() == entry._compiled()
+    assert kernels._compiled() == kernels._compiled()
     assert here.statistics()[:2] == (1, 1)
     assert caplog.records[0].getMessage() == "compiling the kernels, once (about 3 s)"
     (tmp_path / "file").touch()
     here.folder = Folder(tmp_path / "file" / "cache")
     here._addresses.clear()
-    entry._compiled()
+    kernels._compiled()
     assert caplog.records[-1].getMessage().startswith("compiling the kernels, once (about 3 s)")
 
 
@@ -145,8 +146,8 @@ FIRST = """
     begin = time.process_time()
     from typing import NamedTuple
     from afa import Arc, Automaton, Operator, insert
-    from afa.compiled.kernel import entry
-    from afa.compiled.native import native
+    from afa.compiled.machine import kernels
+    from afa.compiled.machine.native import native
     class Event(NamedTuple):
         x: int
     class Sum(NamedTuple):
@@ -161,9 +162,9 @@ FIRST = """
     push(0, 2)
     first = time.process_time() - begin
     assert op.statistics.matches == 2 and op._core.engine.name == "compiled"
-    in_haste = native.function(entry.key(), None) == 0
+    in_haste = native.function(kernels.key(), None) == 0
     n, end = 3, time.monotonic() + 120
-    while not native.function(entry.key(), None):
+    while not native.function(kernels.key(), None):
         assert time.monotonic() < end
         push(n % 3, n)
         n += 1
@@ -190,7 +191,7 @@ def test_the_first_match_does_not_wait_and_the_full_code_goes_on_with_the_state(
 
 
 def test_the_kernels_outlast_much_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.compiled.folder.FILES", 64)
+    monkeypatch.setattr("afa.compiled.machine.folder.FILES", 64)
     folder, native = Folder(tmp_path), Native(Folder(tmp_path))
     native.function("kernels", lambda: "define i64 @f() { ret i64 7 }", FULL)
     for i in range(12):
@@ -211,7 +212,7 @@ def test_a_lock_is_held_by_one_and_not_waited_for_too_long(tmp_path: Path, monke
     assert lock is not None
     with pytest.raises(BlockingIOError):
         other.lock()
-    monkeypatch.setattr("afa.compiled.folder.PATIENCE", 0.2)
+    monkeypatch.setattr("afa.compiled.machine.folder.PATIENCE", 0.2)
     with other.locked():
         pass
     os.close(lock)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from afa.arc import TIMEOUT
-from afa.compiled.casts import NotCompilable
-from afa.compiled.code import arc_code, words
-from afa.compiled.strings import Strings
+from afa.compiled.code.arc_code import arc_code, words
+from afa.compiled.code.casts import NotCompilable
+from afa.compiled.code.strings import Strings
 from afa.expression import evaluate
 from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary, walk
+from afa.model.arc import TIMEOUT
 from afa.schema import NAN, Schema
-from punctuation.errors import AfaError
+from punctuation.base_errors import AfaError
 from tests.compiled.calls import NATIVE, NativeArc, compiled, function, of, to_words
 from tests.compiled.expressions import REGISTER, STRS, E, R, expression, nested, record, transfer
 

@@ -203,7 +203,7 @@ def test_a_key_that_is_missing_in_a_dictionary() -> None:
 @pytest.fixture
 def no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled engine gets no event of its own from a table."""
-    from afa.compiled.engine import CompiledEngine
+    from afa.compiled.compiled_engine import CompiledEngine
 
     def refused(self: Any, key: Any, changes: Any) -> None:
         raise AssertionError(f"row by row: {changes}")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from afa import Arc, Automaton, Operator, insert, retract
-from afa.compiled.arcs import compiled_arc
+from afa.compiled.code.native_arc import compiled_arc
 from afa.errors import AutomatonError
 from tests.compiled.lengths import EVENT, REGISTER, E, R
 

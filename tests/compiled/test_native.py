@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from afa.compiled import folder as folders
-from afa.compiled.folder import EVERY, Folder, default_path
-from afa.compiled.native import Native
+from afa.compiled.machine import folder as folders
+from afa.compiled.machine.folder import EVERY, Folder, default_path
+from afa.compiled.machine.native import Native
 from tests.compiled.calls import function
 
 SEVEN = "define i64 @f() { ret i64 7 }"
@@ -63,7 +63,7 @@ def test_the_key_and_the_modules_that_make_code_are_in_the_name(path: Path, monk
     call(Native(Folder(path)))
     call(Native(Folder(path)), "another")
     assert len(kept(path)) == 2
-    monkeypatch.setattr("afa.compiled.native.SOURCES", ("term",))
+    monkeypatch.setattr("afa.compiled.machine.native.SOURCES", ("afa.compiled.code",))
     call(Native(Folder(path)))
     assert len(kept(path)) == 3
 
@@ -205,7 +205,7 @@ def test_threads_share_one_compile(path: Path) -> None:
 
 def run(program: str, path: Path, **environment: str) -> subprocess.Popen[str]:
     """A program in a process of its own."""
-    text = "from afa.compiled.native import Native, native\nimport ctypes, os, threading, time\n" + textwrap.dedent(program)
+    text = "from afa.compiled.machine.native import Native, native\nimport ctypes, os, threading, time\n" + textwrap.dedent(program)
     env = {**os.environ, "AFA_CACHE_DIR": str(path), **environment}
     return subprocess.Popen(
         [sys.executable, "-c", text], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.casts import NotCompilable
-from afa.compiled.code import words
-from afa.compiled.steps import ALONE, HEAD, START, SlotClass, quiet_ir, quiet_key, step_ir, step_key
-from afa.compiled.strings import Strings
+from afa.compiled.code.arc_code import words
+from afa.compiled.code.casts import NotCompilable
+from afa.compiled.code.step_function import ALONE, HEAD, START, SlotClass, quiet_ir, quiet_key, step_ir, step_key
+from afa.compiled.code.strings import Strings
 from afa.expression.nodes import And, Const, Expr, Field, walk
 from punctuation.time import FOREVER
 from tests.compiled.calls import NATIVE, NativeArc, compiled, function, of, to_words

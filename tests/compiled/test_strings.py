@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from afa.compiled import strings
+from afa.compiled.code import strings
 
 
 class Scan(NamedTuple):

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa.compiled import engine, reserve
-from afa.compiled.kernel import entry, translate
-from afa.compiled.kernel.body import Body
-from afa.compiled.kernel.translate import _signature
-from afa.compiled.native import FULL, HASTE, Effort, native
+from afa.compiled import compiled_engine as engine
+from afa.compiled import reserve
+from afa.compiled.machine import kernel_ir
+from afa.compiled.machine import kernels
+from afa.compiled.machine.kernel_ir import _signature
+from afa.compiled.machine.native import FULL, HASTE, Effort, native
+from afa.compiled.machine.statements import Body
 from tests import nojit
 from tests.compiled import by_numba
 from tests.strategies import Seeded
@@ -53,7 +55,7 @@ def ir_of(source: str, first: str = "kernel") -> str:
     trees = {tree.name: tree for tree in ast.parse(source).body if isinstance(tree, ast.FunctionDef)}
     known: dict[str, Any] = CONSTANTS | {name: _signature(tree, f"t.{name}") for name, tree in trees.items()}
     text = "".join(Body(tree, "example", known[name], known.get).ir for name, tree in trees.items())
-    declared = translate.ENTRY[translate.ENTRY.index("declare") :]
+    declared = kernel_ir.ENTRY[kernel_ir.ENTRY.index("declare") :]
     return (
         text
         + f"""
@@ -221,7 +223,7 @@ def side_by_side(other: int) -> Callable[..., int]:
 
     Where a word is an address, the two differ by as much as the arrays do.
     """
-    function, main = entry.PROTOTYPE(other), entry.load(wait=True)
+    function, main = kernels.PROTOTYPE(other), kernels.load(wait=True)
 
     def call(memory: Any, program: Any, batch: Any, *what: int) -> int:
         ours = [memory.m, memory.w, program.words, batch.words]
@@ -253,9 +255,9 @@ def compare(key: str, make_ir: Callable[[], str], effort: Effort, worlds: int, m
 
 @pytest.mark.skipif(nojit.DISABLED, reason="nothing is compiled")
 def test_code_made_in_haste_leaves_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare(f"{entry.key()} in haste", translate.kernels, HASTE, 12, monkeypatch)
+    compare(f"{kernels.key()} in haste", kernel_ir.kernels, HASTE, 12, monkeypatch)
 
 
 @pytest.mark.stress
 def test_numba_s_code_leaves_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare(f"{entry.key()} by numba", by_numba.ir, FULL._replace(kept=False), 100, monkeypatch)
+    compare(f"{kernels.key()} by numba", by_numba.ir, FULL._replace(kept=False), 100, monkeypatch)

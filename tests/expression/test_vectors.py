@@ -10,9 +10,9 @@ import pytest
 
 from afa.expression import FENCE, callable_of, parse
 from afa.expression.nodes import sides
-from afa.expression.vectors import vector_of
+from afa.rewrite.vectors import vector_of
 from afa.schema import Schema
-from afa.states import Column, columns
+from afa.state.states import Column, columns
 from punctuation.time import BEGINNING, FOREVER
 from tests.expression import worlds
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Operator, insert, retract
-from afa.expression.arcs import same_meaning
+from afa.expression.arc_functions import same_meaning
 from tests.expression.test_written import PYTHON, TEXT, Tick, Vees, automaton
 
 ARCS = [*TEXT, *PYTHON, Arc("start", "done", lambda e, r: True, final=True), Arc.epsilon("start", "done", final=True, name="é")]

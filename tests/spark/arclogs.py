@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from afa import Arc, Automaton
-from afa.spark.arcs import read_line
+from afa.spark.arc_lines import read_line
 from punctuation.time import BEGINNING, FOREVER
 from tests.strategies import Choices
 

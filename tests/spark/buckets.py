@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from afa.spark.job import Job, job_of
-from afa.spark.rows import changes_schema
+from afa.spark.packed_rows import changes_schema
 from tests.spark.streams import SECOND
 from tests.streams import Setting
 

@@ -18,7 +18,7 @@ from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job
 from afa.spark.ledger import TABLES
-from afa.spark.rows import written
+from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
 from tests.spark.arclogs import random_log
 from tests.spark.buckets import job, net, table, ticks

@@ -15,7 +15,7 @@ settled = pytest.importorskip("afa.spark.settled", reason='pyspark is not instal
 def test_columns_leave_the_operator_as_they_are() -> None:
     from pyspark.sql.types import StructType
 
-    from afa.spark.rows import frame_of
+    from afa.spark.packed_rows import frame_of
 
     conversion = pytest.importorskip("pyspark.sql.conversion")
     if not hasattr(conversion, "PandasToArrowConversion"):

@@ -19,13 +19,13 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, AutomatonError, LateEventError, SnapshotError
-from afa.image import CLAIMED
 from afa.spark import owner, shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
-from afa.spark.rows import pack, read_parts, written
+from afa.spark.operator_image import CLAIMED
+from afa.spark.packed_rows import pack, read_parts, written
 from punctuation.time import BEGINNING
 from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when

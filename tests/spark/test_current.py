@@ -15,8 +15,8 @@ from tests.spark.test_stream import Files, afa_spark, read, watched, when
 from tests.strategies import Seeded
 
 pytest.importorskip("pyspark")
-from afa.spark import tables as tables_of_spark
-from afa.spark.tables import NOBODY, Table, Tables
+from afa.spark import table_folder as tables_of_spark
+from afa.spark.table_folder import NOBODY, Table, Tables
 
 BATCHES = 12
 

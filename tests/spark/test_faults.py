@@ -13,7 +13,7 @@ from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
-from afa.spark.rows import written
+from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.raising import matches

@@ -18,8 +18,8 @@ from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
 from afa.spark.job import Job, job_of
 from afa.spark.moved import Moved, arrived, check_token, joined, splitter
+from afa.spark.packed_rows import written
 from afa.spark.processor import Head, head_of
-from afa.spark.rows import written
 from afa.spark.windows import Windows
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from afa.spark.arcs import read_line
+from afa.spark.arc_lines import read_line
 from afa.spark.versions import INSERT, Line, Version, Versions
 from punctuation.time import BEGINNING, FOREVER
 from tests.spark.arclogs import in_force, random_log, said

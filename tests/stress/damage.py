@@ -20,8 +20,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from afa import AfaError, snapshot
+from afa import AfaError
 from afa.compiled import inforce
+from afa.operator import snapshot
 from tests.strategies import Seeded
 from tests.stress.mutate import mutated, opened, packed, sealed
 from tests.stress.specimens import Specimen, specimen

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.memory import size_of, take
+from afa.compiled.kernel.heap import size_of, take
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
 
 
 @kernel

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel
+from afa.compiled.kernel.lists import copy, equal, reaching
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find
-from afa.compiled.kernel.rows import copy, equal, reaching
 
 
 @kernel

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arcs import ask, seek
-from afa.compiled.kernel.call import call4, kernel
+from afa.compiled.kernel.arc_cursor import ask, seek
+from afa.compiled.kernel.lists import add, clear, copy, unique
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.rows import add, clear, copy, unique
+from afa.compiled.kernel.native_call import call4, kernel
 
 
 @kernel

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arcs import ask, seek
-from afa.compiled.kernel.call import call9, kernel
+from afa.compiled.kernel.arc_cursor import ask, seek
 from afa.compiled.kernel.closure import close, fired, values
+from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.rows import copy, unique
+from afa.compiled.kernel.native_call import call9, kernel
 
 
 @kernel

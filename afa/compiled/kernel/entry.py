@@ -1,109 +1,74 @@
-"""The kernels as one native function.
-
-They are translated to LLVM IR (`afa.compiled.kernel.translate`), compiled and kept on disk like the code of arcs
-(`afa.compiled.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until a process of
-their own has compiled them in full (`afa.compiled.kernel.beside`). Both do the same to the same arrays: the one takes the place of
-the other between two calls. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
-"""
+"""The one entry: what a caller may ask of the kernels, by number, so that there is one thing to compile and to cache."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import functools
-import hashlib
-import logging
-import os
-import pkgutil
-import signal
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
-from afa.compiled.kernel.beside import Beside
-from afa.compiled.kernel.translate import kernels
-from afa.compiled.native import FULL, HASTE, native
-
-LIMIT = 300
-"""Seconds after which a process that compiles the kernels ends, however far it is."""
-LOGGER = logging.getLogger("afa")
-SOURCES = (
-    *("arcs", "blocks", "body", "buffers", "call", "carry", "cleanup", "closure", "derive", "entry", "forward", "forward_runs"),
-    *("groups", "lines", "main", "many", "matches", "memory", "names", "order", "prune", "records", "report", "rows", "saved"),
-    *("steps", "swap", "sweep", "translate", "unit", "words"),
-)
-PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 9)  # holds the interpreter's lock: state is no thread's own
-
-if TYPE_CHECKING:
-    from afa.compiled.memory import Batch, Memory
-    from afa.compiled.program import Program
-
-Call = Callable[..., int]
+from afa.compiled.kernel.heap import commit, rollback
+from afa.compiled.kernel.key_states import restore_covers, restore_steps, save_keys
+from afa.compiled.kernel.many import chunk, each, everyone, groups, scan
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.order import arrange_rows
+from afa.compiled.kernel.prune import prune
+from afa.compiled.kernel.report import net, sizes
+from afa.compiled.kernel.swap import drop_arcs
+from afa.compiled.kernel.unit import serve
 
 
-def load(wait: bool = False) -> Call:
-    """The function ``main(memory, program, batch, what, low, high)``.
-
-    Parameters
-    ----------
-    wait : bool
-        Whether to wait until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
-    """
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        from afa.compiled.kernel.main import main as plain
-
-        def call(memory: Memory, program: Program, batch: Batch, *what: int) -> int:
-            memory.aim(program.at)
-            return int(plain(memory.m, memory.w, program.words, batch.words, *what))
-
-        return call
-    address, beside = native.function(key(), None), None
-    if not address and not wait:
-        beside = Beside.begin(key(), __name__)
-    if beside is not None:
-        address = native.function(f"{key()} in haste", kernels, HASTE)
-    function = PROTOTYPE(address or _compiled())
-
-    def main(memory: Memory, program: Program, batch: Batch, what: int, low: int, high: int) -> int:
-        nonlocal beside, function
-        if beside is not None:
-            over = beside.over()
-            function = PROTOTYPE(beside.address) if beside.address else function
-            beside = None if over else beside
-        return function(memory.m_at, memory.m_size, memory.w_at, program.at, batch.at, batch.n, what, low, high)
-
-    return main
-
-
-def _compiled() -> int:
-    """The kernels compiled now, for one who waits; if another process is at it, by that."""
-    failed = native.statistics().reason
-    LOGGER.warning("compiling the kernels, once (about 3 s)%s", f"; the folder of code failed: {failed}" if failed else "")
-    with contextlib.nullcontext() if native.folder is None else native.folder.locked():
-        return native.function(key(), kernels, FULL)
-
-
-def key() -> str:
-    """By what their code is kept."""
-    return f"kernel {digest()}"
-
-
-@functools.cache
-def digest() -> str:
-    """What the code of the kernels depends on."""
-    digest = hashlib.blake2b(digest_size=16)
-    for module in SOURCES:
-        digest.update(pkgutil.get_data("afa.compiled.kernel", f"{module}.py") or b"")
-    return digest.hexdigest()
-
-
-def _serve() -> None:
-    """Compile the kernels for others, which do not wait."""
-    if hasattr(signal, "alarm"):
-        signal.alarm(LIMIT)
-        os.nice(10)
-    sys.stdout.buffer.write(native.compile(key(), kernels, FULL))
-
-
-if __name__ == "__main__":
-    _serve()
+@kernel
+def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
+    """Do one thing; see each."""
+    if what not in (FORWARD, GROUPS):
+        m[C_COMING] = 0
+    if what == RUN:
+        return chunk(m, w, p, c, low, high)
+    if what == FORWARD:
+        return serve(m, w, p, c, 0, high - low, FORWARD, low, high)
+    if what == ARRANGE:
+        return arrange_rows(m, w, c, m[m[C_DIR] + D_BLOCK], low, high)
+    if what == GROUPS:
+        return groups(m, w, p, c, low, high)
+    if what == DROP:
+        drop_arcs(p, low)
+        return DONE
+    if what == PUSH:
+        w[w[W_INDEX]] = 0
+        status = serve(m, w, p, c, low, 1, SERVE, 0, 0)
+        if status < 0:
+            return status
+        if w[W_LOG_TOP] == 0:
+            commit(m, w)
+            m[C_SERIAL] += 1
+        return int(w[W_LOG_TOP])
+    if what == SERVE:
+        for k in range(high):
+            w[w[W_INDEX] + k] = k
+        return serve(m, w, p, c, low, high, SERVE, 0, 0)
+    if what in (TICK, CLEAN, SWAP):
+        return everyone(m, w, p, c, what, low, high)
+    if what == SCAN:
+        return scan(m, c, low, high)
+    if what == EACH:
+        return each(m, w, p, c, low, high)
+    if what == NET:
+        return net(w, c, low, high)
+    if what == EXPIRE:
+        return serve(m, w, p, c, low, 0, EXPIRE, high, 0)
+    if what == RESTORE:
+        return restore_covers(m, w, c, high)
+    if what == RESTORE_STEPS:
+        return restore_steps(m, w, p, c, high)
+    if what == PRUNE:
+        return prune(m, w, p, c, low)
+    if what == SAVE:
+        return save_keys(m, c, high, low)
+    if what == SIZES:
+        return sizes(m, w, p)
+    if what == ROLLBACK:
+        rollback(m, w, 0)
+        m[C_WAITING] = m[C_WAITED]
+    else:
+        commit(m, w)
+    m[C_SERIAL] += 1  # INVARIANT: in one step with the end of the call, as nobody can interrupt a kernel
+    return DONE

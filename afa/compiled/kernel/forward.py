@@ -1,20 +1,20 @@
 """Events in order, the common case: each is appended and derived at once, nothing is marked and nothing looked up.
 
-The same as `append` and `sweep` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.ahead`); here is
-what it leaves: punctuations, changes of arcs, matches.
+The same as `append` and `sweep` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.ahead`);
+here is what it leaves: punctuations, changes of arcs, matches.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arcs import seek
-from afa.compiled.kernel.call import call1, kernel, peek, peek_byte
+from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.derive import repeated
+from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, announce
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.order import promise
-from afa.compiled.kernel.rows import unique
 from afa.compiled.kernel.swap import change_arc
 
 LEAVE, NEXT, READY = 0, 1, 2

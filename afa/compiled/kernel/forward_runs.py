@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.buffers import load
-from afa.compiled.kernel.call import call1, call2, kernel, peek
-from afa.compiled.kernel.carry import STATES, end_runs, stay, summary
 from afa.compiled.kernel.derive import step
 from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, put_step, row_of, start, stopped
-from afa.compiled.kernel.memory import room
+from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import call1, call2, kernel, peek
+from afa.compiled.kernel.walk_runs import STATES, end_runs, stay, summary
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000

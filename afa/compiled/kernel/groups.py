@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel, peek, peek_byte
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 from afa.compiled.kernel.order import sort_rows
 
 

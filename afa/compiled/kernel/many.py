@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel, peek
 from afa.compiled.kernel.groups import group_rows
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel, peek
 from afa.compiled.kernel.order import promise
 from afa.compiled.kernel.unit import serve
 

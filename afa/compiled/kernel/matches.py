@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.memory import put
+from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find
 
 

@@ -119,7 +119,7 @@ A_SLOTCOUNT = 27
 A_PLAIN = 28  # whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand
 A_BOUNDCAP = 29
 A_PLACES = 30  # where rows go when others are dropped
-A_AHEAD, A_RUNS = 31, 32  # addresses of the loops of `afa.compiled.ahead`; 0: none
+A_AHEAD, A_RUNS = 31, 32  # addresses of the loops of `afa.compiled.code.ahead`; 0: none
 PROGRAM = 34
 # record of an arc
 K_KIND, K_SRC, K_DST, K_IGNORABLE, K_FINAL, K_CODE, K_CONSTANTS, K_SLOT, K_SLOTS = range(9)
@@ -153,7 +153,7 @@ W_TAKEN = 22  # how many entries of the output log take a match back
 W_KEY = 23  # the key at work
 W_UNTIL = 27  # lists can't be as they were up to the first step at or after this LE: one was deleted whose nodes ended here
 W_EPOCH = 28  # of marks
-W_AHEAD = 36  # what the loops of `afa.compiled.ahead` work on
+W_AHEAD = 36  # what the loops of `afa.compiled.code.ahead` work on
 W_WHOLE = 37  # from this LE on each list is what the one before it gives, wherever H_PRUNED is
 # What `summary` says of the list at W_SOURCE: its earliest and latest m, its earliest node, the first end among its nodes.
 W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
@@ -165,7 +165,7 @@ F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_CODES, F_DIFF, F_KEY, F_INDEX, F_COUNTS, 
 WORD, FLOAT = 0, 1
 I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
 
-# -- what a loop of `afa.compiled.ahead` works on; masks are 0 or -1: whether the row's number, or its LE, counts
+# -- what a loop of `afa.compiled.code.ahead` works on; masks are 0 or -1: whether the row's number, or its LE, counts
 X_RECORD, X_HIGH, X_LATEST, X_BOUND = 0, 1, 2, 3  # it goes on while X_RECORD < X_HIGH, LE > X_LATEST, LE < X_BOUND
 X_LE_AT, X_RE_AT, X_RE_MASK, X_LE_MASK, X_KIND_AT, X_KIND_MASK = 4, 5, 6, 7, 8, 9
 X_ORDER, X_TIMES, X_CAP, X_STEP = 10, 11, 12, 13  # addresses of the next place and of its LE; the next step

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arcs import seek
+from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.blocks import make, measure, rows_to
-from afa.compiled.kernel.call import call2, kernel
-from afa.compiled.kernel.cleanup import deadlines
-from afa.compiled.kernel.memory import room
+from afa.compiled.kernel.clean import deadlines
+from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.order import find
-from afa.compiled.kernel.rows import copy
 from afa.compiled.kernel.unit import replace
 
 

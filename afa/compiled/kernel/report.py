@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.matches import held
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
 
 LOW = (1 << 32) - 1
 

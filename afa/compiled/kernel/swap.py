@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.call import kernel
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
 
 
 @kernel

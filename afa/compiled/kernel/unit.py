@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
-from afa.compiled.kernel.call import kernel
-from afa.compiled.kernel.carry import lists, suits
-from afa.compiled.kernel.cleanup import clean, deadlines, expire, oldest, tick
+from afa.compiled.kernel.clean import clean, deadlines, expire, oldest, tick
+from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
-from afa.compiled.kernel.memory import give, own, own_deadlines, rollback, room, save, size_of
+from afa.compiled.kernel.heap import give, own, own_deadlines, rollback, room, save, size_of
 from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import arrange, find
-from afa.compiled.kernel.records import append, merge
-from afa.compiled.kernel.steps import mark
+from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
-from afa.compiled.kernel.sweep import sweep
+from afa.compiled.kernel.walk import sweep
+from afa.compiled.kernel.walk_runs import lists, suits
 
 LARGE = 1 << 13
 """Words of a block that is worth moving out of."""

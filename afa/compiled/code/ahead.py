@@ -1,0 +1,266 @@
+"""Rows in order through an automaton in one loop: what `afa.compiled.kernel.forward` does, for the rows that need nothing else.
+
+    i64 ahead(ptr x)
+
+``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
+are written, how far the loop may go. It ends with AHEAD_STOP at a row that is no event, that is late, at which other arcs are in
+force, or at the limit; with AHEAD_LOOK at one whose list has to be looked at, for a match or for two rows that are equal: its
+event and list are written, its step is not; or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are
+two of them:
+
+    plain   each row is a step with a list of its own, written behind the list before it
+    runs    a row that leaves the list as it is (`quiet_ir`) is a step without nodes: those of the list before stand on, OPEN
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from afa.compiled.code.emit import TYPES, Emitter, Value
+from afa.compiled.code.layout import Layout, Slot
+from afa.compiled.code.step_function import HEAD, START, SlotClass, put_quiet, put_step, text_of
+from afa.compiled.kernel import names as k
+
+AHEAD = "i64 @f(ptr noalias %x) nounwind"
+NAN = "0x7FF8000000000000"
+MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slice": "i64", "step": "i64", "latest": "i64"}
+"""What moves on with each row."""
+LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
+"""The list before the row, and where the next one goes."""
+RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open": "i64"}
+"""When that list stays as it is, where its nodes begin, and whether they are OPEN already."""
+
+
+def ahead_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
+    """What the code of `ahead_ir` is kept by."""
+    kinds = ",".join(_base(slot) for slot in payload.slots)
+    return f"ahead {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
+
+
+def ahead_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
+    """One of the two loops.
+
+    Parameters
+    ----------
+    classes : sequence of SlotClass
+        In the order of the slots.
+    width : int
+        Words of a register.
+    payload : Layout
+        Of the events; fields of one word each, no bool.
+    runs : bool
+        Which of the two.
+    start : int
+        The state in which computations begin.
+    """
+    e, stride = Emitter({}), 8 * (HEAD + width)
+    moving = MOVING | LIST | (RUN if runs else {})
+    _read_words(e, payload, moving)
+    e.goto("each")
+    e.place("each")
+    for name, type_ in moving.items():
+        e.line(f"%{name} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
+    e.branch(e.let("icmp slt i64 %record, %high"), "read", "stop")
+    e.place("read")
+    _read_row(e)
+    _write_event(e, payload)
+    ways: dict[str, dict[str, str]] = {}  # by block: the list of the row, and its slice of nodes
+    if runs:
+        ways["still"] = _stay(e, classes, start, stride)
+    e.store("i64", "%le", "%begin", k.N_START)
+    put_step(e, [c._replace(ignorable=False) for c in classes], width, start)
+    size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
+    count = e.let(f"sdiv exact i64 {size}, {stride}")
+    nodes = e.let(f"or i64 {e.let('shl i64 %top, 24')}, {count}")
+    above = e.let(f"add i64 %top, {count}")
+    found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes}
+    ways["made"] = found | _look(e, stride, runs)
+    e.goto("on")
+    _go_on(e, ways, k.E_WORDS + payload.width, runs)
+    _leave(e, moving, count)
+    return e.function(AHEAD)
+
+
+def _base(slot: Slot) -> str:
+    """The kind of a field, by the name that `afa.compiled.code.emit` has for it."""
+    assert slot.field.type is not None
+    return slot.field.type.__name__
+
+
+def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
+    """The words of ``x``: those that move on with a 0 behind the name."""
+    fixed = {
+        "le_at": "ptr",
+        "re_at": "ptr",
+        "kind_at": "ptr",
+        "slots": "ptr",
+        "begin": "ptr",
+        "now": "ptr",
+        "last": "ptr",
+        "index_at": "ptr",
+    }
+    masks = ("re_mask", "le_mask", "kind_mask", "index_mask", "plain_mask")
+    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
+    for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
+        e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
+    for column in ("EV", "ND", "MT", "REACH"):
+        e.line(f"%to_{column} = mul i64 %cap, {getattr(k, column) - k.LE}")
+    for slot in payload.slots:
+        e.line(f"%at{slot.offset} = load ptr, ptr {e.address('%x', k.X_WORDS + slot.offset)}, align 8")
+
+
+def _read_row(e: Emitter) -> None:
+    """The times of the row; it leaves the loop if it is no event, late, or of another time."""
+
+    def masked(pointer: str, mask: str, place: str = "%line") -> str:
+        at = e.let(f"getelementptr i64, ptr {pointer}, i64 {e.let(f'and i64 {place}, {mask}')}")
+        return e.let(f"load i64, ptr {at}, align 8")
+
+    indexed = masked("%index_at", "%index_mask", "%record")
+    e.line(f"%line = add i64 {indexed}, {e.let('and i64 %record, %plain_mask')}")
+    e.line(f"%le = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %line')}, align 8")
+    kind = e.let(f"getelementptr i8, ptr %kind_at, i64 {e.let('and i64 %line, %kind_mask')}")
+    other = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {kind}')}, {k.EVENT}")
+    late = e.let("icmp sle i64 %le, %latest")
+    later = e.let("icmp sge i64 %le, %bound")
+    e.branch(e.let(f"or i1 {other}, {e.let(f'or i1 {late}, {later}')}"), "stop", "taken")
+    e.place("taken")
+    e.line(f"%re = add i64 {masked('%re_at', '%re_mask')}, {e.let('and i64 %le, %le_mask')}")
+
+
+def _write_event(e: Emitter, payload: Layout) -> None:
+    """The event's words in their one form: one NaN, no -0.0."""
+    e.store("i64", "%re", "%event", k.E_RE)
+    e.store("i64", "1", "%event", k.E_COPIES)
+    e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.E_WORDS}")
+    for slot in payload.slots:
+        base = _base(slot)
+        type_ = TYPES[base]
+        value = e.let(f"load {type_}, ptr {e.let(f'getelementptr i64, ptr %at{slot.offset}, i64 %line')}, align 8")
+        if base == "float":
+            value = e.let(f"fadd double {value}, 0.0")
+            value = e.let(f"select i1 {e.let(f'fcmp uno double {value}, {value}')}, double {NAN}, double {value}")
+        e.store(type_, value, "%ev", slot.offset)
+        e.known["e", slot.offset, 1] = Value(base, value)
+
+
+def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> dict[str, str]:
+    """To ``still`` if the list stays as it is, by way of its nodes if they are not OPEN; else on, with those ended that were.
+
+    A list that is not this loop's own (X_FIXED) can only stay.
+    """
+    before = dict(e.known)
+    soon = e.let("icmp slt i64 %le, %lowest")
+    e.branch(e.let(f"and i1 {soon}, {e.let('icmp sge i64 %re, %highest')}"), "calm", "busy")
+    e.place("calm")
+    bits = e.let(f"and i64 {put_quiet(e, classes, start)}, %wanted")
+    e.branch(e.let(f"icmp eq i64 {bits}, %wanted"), "quiet", "busy")
+    e.place("quiet")
+    done = e.let("icmp ne i64 %open, 0")
+    e.branch(e.let(f"or i1 {done}, {e.let('icmp eq i64 %n, 0')}"), "still", "open_nodes")
+    _set_ends(e, "open_nodes", str(k.OPEN), "still", stride)
+    e.place("still")
+    nearer = e.let("icmp slt i64 %le, %reach")
+    e.line(f"%from = select i1 {nearer}, i64 %le, i64 %reach")
+    e.goto("on")
+    e.place("busy")
+    e.branch(e.let("icmp ne i64 %fixed, 0"), "stop", "free")
+    e.place("free")
+    e.branch(e.let("icmp ne i64 %open, 0"), "end_nodes", "fresh")
+    _set_ends(e, "end_nodes", "%le", "fresh", stride)
+    e.place("fresh")
+    e.known, e.ask = before, "ask"
+    same = {name: f"%{name}" for name in (*LIST, *RUN)}
+    return same | {"nodes": "0", "from": "%from", "open": "1"}
+
+
+def _set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:
+    """Let all nodes of the list before the row, of which there is one at least, have this end."""
+    before = e.block
+    e.place(label)
+    e.line(f"%{label}_i = phi i64 [0, %{before}], [%{label}_more, %{label}]")
+    e.line(f"%{label}_at = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %{label}_i, {stride}')}")
+    e.store("i64", end, f"%{label}_at", k.N_END)
+    e.line(f"%{label}_more = add i64 %{label}_i, 1")
+    e.branch(e.let(f"icmp slt i64 %{label}_more, %n"), label, then)
+
+
+def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
+    """To ``look`` if a row is in a state that is final now, or the same as one before it; else to ``made``.
+
+    With ``runs`` it tells when the list stays as it is: RUN.
+    """
+    before = e.block
+    e.branch(e.let("icmp eq ptr %out, %end"), "made", "each_row")
+    e.place("each_row")
+    e.line(f"%at = phi ptr [%out, %{before}], [%at_next, %next_row]")
+    empty = {"states": "0", "low": str(k.FOREVER), "high_m": str(k.BEGINNING)} if runs else {}
+    for name, zero in empty.items():
+        e.line(f"%{name} = phi i64 [{zero}, %{before}], [%{name}_next, %next_row]")
+    start, state = e.load("i64", "%at", k.N_START), e.load("i64", "%at", k.N_STATE)
+    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%now', state)}, 0"), "twins", "look")
+    e.place("twins")
+    e.line("%twin = phi ptr [%at, %each_row], [%twin_next, %other]")
+    e.line(f"%twin_next = getelementptr i8, ptr %twin, i64 -{stride}")
+    e.branch(e.let("icmp ult ptr %twin_next, %out"), "next_row", "of_list")
+    e.place("of_list")
+    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%twin_next', k.N_START)}, {start}"), "same_start", "next_row")
+    e.place("same_start")
+    for word in (k.N_STATE, k.N_M, *range(k.N_REG, stride // 8)):
+        on = e.name()
+        there = e.load("i64", "%twin_next", word)
+        e.branch(e.let(f"icmp eq i64 {there}, {e.load('i64', '%at', word)}"), on, "other")
+        e.place(on)
+    e.goto("look")
+    e.place("other")
+    e.goto("twins")
+    e.place("next_row")
+    e.line(f"%at_next = getelementptr i8, ptr %at, i64 {stride}")
+    if runs:
+        bit, few = e.let(f"shl i64 1, {state}"), e.let(f"icmp ult i64 {state}, {START}")
+        e.line(f"%states_next = or i64 %states, {e.let(f'select i1 {few}, i64 {bit}, i64 -1')}")
+        until = e.load("i64", "%at", k.N_M)
+        e.line(f"%low_next = select i1 {e.let(f'icmp slt i64 {until}, %low')}, i64 {until}, i64 %low")
+        e.line(f"%high_m_next = select i1 {e.let(f'icmp sgt i64 {until}, %high_m')}, i64 {until}, i64 %high_m")
+    e.branch(e.let("icmp eq ptr %at_next, %end"), "made", "each_row")
+    e.place("made")
+    if not runs:
+        return {}
+    seen = {name: e.phi("i64", (zero, before), (f"%{name}_next", "next_row")) for name, zero in empty.items()}
+    wanted = e.let(f"or i64 {seen['states']}, {1 << START}")
+    return {"wanted": wanted, "lowest": seen["low"], "highest": seen["high_m"], "from": "%le", "reach": "%le", "open": "0"}
+
+
+def _go_on(e: Emitter, ways: Mapping[str, Mapping[str, str]], size: int, runs: bool) -> None:
+    """Write the step of the row, and go to the next one."""
+    e.place("on")
+    for name, type_ in (LIST | (RUN if runs else {})).items():
+        e.line(f"%{name}1 = phi {type_} " + ", ".join(f"[{way[name]}, %{block}]" for block, way in ways.items()))
+    nodes = e.phi("i64", *((way["nodes"], block) for block, way in ways.items()))
+    reach = e.phi("i64", *((way["from"], block) for block, way in ways.items())) if runs else "%le"
+    e.store("i64", "%step", "%order")
+    e.store("i64", "%le", "%times")
+    for column, value in (("EV", "%slice"), ("ND", nodes), ("MT", "0"), ("REACH", reach)):
+        e.store("i64", value, "%times", f"%to_{column}")
+    for name, words in (("order", 1), ("times", 1), ("event", size)):
+        e.line(f"%{name}1 = getelementptr i64, ptr %{name}, i64 {words}")
+    for name, by in (("record", 1), ("step", 1), ("slice", 1 << 24)):
+        e.line(f"%{name}1 = add i64 %{name}, {by}")
+    e.line("%latest1 = add i64 %le, 0")
+    e.goto("each")
+
+
+def _leave(e: Emitter, moving: Mapping[str, str], count: str) -> None:
+    """Write where the loop stands, and return why."""
+    ways = {"stop": k.AHEAD_STOP, "ask": -1, "full": -2, "look": k.AHEAD_LOOK}
+    for label in ways:
+        e.place(label)
+        if label == "look":
+            e.store("i64", count, "%x", k.X_MADE)
+        e.goto("leave")
+    e.place("leave")
+    status = e.phi("i64", *((str(code), label) for label, code in ways.items()))
+    for name, type_ in moving.items():
+        if name not in MOVING or name == "record":
+            e.store(type_, f"%{name}", "%x", getattr(k, f"X_{name.upper()}"))
+    e.line(f"ret i64 {status}")

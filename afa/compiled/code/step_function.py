@@ -1,0 +1,290 @@
+"""A whole automaton in one function: every arc that leaves a state, with the state as a switch.
+
+    i64 step(ptr ev, i64 re, i64 le, ptr src, i64 n, ptr begin, ptr out, i64 cap, ptr slots)
+    i64 quiet(ptr ev, ptr slots)
+
+A *slot* is an arc of the automaton: a source state and a shape, both part of the code; its destination and the address of its
+constants are read from ``slots``, two words each; destination < 0: no arc is there. Rows of src and out are
+``[start, m, state, mark, register..]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from afa.compiled.code.arc_code import ArcCode, ends
+from afa.compiled.code.emit import Emitter, Value
+from afa.compiled.code.term import Term
+
+STEP = (
+    "i64 @f(ptr noalias readonly %ev, i64 %re, i64 %le, ptr noalias readonly %src, i64 %n, ptr noalias readonly %begin, "
+    "ptr noalias %out, i64 %cap, ptr noalias readonly %slots) nounwind"
+)
+QUIET = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
+HEAD = 4
+"""Words of a row before its register: start, m, state, mark."""
+ALONE = -(2**63)
+"""The mark of a row that is new."""
+START = 62
+"""The bit of `quiet` for the start state that no event part lets begin; states above have no bit."""
+
+
+class SlotClass(NamedTuple):
+    """What of a slot is part of the code: its source state, its arc's code, whether the arc is ignorable."""
+
+    state: int
+    code: ArcCode
+    ignorable: bool = False
+
+
+def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
+    """What the code of `step_ir` is kept by."""
+    return f"step {start} {width} " + text_of(classes)
+
+
+def quiet_key(classes: Sequence[SlotClass], start: int = 0) -> str:
+    """What the code of `quiet_ir` is kept by."""
+    return f"quiet {start} " + text_of(classes)
+
+
+def text_of(classes: Sequence[SlotClass]) -> str:
+    """What code over these classes depends on."""
+    return " ".join(f"{c.state}{'=' if c.ignorable else ''}[{c.code.shape}]" for c in classes)
+
+
+def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
+    """One event against a list of partial matches, and the one that begins.
+
+    Parameters
+    ----------
+    classes : sequence of SlotClass
+        In the order of the slots.
+    width : int
+        Words of a register.
+    start : int
+        The state that ``begin`` is in.
+
+    Notes
+    -----
+    Returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
+    with m <= re a row of ``src`` *stays*: once, as a copy with its number as the mark. All other results are
+    ``[start, min(m, re), dst, ALONE, register..]``.
+    """
+    e = Emitter({})
+    stride = 8 * (HEAD + width)
+    e.line(f"%room = mul i64 %cap, {stride}")
+    e.line("%last = getelementptr i8, ptr %out, i64 %room")
+    put_step(e, classes, width, start)
+    size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
+    e.line(f"ret i64 {e.let(f'sdiv exact i64 {size}, {stride}')}")
+    ends(e, ask=-1, full=-2)
+    return e.function(STEP)
+
+
+def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int) -> None:
+    """Go on, in the block ``done``, when all rows and the one that begins have met the event; ``%end`` is where the next row goes.
+
+    Reads the names of `STEP`, and ``%last``, the end of the room; goes to ``ask`` and ``full``. Once in a function.
+    """
+    _event_fields(e, classes)
+    known, stride, states, before = e.known, 8 * (HEAD + width), sorted({c.state for c in classes}), e.block
+    e.branch(e.let("icmp sgt i64 %n, 0"), "loop", "beginning")
+    e.place("loop")
+    e.line(f"%i = phi i64 [0, %{before}], [%more, %next]")
+    e.line(f"%to = phi ptr [%out, %{before}], [%to_next, %next]")
+    e.line(f"%row = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %i, {stride}')}")
+    _alive(e, "%row", "", "next")
+    e.line(f"%state = {_load('%row', e, 2)}")
+    e.line(f"switch i64 %state, label %next [{' '.join(f'i64 {s}, label %state{s}' for s in states)}]")
+    ways = [("%to", "loop"), ("%to", "alive")]
+    for state in states:
+        e.place(f"state{state}")
+        ways.append(_arcs(e, classes, state, width, "%to", known, _Row("", True)))
+        e.goto("next")
+    e.place("next")
+    e.line("%to_next = phi ptr " + ", ".join(f"[{ssa}, %{block}]" for ssa, block in ways))
+    e.line("%more = add i64 %i, 1")
+    e.branch(e.let("icmp slt i64 %more, %n"), "loop", "beginning")
+    e.place("beginning")
+    e.line(f"%rest = phi ptr [%out, %{before}], [%to_next, %next]")
+    _alive(e, "%begin", "_begin", "done")
+    way = _arcs(e, classes, start, width, "%rest", known, _Row("_begin", False))
+    e.goto("done")
+    e.place("done")
+    e.line(f"%end = phi ptr [%rest, %beginning], [{way[0]}, %{way[1]}]")
+
+
+class _Row(NamedTuple):
+    """The row that arcs are tried on: the suffix of its names, and whether it may stay."""
+
+    suffix: str
+    listed: bool
+
+    @property
+    def pointer(self) -> str:
+        """Its first word."""
+        return "%row" if self.listed else "%begin"
+
+
+def _alive(e: Emitter, row: str, suffix: str, no: str) -> None:
+    """Go on if the lifetime of a row lasts."""
+    e.line(f"%m{suffix} = {_load(row, e, 1)}")
+    e.branch(e.let(f"icmp sle i64 %m{suffix}, %le"), no, f"alive{suffix}")
+    e.place(f"alive{suffix}")
+    e.line(f"%short{suffix} = icmp slt i64 %m{suffix}, %re")
+    e.line(f"%until{suffix} = select i1 %short{suffix}, i64 %m{suffix}, i64 %re")
+    e.line(f"%reg{suffix} = getelementptr i64, ptr {row}, i64 {HEAD}")
+    e.pointers["r"] = f"%reg{suffix}"
+
+
+def _arcs(
+    e: Emitter, classes: Sequence[SlotClass], state: int, width: int, to: str, known: dict[Any, Value], row: _Row
+) -> tuple[str, str]:
+    """What all arcs of a state make of a row; returns where the next result goes, by which block."""
+    stayed = "false"
+    e.pointers["r"] = f"%reg{row.suffix}"
+    for k, slot in enumerate(classes):
+        if slot.state == state:
+            e.known = dict(known)
+            to, stayed = _slot(e, k, slot, width, to, stayed, row)
+    return to, e.block
+
+
+def _load(pointer: str, e: Emitter, word: int) -> str:
+    return f"load i64, ptr {e.address(pointer, word)}, align 8"
+
+
+def _event_fields(e: Emitter, classes: Sequence[SlotClass]) -> None:
+    """Read what the fences read of the event, once."""
+    seen: set[int] = set()
+
+    def visit(t: Term) -> None:
+        if t.op == "field" and t.data[0] == "e":
+            e.value(t)
+        elif "e" in t.reads and id(t) not in seen:
+            seen.add(id(t))
+            for item in t.items:
+                visit(item)
+
+    for slot in classes:
+        if slot.code.fence is not None:
+            visit(slot.code.fence)
+
+
+def _active(e: Emitter, k: int, code: ArcCode, no: str) -> str:
+    """Go on if there is an arc in the slot; returns its destination."""
+    on = e.name()
+    dst = e.load("i64", "%slots", 2 * k)
+    e.branch(e.let(f"icmp slt i64 {dst}, 0"), no, on, "!prof !0")
+    e.place(on)
+    e.words = code.words
+    e.pointers["p"] = e.load("ptr", "%slots", 2 * k + 1)
+    return dst
+
+
+def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str, row: _Row) -> tuple[str, str]:
+    """What one arc makes of a row; returns where the next result goes, and whether the row stays."""
+    yes, no, end = e.name(), e.name(), e.name()
+    dst = _active(e, k, slot.code, no)
+    if slot.code.fence is None:
+        e.goto(yes)
+    else:
+        e.jump(slot.code.fence, yes, no)
+    ways: list[tuple[str, str, str]] = []  # where the next result goes, whether the row stays, by which block
+    e.place(yes)
+    if slot.ignorable and row.listed:
+        stays, moves, first = e.name(), e.name(), e.name()
+        e.branch(e.let("icmp sle i64 %m, %re"), stays, moves)
+        e.place(stays)
+        ways.append((to, "true", stays))
+        e.branch(stayed, end, first)
+        e.place(first)
+        after = _room(e, to, width)
+        e.copy("%row", to, HEAD - 1)
+        e.store("i64", "%i", to, 3)
+        e.copy("%reg", e.address(to, HEAD), width)
+        ways.append((after, "true", e.block))
+        e.goto(end)
+        e.place(moves)
+    after = _room(e, to, width)
+    e.copy(row.pointer, to, 1)
+    for word, ssa in ((1, f"%until{row.suffix}"), (2, dst), (3, str(ALONE))):
+        e.store("i64", ssa, to, word)
+    if slot.code.transfer is None:
+        e.copy(f"%reg{row.suffix}", e.address(to, HEAD), width)
+    else:
+        e.register(slot.code.transfer, e.address(to, HEAD))
+    ways.append((after, stayed, e.block))
+    e.goto(end)
+    e.place(no)
+    ways.append((to, stayed, no))
+    e.goto(end)
+    e.place(end)
+    to = e.phi("ptr", *((ssa, block) for ssa, _, block in ways))
+    return to, e.phi("i1", *((flag, block) for _, flag, block in ways)) if slot.ignorable and row.listed else stayed
+
+
+def _room(e: Emitter, to: str, width: int) -> str:
+    """Return -2 if there is no room for one more row; else where the row after it goes."""
+    on = e.name()
+    e.branch(e.let(f"icmp eq ptr {to}, %last"), "full", on, "!prof !0")
+    e.place(on)
+    return e.address(to, HEAD + width)
+
+
+def quiet_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
+    """Which states an event leaves as they are.
+
+    Notes
+    -----
+    Bit s (s < 62): of the arcs of s there is exactly one whose event part is not false, an ignorable one that the event alone
+    decides, and its fence is true. Bit 62: there is none such among the arcs of ``start``. What would ask: no bit.
+    """
+    e = Emitter({})
+    e.line(f"ret i64 {put_quiet(e, classes, start)}")
+    return e.function(QUIET)
+
+
+def put_quiet(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
+    """The bits that `quiet_ir` tells of, from the names of `QUIET`."""
+    mask = "0"
+    for state in sorted({c.state for c in classes if c.ignorable and c.code.by_event and c.state < START}):
+        mask = _quiet(e, classes, state, state, mask)
+    return _quiet(e, classes, start, START, mask)
+
+
+def _quiet(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:
+    """Set the bit, if so."""
+    no, done, end = e.name(), e.name(), e.name()
+    e.ask, known = no, dict(e.known)
+    stays = "true" if bit == START else "false"
+    for k, slot in enumerate(classes):
+        if slot.state != state:
+            continue
+        yes, off, on = e.name(), e.name(), e.name()
+        _active(e, k, slot.code, off)
+        for item in slot.code.event_part:
+            further = e.name()
+            e.jump(item, further, off)
+            e.place(further)
+        e.goto(yes)
+        e.place(yes)
+        if bit != START and slot.ignorable and slot.code.by_event:
+            e.branch(stays, no, on)
+        else:
+            e.goto(no)
+        e.place(off)
+        ways = [(stays, off), ("true", yes)]
+        e.goto(on)
+        e.place(on)
+        stays = e.phi("i1", *(ways if bit != START and slot.ignorable and slot.code.by_event else ways[:1]))
+        e.known = dict(known)
+    e.branch(stays, done, no)
+    e.place(done)
+    found = e.let(f"or i64 {mask}, {1 << bit}")
+    e.goto(end)
+    e.place(no)
+    e.goto(end)
+    e.place(end)
+    return e.phi("i64", (found, done), (mask, no))

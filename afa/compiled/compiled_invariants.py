@@ -1,0 +1,109 @@
+"""The invariants of [AFA10] Sec. 5.1 and App. C.1 for the compiled state, by recomputation in Python; for tests, O(everything)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from afa.compiled.block import Block
+from afa.compiled.kernel import names as k
+from afa.model.pmatch import PMatch, Rest
+from afa.model.raised import Faults
+from afa.model.transitions import Transitions
+
+if TYPE_CHECKING:
+    from afa.compiled.compiled_engine import CompiledEngine
+
+
+def check(engine: CompiledEngine) -> None:
+    """Assert all invariants of all keys.
+
+    Raises
+    ------
+    AssertionError
+        One does not hold; the message says which, and where.
+    """
+    totals: Counter[str] = Counter()
+    transitions = Transitions(engine.automaton, engine.table, engine.faults and Faults())
+    for code in engine.directory.codes.values():
+        block = Block(engine, code)
+        if block.at:
+            _check_key(engine, transitions, block, totals)
+    held = engine.sizes()
+    found = {name: totals[name] for name in ("events", "partial_matches", "intervals", "matches", "keys")}
+    assert found == {name: getattr(held, name) for name in found}, f"sizes: {held}, found {found}"
+    w = engine.memory.w
+    assert w[k.W_LOG_TOP] == 0, "a difference was left behind"
+    assert w[k.W_UNDO_TOP] == 0, "an undo log was left behind"
+
+
+def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, totals: Counter[str]) -> None:
+    event, register = engine.payloads.record, engine.registers.record
+    times = [block.word(k.LE, step) for step in block.steps]
+    assert times == sorted(times), f"order: {times}"
+    final, ordered = engine.progress.final, bool(engine.ordered)
+    pruned, cleaned = block.head(k.H_PRUNED), max(final, block.head(k.H_CLEANED))
+    before: list[PMatch] = []
+    nodes = [block.nodes(step) for step in block.steps]
+    rest = Rest(0, 0)
+    matches: Counter[Any] = Counter()
+    totals["keys"] += 1
+    for place, (step, rows) in enumerate(zip(block.steps, block.lists())):
+        le, events, own = times[place], block.events(step), nodes[place]
+        starts = [node[k.N_START] for node in own]
+        assert starts == sorted(starts), f"Ordering at {le}: {starts}"
+        layer = [PMatch(start, m, engine.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
+        assert len(layer) == len(set(layer)), f"Content at {le}: a partial match twice in {layer}"
+        assert all(p.start <= le < p.re for p in layer), f"Content at {le}: a lifetime that has ended, or begins later, in {layer}"
+        reach = block.word(k.REACH, step)
+        far = [times[at] for at in range(place) for node in nodes[at] if node[k.N_END] > le]
+        assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
+        here = Rest(le, le if events or le >= cleaned else max(le, block.head(k.H_SINCE)))
+        horizon = times[place + 1] if place + 1 < len(times) else max(le, engine.progress.events)
+        if events:
+            assert le >= max(final, block.head(k.H_CLEANED)), f"Cleanup: events before {final} at {le}"
+            payloads = {(event(words), re): copies for re, copies, *words in events}
+            assert all(copies > 0 for copies in payloads.values()), f"event counts at {le}"
+            totals["events"] += sum(payloads.values())
+            words = {engine.sequence_word(payload) for payload, _ in payloads}
+            assert words == {block.word(k.SEQ, step)} or not ordered, f"sequence at {le}: {words}"
+            if pruned == k.BEGINNING or (place and times[place - 1] > pruned):
+                expected = _derived(transitions, before, rest, le, payloads)
+                assert set(layer) == expected, f"Content at {le}: stored {layer}, derived {expected}"
+        elif le >= cleaned:
+            assert le <= pruned, f"a step without events at {le}"
+        else:
+            assert place == 0, f"a step without events at {le}"
+            assert le < max(final, engine.progress.some), f"cover at {le}, promised {final}"
+            assert all(p.re > final for p in layer), f"Cleanup: partial matches that can't go on at {le}"
+        claimed = _claimed(transitions, layer, here, horizon, final, bool(events) or le >= cleaned)
+        totals["events"] += not events and not own
+        stored = Counter((t, m, register(words)) for t, m, *words in block.matches(step))
+        assert stored == Counter(claimed), f"matches at {le}: stored {stored}, derived {claimed}"
+        matches.update(claimed)
+        totals["partial_matches"] += len(own)
+        totals["intervals"] += sum(node[k.N_END] != k.ALONE for node in own)
+        before, rest = layer, here
+    assert ordered or len(times) == len(set(times)), f"two steps of one LE: {times}"
+    totals["matches"] += len(matches)
+    assert all(copies > 0 for _, _, copies, *_ in block.pending()), "pending counts"
+
+
+def _derived(transitions: Transitions, before: list[PMatch], rest: Rest, le: int, events: Any) -> set[PMatch]:
+    found: set[PMatch] = set()
+    for p in before:
+        new, stays = transitions.derive(p, rest, le, events)
+        found.update(new)
+        if stays:
+            found.add(p)
+    found.update(transitions.begin(le, le, events))
+    return found
+
+
+def _claimed(transitions: Transitions, layer: list[PMatch], rest: Rest, horizon: int, final: int, events: bool) -> set[Any]:
+    found = set()
+    for p in layer:
+        instants = [(rest.le, p)] if events else []
+        instants += transitions.fired(p, rest, horizon)
+        found |= {(t, q.re, q.register) for t, q in instants if t >= final and transitions.final(q.state, t)}
+    return found

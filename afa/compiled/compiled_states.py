@@ -1,0 +1,291 @@
+"""The states of keys as columns (`afa.state.states`), written and read by the kernels: no Python object a row."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.compiled.block import Block
+from afa.compiled.code.layout import Slot
+from afa.compiled.code.strings import Strings
+from afa.compiled.encode import sequence_words
+from afa.compiled.kernel import names as k
+from afa.compiled.memory import Batch
+from afa.compiled.record_words import Records
+from afa.engine import Sizes
+from afa.state.canonical import Arranged, order_of, parts_of
+from afa.state.states import (
+    CHANGES,
+    COPIES,
+    COVER,
+    LE,
+    RE,
+    ROWS,
+    START,
+    STATE,
+    Column,
+    M,
+    Pruned,
+    States,
+    given_steps,
+    sorted_texts,
+)
+from punctuation.time import as_count, as_time
+
+if TYPE_CHECKING:
+    from afa.compiled.compiled_engine import CompiledEngine
+
+PART = 65536
+"""Changes taken in at once."""
+
+
+def pending(engine: CompiledEngine, code: int) -> list[Change]:
+    """The retractions of a key that wait, ``diff`` times each."""
+    if not engine.directory.entries[code, k.D_BLOCK]:
+        return []
+    record, key = engine.payloads.record, engine.directory.names[code]
+    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in Block(engine, code).pending()]
+
+
+def sizes(engine: CompiledEngine) -> Sizes:
+    """What is held."""
+    engine.call(k.SIZES)
+    at = int(engine.memory.w[k.W_TEMP])
+    events, partial, intervals, matches, pending, keys, *high = engine.memory.w[at : at + 8].tolist()
+    return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys)
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------------
+
+
+def save(engine: CompiledEngine, keys: Sequence[Hashable], codes: Any) -> States:
+    """The states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
+    parts = parts_of(keys)
+    order = order_of(keys, parts)
+    keys, codes = Arranged(keys, order), codes[order]
+    held = codes != k.NOWHERE
+    saving = _Saving(engine, codes[held])
+    heads = np.zeros((3, len(keys)), np.int64)
+    heads[:, held] = saving.heads
+    rows, changes = saving.rows(k.COVERS, ROWS, engine.registers), saving.rows(k.CHANGES, CHANGES, engine.payloads)
+    states = States(
+        keys,
+        engine.progress.final,
+        heads,
+        engine.arcs.states,
+        rows[:3],
+        _columns(engine.registers, rows[3:]),
+        changes[:3],
+        _columns(engine.payloads, changes[3:]),
+        list(_pruned(engine, np.flatnonzero(held), codes[held])),
+        parts and parts.take(order),
+    )
+    return states.arranged()
+
+
+class _Saving:
+    """What the kernels write of keys: in the order in which they stand in memory, which is that of their numbers mostly."""
+
+    def __init__(self, engine: CompiledEngine, codes: Any) -> None:
+        self.engine, self.order = engine, np.argsort(codes, kind="stable")
+        self.codes = codes[self.order]
+        self._heads = self._written(k.HEADS, 3, len(codes))
+
+    @property
+    def heads(self) -> Any:
+        """The heads, of shape (3, keys), in the order of the keys."""
+        found = np.empty_like(self._heads)
+        found[:, self.order] = self._heads
+        return found
+
+    def rows(self, what: int, counted: int, records: Records) -> Any:
+        """COVERS or CHANGES, of shape (3 + width, rows), by keys in their order."""
+        counts = self._heads[counted]
+        ends = np.cumsum(counts)
+        n = int(ends[-1]) if len(ends) else 0
+        found = self._written(what, 3 + records.layout.width, n)
+        first = np.empty_like(counts)  # of each key in its order, where its rows begin
+        first[self.order] = ends - counts
+        lengths = np.empty_like(counts)
+        lengths[self.order] = counts
+        begins = np.cumsum(lengths) - lengths
+        return found[:, np.repeat(first - begins, lengths) + np.arange(n)]
+
+    def _written(self, what: int, words: int, n: int) -> Any:
+        """What the kernels write, an array of shape (words, n)."""
+        if not n:
+            return np.zeros((words, 0), np.int64)
+        batch = np.zeros((1 + words, max(n, len(self.codes))), np.int64)
+        batch[0, : len(self.codes)] = self.codes
+        self.engine.call(k.SAVE, what, len(self.codes), Batch(batch))
+        return batch[1:, :n]
+
+
+def _pruned(engine: CompiledEngine, places: Any, codes: Any) -> Iterator[Pruned]:
+    """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
+    m, final = engine.memory.m, engine.progress.final
+    blocks = engine.directory.entries[codes, k.D_BLOCK]
+    cleaned, last = m[blocks + k.H_CLEANED], m[blocks + k.H_PRUNED]
+    for at in np.flatnonzero((blocks != 0) & ((cleaned > final) | (last != k.BEGINNING))).tolist():
+        if last[at] == k.BEGINNING:
+            yield Pruned(int(places[at]), int(cleaned[at]), None, [])
+        else:
+            promised = int(cleaned[at]) if cleaned[at] > final else k.BEGINNING
+            yield Pruned(int(places[at]), promised, int(last[at]), _given(engine, int(codes[at]), int(last[at])))
+
+
+def _given(engine: CompiledEngine, code: int, last: int) -> list[Any]:
+    """The steps of a key whose lists others do not give, to the first one that is as the list before it says."""
+    event, register, states = engine.payloads.record, engine.registers.record, engine.arcs.states
+    block = Block(engine, code)
+
+    def plain(node: list[int]) -> list[Any]:
+        start, m, state, _, *words = node
+        return [start, m, states[state], list(register(words))]
+
+    def steps() -> Iterator[tuple[int, Any, Any]]:
+        for step, rows in zip(block.steps, block.lists()):
+            le = block.word(k.LE, step)
+            yield le, rows, [[re, copies, list(event(words))] for re, copies, *words in block.events(step)]
+            if le > last:
+                return
+
+    return given_steps(steps(), plain)
+
+
+def _columns(records: Records, words: Any) -> list[Column]:
+    return [_column(slot, records.strings, words) for slot in records.layout.slots]
+
+
+def _column(slot: Slot, strings: Strings, words: Any) -> Column:
+    values = words[slot.value]
+    present = words[slot.offset] != 0 if slot.width == 2 else None
+    if slot.field.type is str:
+        numbers, texts = sorted_texts(values, strings.all)
+        return Column(numbers, present, texts)
+    return Column(values.view(np.float64) if slot.field.type is float else values, present)
+
+
+# -- in ----------------------------------------------------------------------------------------------------------------------
+
+
+def load(engine: CompiledEngine, states: States) -> None:
+    """Take in the states of keys that are not held: their lists are derived anew. O(state).
+
+    Raises
+    ------
+    ValueError, TypeError, AfaError
+        Steps whose lists are given are none.
+    """
+    codes = engine.directory.numbers(states.keys)
+    numbers = np.array([engine.arcs.state_number(name) for name in states.names], np.int64)
+    covered = np.flatnonzero(states.heads[ROWS])
+    if len(covered):
+        _load_covers(engine, states, codes, numbers, covered)
+    _load_given(engine, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
+    _set_cleaned(engine, codes, states)
+    engine.tick()
+    changes = states.changes
+    batch: Any = np.zeros((k.I_WORDS + engine.payloads.layout.width, changes.shape[1]), np.int64)
+    batch[k.I_LE], batch[k.I_RE], batch[k.I_DIFF] = changes[LE], changes[RE], changes[COPIES]
+    batch[k.I_KEY] = np.repeat(codes, states.heads[CHANGES])
+    batch[k.I_KIND], batch[k.I_ARC] = k.EVENT, k.NOWHERE
+    _fill(engine.payloads, states.payloads, batch[k.I_WORDS :])
+    if engine.sequence_slot is not None:
+        batch[k.I_SEQ] = sequence_words(engine.sequence_slot, batch)
+    for low in range(0, batch.shape[1], PART):
+        part = np.ascontiguousarray(batch[:, low : low + PART])
+        engine.ready(part.shape[1])
+        engine.call(k.RUN, 0, part.shape[1], Batch(part))
+    engine.directory.loaded(codes)
+    m = engine.memory.m
+    m[engine.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
+    _set_cleaned(engine, codes, states)
+    engine.log()
+
+
+def _set_cleaned(engine: CompiledEngine, codes: Any, states: States) -> None:
+    """Let keys of which more is promised than of others be cleaned as far as they were."""
+    parts = [part for part in states.pruned if as_time(part.promised, "promised") > engine.progress.final]
+    blocks = engine.directory.entries[codes[[part.key for part in parts]], k.D_BLOCK]
+    engine.memory.m[blocks[blocks != 0] + k.H_CLEANED] = [part.promised for part, block in zip(parts, blocks) if block]
+
+
+def _load_covers(engine: CompiledEngine, states: States, codes: Any, numbers: Any, covered: Any) -> None:
+    """Let the keys begin with their covers."""
+    counts = states.heads[ROWS, covered]
+    n = int(counts.sum())
+    heads = np.cumsum(counts + 1) - counts - 1
+    batch: Any = np.zeros((4 + engine.registers.layout.width, n + len(covered)), np.int64)
+    covers = states.heads[COVER, covered]
+    batch[:4, heads] = codes[covered], covers, np.maximum(covers, states.final), counts
+    words = np.zeros((4 + engine.registers.layout.width, n), np.int64)
+    words[1], words[2], words[3] = states.rows[START], states.rows[M], numbers[states.rows[STATE]]
+    _fill(engine.registers, states.registers, words[4:])
+    behind = np.ones(batch.shape[1], np.bool_)
+    behind[heads] = False
+    batch[:, behind] = words
+    engine.memory.m[k.C_NEXT] = 0
+    engine.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
+
+
+class _Given(NamedTuple):
+    """A partial match: at which step it is stored, from which LE on it does not stand any more, its node."""
+
+    le: int
+    until: int
+    row: list[int]
+
+
+def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None:
+    """Let keys begin with steps whose lists are given."""
+    automaton, columns = engine.automaton, []
+    assert automaton.event_schema is not None
+    event, register = automaton.event_schema, automaton.register_schema
+    runs = bool(engine.arcs.program.words[k.A_CARRY])
+    for code, part in parts:
+        times = [as_time(le, "le") for le, _, _ in part.steps]
+        if any(le <= before for before, le in itertools.pairwise(times)):
+            raise ValueError(f"expected steps in order but got {times}")
+        head = [code, len(times), 0, 0, as_time(part.last, "last"), as_time(part.promised, "promised")]
+        columns.append(head)
+        standing: list[_Given] = []  # at the step
+        for (le, rows, events), after in itertools.zip_longest(part.steps, times[1:]):
+            new = []
+            for start, m, state, z, until in sorted(rows, key=itemgetter(0)):
+                words = engine.registers.words(register.take(register.cls(*z)))
+                row = [as_time(start, "start"), as_time(m, "m"), engine.arcs.state_number(state), k.ALONE, *words]
+                new.append(_Given(le, k.OPEN if until is None else as_time(until, "until"), row))
+                if runs and after is not None and new[-1].until > after:
+                    row[k.N_END] = new[-1].until
+            standing = [*(given for given in standing if given.until > le), *new]
+            own = new if runs else sorted(standing, key=lambda given: given.row[k.N_START])
+            columns.append([le, len(own), len(events), standing[0].le if runs and standing else le])
+            columns += [given.row for given in own]
+            for re, copies, payload in events:
+                words = engine.payloads.words(event.take(event.cls(*payload)))
+                columns.append([as_time(re, "re"), as_count(copies), *words])
+            head[2], head[3] = head[2] + len(own), head[3] + len(events)
+    if columns:
+        batch: Any = np.zeros((max(map(len, columns)), len(columns)), np.int64)
+        for i, column in enumerate(columns):
+            batch[: len(column), i] = column
+        engine.memory.m[k.C_NEXT] = 0
+        engine.call(k.RESTORE_STEPS, 0, len(columns), Batch(batch))
+
+
+def _fill(records: Records, columns: Sequence[Column], words: Any) -> None:
+    """Write columns as words, an array of shape (width, n)."""
+    for slot, column in zip(records.layout.slots, columns):
+        values = column.values
+        if column.texts is not None:
+            values = np.array([records.strings.number(text) for text in column.texts], np.int64)[values] if len(values) else values
+        words[slot.value] = values.view(np.int64)
+        if slot.width == 2:
+            words[slot.offset] = column.present
+            words[slot.value, ~column.present] = 0

@@ -1,0 +1,282 @@
+"""Batches as columns for the kernels: no Python object a row.
+
+What is not plainly of the schema's types (objects, nulls where there may be none, floats for ints) is left to the rows' own path,
+which says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.compiled.code.layout import Slot
+from afa.compiled.code.strings import Strings
+from afa.compiled.kernel import names as k
+from afa.compiled.memory import Batch
+from afa.compiled.plain import Unfit, distinct, filled, ints, numbers
+from afa.model.arc import Arc
+from afa.schema import NAN
+from punctuation.promise import Punctuation
+
+if TYPE_CHECKING:
+    from afa.compiled.compiled_engine import CompiledEngine
+
+_NAN_WORD = np.array([NAN]).view(np.int64)[0]
+
+
+HEAVY = 2.0**62
+"""Copies of one batch that the kernels count; what moves more goes row by row."""
+
+
+class Source(NamedTuple):
+    """A field's column: where its words stand, its values, and which of them are there (None: all)."""
+
+    slot: Slot
+    values: Any
+    present: Any
+
+
+class Encoded(NamedTuple):
+    """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form.
+
+    Parameters
+    ----------
+    le, re, diff, kind, arc, key : numpy array or None
+        None: ``le + window``, 1, an event, no arc, the one key.
+    fields : list of Source
+    keys : numpy array
+        The numbers that stand in ``key``.
+    arcs : sequence of Arc
+    window : int or None
+    sequence : Slot or None
+    single : bool
+        Whether all events are insertions of one copy.
+    kept : list
+        What must not be freed before the batch is done.
+    then : int
+        What is promised right behind it, in the same call.
+    """
+
+    le: Any
+    re: Any
+    diff: Any
+    kind: Any
+    arc: Any
+    key: Any
+    fields: list[Source]
+    keys: Any
+    arcs: Sequence[Arc]
+    window: int | None
+    sequence: Slot | None
+    single: bool
+    kept: list[Any]
+    then: int = k.BEGINNING
+
+    def promised(self, t: int) -> Encoded:
+        """The same, with a promise right behind it."""
+        return self._replace(then=t)
+
+    def fill(self, words: Any, part: Any) -> None:
+        """Write some rows (a slice, or their numbers) as the columns of an array of shape (I_WORDS + payload words, rows)."""
+        words[k.I_LE] = self.le[part]
+        if self.re is not None:
+            words[k.I_RE] = self.re[part]
+        elif self.window is None:
+            words[k.I_RE] = k.FOREVER
+        else:
+            np.add(words[k.I_LE], self.window, out=words[k.I_RE])
+        for row, column, value in ((k.I_DIFF, self.diff, 1), (k.I_KIND, self.kind, k.EVENT), (k.I_ARC, self.arc, k.NOWHERE)):
+            words[row] = value if column is None else column[part]
+        words[k.I_KEY] = 0 if self.key is None else self.key[part]
+        for slot, values, present in self.fields:
+            out = words[k.I_WORDS + slot.value]
+            if slot.field.type is float:
+                floats = out.view(np.float64)
+                np.add(values[part], 0.0, out=floats)  # -0.0 becomes 0.0
+                wrong = np.isnan(floats)
+                if wrong.any():
+                    out[wrong] = _NAN_WORD
+            else:
+                out[:] = values[part]
+            if slot.width == 2:
+                words[k.I_WORDS + slot.offset] = 1 if present is None else present[part]
+                if present is not None:
+                    out[~present[part]] = 0
+        words[k.I_SEQ] = 0 if self.sequence is None else sequence_words(self.sequence, words)
+
+    def item(self, row: int) -> Change | Punctuation:
+        """A row that is no event, as what `Core.run` takes."""
+        le = int(self.le[row])
+        if self.kind[row] == k.PUNCTUATION:
+            return Punctuation(le)
+        arc, diff = self.arcs[self.arc[row]], 1 if self.diff is None else int(self.diff[row])
+        re = k.FOREVER if self.re is None else int(self.re[row])  # an arc's lifetime does not end unless it is said
+        return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
+
+    def straight(self, codes: Mapping[int, int]) -> Batch | None:
+        """Where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
+
+        Addresses: the batch must outlive them.
+
+        ``codes``: the program's number of each arc, by its id.
+        """
+        found = [self.le, self.re, *(values for _, values, _ in self.fields)]
+        plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
+        if not plain or not self.single or any(slot.width == 2 for slot, _, _ in self.fields):
+            return None
+        kind = None if self.kind is None else np.ascontiguousarray(self.kind, np.int8)
+        arc = numbers = diff = None
+        if self.arc is not None and kind is not None:
+            arc = np.ascontiguousarray(self.arc, np.int64)
+            numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
+            diff = None if self.diff is None else np.ascontiguousarray(self.diff, np.int64)
+        le, re, *words = (0 if column is None else column.ctypes.data for column in found)
+        kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
+        others = (0 if column is None else column.ctypes.data for column in (kind, arc, numbers, diff, self.key))
+        row = [le, re, self.window or 0, *others, 0, 0, *(item for pair in zip(words, kinds) for item in pair)]
+        self.kept[:] = [kind, arc, numbers, diff]  # for as long as their addresses are in use
+        return Batch(np.array([row], np.int64))
+
+
+def only(columns: Batch, rows: Any) -> Batch:
+    """What `Encoded.straight` gives, for some rows, all of them events; ``rows`` must outlive it."""
+    words: Any = columns.words.copy()
+    words[0, [k.F_KIND, k.F_ARC]], words[0, k.F_INDEX] = 0, rows.ctypes.data
+    return Batch(words)
+
+
+def marked(columns: Batch, n: int) -> Batch:
+    """The same with a row of ``n`` marks behind it."""
+    words = np.zeros((2, max(n, columns.n)), np.int64)
+    words[0, : columns.n] = columns.words[0]
+    return Batch(words)
+
+
+def encode(
+    engine: CompiledEngine,
+    columns: Mapping[str, Any],
+    times: Mapping[str, Any],
+    arcs: Sequence[Arc],
+    window: int | None,
+    key_columns: list[Any] | None,
+    single: bool,
+) -> Encoded:
+    """See that columns can go to the kernels as they are. O(1) a column of numbers, O(n) for strings and keys.
+
+    Parameters
+    ----------
+    columns : mapping of str to column
+        The event's fields; numpy, pandas or Arrow.
+    times : mapping of str to column
+        ``le``, optional ``re``, ``diff``, ``kind``, ``arc``.
+    arcs : sequence of Arc
+        That the column ``arc`` numbers.
+    window : int or None
+    key_columns : list of columns or None
+        What makes the key.
+    single : bool
+        Whether a key is the value of its one column, or a tuple.
+
+    Raises
+    ------
+    Unfit
+        It must go row by row.
+    """
+    le = ints(times["le"])
+    n = len(le)
+    diff, kind, arc = (ints(times[name], n) if name in times else None for name in ("diff", "kind", "arc"))
+    re = _ends(times["re"], le, kind, window) if "re" in times else None
+    if kind is not None and not _known(kind, arc, len(arcs)):
+        raise Unfit
+    odd = np.empty(0, np.int64) if diff is None else np.flatnonzero(diff != 1)
+    odd = odd if kind is None else odd[kind[odd] == k.EVENT]
+    if diff is not None and ((diff[odd] == 0).any() or np.abs(diff[odd].astype(np.float64)).sum() > HEAVY):
+        raise Unfit
+    if re is not None and _any_event(re <= le, kind):
+        raise Unfit
+    if re is None and _beyond(le, kind, window):
+        raise Unfit
+    fields = [_field(columns[slot.field.name], slot, engine.strings, n) for slot in engine.payloads.layout.slots]
+    for slot, values, _ in fields:
+        if slot is engine.sequence_slot and slot.field.type is float and np.isnan(values).any():
+            raise Unfit
+    key, keys = (None, None) if key_columns is None else _keys(engine, key_columns, single, n)
+    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, not len(odd), [])
+
+
+def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
+    """The ends of lifetimes; where none is said, what the window says, and of an arc FOREVER."""
+    filling, present = filled(column, int, optional=True)
+    re = ints(filling, len(le))
+    if present is None:
+        return re
+    missing = ~present if kind is None else ~present & (kind == k.EVENT)
+    if _beyond(le[missing], None, window):
+        raise Unfit
+    re = np.where(present, re, k.FOREVER)
+    if window is not None:
+        re[missing] = le[missing] + window
+    return re
+
+
+def _beyond(le: Any, kind: Any, window: int | None) -> bool:
+    """Whether a lifetime would end past all times, or an event comes at FOREVER."""
+    last = k.FOREVER - (window or 1)
+    return bool(len(le) and le.max() > last and _any_event(le > last, kind))
+
+
+def _known(kind: Any, arc: Any, arcs: int) -> bool:
+    """Whether all that is no event is a punctuation, or one of the arcs."""
+    others = np.flatnonzero(kind)
+    kinds = kind[others]
+    if arc is None:
+        return bool((kinds == k.PUNCTUATION).all())
+    number = arc[others]
+    return bool(((kinds == k.PUNCTUATION) | ((kinds == k.ARC) & (number >= 0) & (number < arcs))).all())
+
+
+def _any_event(wrong: Any, kind: Any) -> bool:
+    """Whether something is wrong at the row of an event."""
+    found = np.flatnonzero(wrong)
+    return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
+
+
+def _field(column: Any, slot: Slot, strings: Strings, n: int) -> Source:
+    kind = slot.field.type
+    assert kind is not None
+    column, present = filled(column, kind, slot.width == 2)
+    values = _numbers(column, strings) if kind is str else numbers(column, kind)
+    if len(values) != n:
+        raise Unfit
+    return Source(slot, values, present)
+
+
+def _numbers(column: Any, strings: Strings) -> Any:
+    """Strings as their numbers."""
+    indices, texts = distinct(column)
+    if not all(type(text) is str for text in texts):
+        raise Unfit
+    return np.fromiter((strings.number(text) for text in texts), np.int64, len(texts))[indices]
+
+
+def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
+    """The number of each row's key, and the numbers."""
+    indices, values = distinct(columns[0], nulls=not single)
+    found: list[Any] = values if single else [(value,) for value in values]
+    for column in columns[1:]:
+        more, values = distinct(column, nulls=True)
+        indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
+        found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
+    if len(indices) != n:
+        raise Unfit
+    codes = engine.directory.numbers(found)
+    return codes[indices], codes
+
+
+def sequence_words(slot: Slot, words: Any) -> Any:
+    """The words that order events of one LE; see `sortable` of `afa.compiled.record_words`."""
+    column = words[k.I_WORDS + slot.value]
+    return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

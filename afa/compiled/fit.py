@@ -1,0 +1,94 @@
+"""Whether the compiled engine can serve an automaton, and what is said about arcs that run in Python."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Iterable
+
+from afa.compiled.code.layout import Layout
+from afa.compiled.code.native_arc import CompiledArc, compiled_arc
+from afa.errors import AfaError, AutomatonError
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+
+LOGGER = logging.getLogger("afa")
+_told: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()
+"""Arcs that were logged, by id: arcs of one name are equal and still two."""
+
+
+def serves(automaton: Automaton, strict: bool) -> bool:
+    """Whether the compiled engine can hold what the automaton's schemas allow.
+
+    Raises
+    ------
+    AfaError
+        With ``strict``: it can't.
+    """
+    if strict:
+        check_schemas(automaton)
+    return unfit(automaton) is None
+
+
+def unfit(automaton: Automaton) -> tuple[str, str] | None:
+    """Why only the interpreted engine serves an automaton, and a hint; None: the compiled one does."""
+    if automaton.event_schema is None:
+        return "an automaton without event= takes any payload", "give it event=, a NamedTuple of int, float, bool and str"
+    for schema in (automaton.event_schema, automaton.register_schema):
+        for field in schema.fields:
+            if field.type is None:
+                return f"the field {schema.cls.__name__}.{field.name} holds any value", "annotate it int, float, bool or str"
+    return None
+
+
+def check_schemas(automaton: Automaton) -> None:
+    """Refuse an automaton that only the interpreted engine serves.
+
+    Raises
+    ------
+    AfaError
+    """
+    why = unfit(automaton)
+    if why is not None:
+        raise AfaError(f'expected schemas of scalars for engine="compiled" but got {automaton!r}: {why[0]}; {why[1]}')
+
+
+def check_arcs(automaton: Automaton, arcs: Iterable[Arc]) -> None:
+    """Refuse arcs that would run in Python, and an automaton that only the interpreted engine serves.
+
+    Raises
+    ------
+    AfaError, AutomatonError
+    """
+    check_schemas(automaton)
+    for arc in arcs:
+        admitted(taken_apart(arc, automaton), strict=True)
+
+
+def taken_apart(arc: Arc, automaton: Automaton) -> CompiledArc:
+    """What `compiled_arc` makes of an arc under an automaton's schemas, which are of scalars."""
+    assert automaton.event_schema is not None
+    return compiled_arc(arc, Layout.of(automaton.event_schema), Layout.of(automaton.register_schema))
+
+
+def admitted(found: CompiledArc, strict: bool) -> CompiledArc:
+    """The arc, unless Python would run it: then it is refused, or the log says so, once for each arc.
+
+    Raises
+    ------
+    AutomatonError
+        With ``strict``.
+    """
+    if found.code is None:
+        if strict:
+            wanted = 'expected arcs that compile for engine="compiled"'
+            raise AutomatonError(f"{wanted} but got {found.arc!r}: {found.role}: {found.why}")
+        if _told.get(id(found.arc)) is not found.arc:
+            _told[id(found.arc)] = found.arc
+            LOGGER.warning("%r runs in Python, once for each partial match: %s: %s", found.arc, found.role, found.why)
+    return found
+
+
+def know(arcs: Iterable[Arc]) -> None:
+    """Let the log say nothing of these arcs: it was said elsewhere."""
+    _told.update({id(arc): arc for arc in arcs})

@@ -1,0 +1,182 @@
+"""State cleanup using punctuations ([AFA10] Sec. 5.4, App. C.1); see `afa.interpreted.cleanup` for the picture.
+
+After cleanup the first step is ``cover``, the latest one before the punctuation: it has no events any more, and of its list what
+can still go on. No word is written before `save` has kept it, and what lies before ``cover`` is only left behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.buffers import load, since_of, sorted_rows
+from afa.compiled.kernel.closure import fired
+from afa.compiled.kernel.heap import put, room, save
+from afa.compiled.kernel.lists import copy, unique
+from afa.compiled.kernel.matches import keep
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.order import find
+from afa.compiled.kernel.step import is_cover, since, store
+from afa.compiled.kernel.walk import sweep
+
+
+@kernel
+def tick(m: Any, w: Any, p: Any, b: int) -> int:
+    """Let the time-outs fire that the clock has reached: the last step's list waits until there. A status."""
+    if p[A_TIMEOUT] == 0 or m[b + H_LAST] == m[b + H_FIRST]:
+        return DONE
+    w[W_EPOCH] += 1
+    w[W_FROM] = m[b + H_LAST] - 1
+    w[W_UNTIL] = BEGINNING
+    return int(sweep(m, w, p, b, w[W_FROM]))
+
+
+@kernel
+def cover_of(m: Any, b: int, t: int) -> int:
+    """The place of the last step before ``t``; one before the first place if there is none."""
+    cover = find(m, b, t, 0) - 1
+    while cover >= m[b + H_FIRST] and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + cover]] >= t:
+        cover -= 1  # of several at t, `find` may give a later one
+    return int(cover)
+
+
+@kernel
+def oldest(m: Any, b: int, t: int) -> int:
+    """The first place that is of use when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
+    cover = cover_of(m, b, t)
+    if cover < m[b + H_FIRST]:
+        return int(m[b + H_FIRST])
+    i = m[b + HEAD + cover]
+    reach = m[b + HEAD + REACH * m[b + H_CAP] + i]
+    if reach >= m[b + HEAD + LE * m[b + H_CAP] + i]:
+        return int(cover)
+    return int(max(find(m, b, reach, 0), m[b + H_FIRST]))
+
+
+@kernel
+def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
+    """Drop what lies before ``cover(t)``. A status. O(log steps + the list of cover)."""
+    m[b + H_CLEANED] = t
+    s, cap, cover = 4 + m[C_R], m[b + H_CAP], cover_of(m, b, t)
+    if cover < m[b + H_FIRST]:
+        return DONE
+    i = m[b + HEAD + cover]
+    if m[b + HEAD + LE * cap + i] > m[b + H_PRUNED]:
+        m[b + H_PRUNED] = BEGINNING
+    rows, slices = w[W_SOURCE], b + HEAD + EV * cap
+    n = listed(m, w, p, b, cover, t)
+    if n < 0:
+        return n
+    alive = 0
+    for k in range(n):
+        if w[rows + k * s + N_M] > t:
+            copy(w, rows + k * s, w, rows + alive * s, s)
+            alive += 1
+    if not room(w, 64):
+        return NEED_UNDO
+    top = m[b + H_NODE_TOP]
+    if top + alive > m[b + H_NODE_CAP]:
+        return NEED_NODES
+    waits = max(since(m, b, cover), t)
+    m[b + H_SINCE] = waits
+    put(m, w, slices + i, 0)
+    nodes = b + m[b + H_NODES] + top * s
+    copy(w, rows, m, nodes, alive * s)
+    store(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
+    m[b + H_FIRST] = cover if alive else cover + 1
+    count = remaining(m, w, b, i, t) if alive else 0  # though no time-out is in force any more, one that was may have made some
+    if count < 0:
+        return int(count)
+    if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
+        return NEED_MATCHES
+    keep(m, w, b, i, count)
+    return DONE
+
+
+@kernel
+def remaining(m: Any, w: Any, b: int, i: int, t: int) -> int:
+    """Put the matches of ``cover`` that are not final at W_TEMP; how many, or a status.
+
+    As they were announced: arcs may have changed since, which is for those who are told of that to see to.
+    """
+    width, count = 2 + m[C_R], 0
+    rows = m[b + HEAD + MT * m[b + H_CAP] + i]
+    if (rows & COUNT) * width > w[W_TEMP_CAP]:
+        return NEED_TEMP
+    for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
+        match = b + m[b + H_MATCHES] + k * width
+        if m[match + M_T] >= t:
+            copy(m, match, w, w[W_TEMP] + count * width, width)
+            count += 1
+    return count
+
+
+@kernel
+def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
+    """The list of ``cover`` at W_SOURCE, each row with the end of its node; how many, or a status.
+
+    What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
+    """
+    s, cap, rows = 4 + m[C_R], m[b + H_CAP], w[W_SOURCE]
+    n = load(m, w, b, cover, rows)
+    for k in range(n):
+        w[rows + k * s + N_END] = w[since_of(w, rows, k, s) + w[W_ROWS]]
+    if n <= 0 or p[A_TIMEOUT] == 0:
+        return n
+    order, times = b + HEAD, b + HEAD + LE * cap
+    le = m[times + m[order + cover]]
+    horizon = m[times + m[order + cover + 1]] if cover + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
+    count = n
+    for k in range(n):
+        found = fired(m, w, p, w, rows + k * s, le, since(m, b, cover), min(horizon, t - 1))
+        if found < 0:
+            return int(found)
+        for q in range(1, found):
+            if count + 2 >= w[W_ROWS]:
+                return NEED_ROWS
+            copy(w, w[W_READY] + q * s, w, rows + count * s, s)
+            w[rows + count * s + N_END] = ALONE
+            count += 1
+    return int(unique(w, w, rows, sorted_rows(w, rows, count, s), s))
+
+
+@kernel
+def expire(m: Any, w: Any, b: int, t: int) -> int:
+    """Drop the retractions that waited for insertions before ``t``. A status."""
+    size = 3 + m[C_V]
+    base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
+    if not room(w, top * size):
+        return NEED_UNDO
+    save(m, w, base, top * size)
+    kept = 0
+    for row in range(top):
+        if m[base + row * size + P_LE] >= t:
+            copy(m, base + row * size, m, base + kept * size, size)
+            kept += 1
+    m[b + H_PENDING_TOP] = kept
+    return DONE
+
+
+@kernel
+def deadlines(m: Any, p: Any, b: int, entry: int) -> None:
+    """Note in the directory which punctuation concerns this block next."""
+    cap, s = m[b + H_CAP], 4 + m[C_R]
+    act, dead = FOREVER, FOREVER
+    size = 3 + m[C_V]
+    for row in range(m[b + H_PENDING_TOP]):
+        act = min(act, m[b + m[b + H_PENDING] + row * size + P_LE] + 1)
+    first, last = m[b + H_FIRST], m[b + H_LAST]
+    if first < last:
+        i = m[b + HEAD + first]
+        if p[A_TIMEOUT]:
+            act = dead = BEGINNING
+        elif m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
+            dead = m[b + HEAD + LE * cap + i] + 1
+        else:
+            rows = m[b + HEAD + ND * cap + i]
+            for k in range(rows & COUNT):
+                dead = min(dead, m[b + m[b + H_NODES] + ((rows >> 24) + k) * s + N_M])
+            if first + 1 < last:
+                dead = min(dead, m[b + HEAD + LE * cap + m[b + HEAD + first + 1]] + 1)
+    m[entry + D_ACT] = act
+    m[entry + D_CLEAN] = dead

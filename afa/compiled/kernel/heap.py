@@ -1,0 +1,163 @@
+"""Memory of kernels: the undo log, and blocks on a heap with free lists by size class.
+
+The undo log is a stack of records, read from its top:
+
+    [word.. , address, n]     n words of ``m`` as they were
+    [key, block, act, clean, -1]   the entry of a key in the directory; its old block is freed when the call is carried out, and
+                                   the one that stands there now when the call is taken back
+    [key, act, clean, -2]          the same of a key whose block stays
+
+By key, for the directory may have moved since.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+
+OWNER, DEADLINES = -1, -2
+SMALLEST, LARGER = 64, 4
+
+
+@kernel
+def room(w: Any, words: int) -> bool:
+    """Whether the undo log takes so many words more."""
+    return bool(w[W_UNDO_TOP] + words + 8 <= w[W_UNDO_CAP])
+
+
+@kernel
+def save(m: Any, w: Any, address: int, n: int) -> None:
+    """Keep ``n`` words before they are written. *Requires* `room` for ``n + 2``."""
+    top = w[W_UNDO] + w[W_UNDO_TOP]
+    for i in range(n):
+        w[top + i] = m[address + i]
+    w[top + n] = address
+    w[top + n + 1] = n
+    w[W_UNDO_TOP] += n + 2
+
+
+@kernel
+def put(m: Any, w: Any, address: int, value: int) -> None:
+    """Write one word, and keep the old one. *Requires* `room` for 3."""
+    top = w[W_UNDO] + w[W_UNDO_TOP]
+    w[top] = m[address]
+    w[top + 1] = address
+    w[top + 2] = 1
+    w[W_UNDO_TOP] += 3
+    m[address] = value
+
+
+@kernel
+def own(m: Any, w: Any, key: int) -> None:
+    """Keep the directory's entry of a key whose block is about to be replaced. *Requires* `room` for 5."""
+    top = w[W_UNDO] + w[W_UNDO_TOP]
+    w[top] = key
+    for i in range(3):
+        w[top + 1 + i] = m[m[C_DIR] + key * DIRECTORY + i]
+    w[top + 4] = OWNER
+    w[W_UNDO_TOP] += 5
+
+
+@kernel
+def own_deadlines(m: Any, w: Any, key: int) -> None:
+    """Keep what the directory says of a key whose block stays. *Requires* `room` for 4."""
+    top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * DIRECTORY
+    w[top], w[top + 1], w[top + 2] = key, m[entry + D_ACT], m[entry + D_CLEAN]
+    w[top + 3] = DEADLINES
+    w[W_UNDO_TOP] += 4
+
+
+@kernel
+def rollback(m: Any, w: Any, mark: int) -> None:
+    """Take back all writes since the log stood at ``mark``."""
+    base = w[W_UNDO]
+    top = w[W_UNDO_TOP]
+    while top > mark:
+        n = w[base + top - 1]
+        if n == OWNER:
+            entry = m[C_DIR] + w[base + top - 5] * DIRECTORY
+            if m[entry + D_BLOCK]:
+                give(m, m[entry + D_BLOCK])
+            for i in range(3):
+                m[entry + i] = w[base + top - 4 + i]
+            m[entry + D_OWNED] = 0
+            top -= 5
+            continue
+        if n == DEADLINES:
+            entry = m[C_DIR] + w[base + top - 4] * DIRECTORY
+            m[entry + D_ACT], m[entry + D_CLEAN] = w[base + top - 3], w[base + top - 2]
+            top -= 4
+            continue
+        address = w[base + top - 2]
+        start = base + top - 2 - n
+        for i in range(n):
+            m[address + i] = w[start + i]
+        top -= n + 2
+    w[W_UNDO_TOP] = mark
+
+
+@kernel
+def commit(m: Any, w: Any) -> None:
+    """Forget how to take back what was written, and free the blocks that were replaced."""
+    base = w[W_UNDO]
+    top = w[W_UNDO_TOP]
+    while top > 0:
+        n = w[base + top - 1]
+        if n == OWNER:
+            if w[base + top - 4]:
+                give(m, w[base + top - 4])
+            top -= 5
+        else:
+            top -= 4 if n == DEADLINES else n + 2
+    w[W_UNDO_TOP] = 0
+    m[C_WAITED] = m[C_WAITING]
+
+
+@kernel
+def size_of(size: int) -> int:
+    """The words of a size class: 64, 80, 96, 112, 128, 160, ..."""
+    return (4 + (size & 3)) * (SMALLEST >> 2) << (size >> 2)
+
+
+@kernel
+def class_of(words: int) -> int:
+    """The smallest size class that holds so many words."""
+    size = 0
+    while size_of(size + 4) < words:
+        size += 4
+    while size_of(size) < words:
+        size += 1
+    return size
+
+
+@kernel
+def take(m: Any, words: int) -> int:
+    """The address of a free block of at least so many words, or NEED_HEAP; its first word is its size class.
+
+    One that was used before is taken even if it is somewhat larger: memory that is new costs more.
+    """
+    size = class_of(words)
+    if size + LARGER >= CLASSES:
+        return NEED_HEAP
+    for found in range(size, size + LARGER):
+        head = m[C_FREE + found]
+        if head != 0:
+            m[C_FREE + found] = m[head]
+            m[head] = found
+            return int(head)
+    address = m[C_TOP]
+    if address + size_of(size) > m[C_LIMIT]:
+        return NEED_HEAP
+    m[C_TOP] = address + size_of(size)
+    m[address] = size
+    return int(address)
+
+
+@kernel
+def give(m: Any, address: int) -> None:
+    """Put a block, which begins with its size class, on its free list."""
+    size = m[address]
+    m[address] = m[C_FREE + size]
+    m[C_FREE + size] = address

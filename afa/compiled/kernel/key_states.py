@@ -1,0 +1,214 @@
+"""What a snapshot holds of many keys at once, and those keys again; see `afa.state.states`.
+
+A batch of three forms: its first row always tells of which keys (their numbers in the directory).
+
+    HEADS      changes, rows, LE                of each key, without the steps that `given` counts
+    COVERS     start, m, state, register..      of each partial match of their covers
+    CHANGES    LE, RE, copies, words..          of each event, and with -copies of each retraction that waits
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.blocks import make
+from afa.compiled.kernel.buffers import load
+from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.order import find
+from afa.compiled.kernel.step import claim
+from afa.compiled.kernel.unit import grow, replace
+
+
+@kernel
+def save_keys(m: Any, c: Any, n: int, what: int) -> int:
+    """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. DONE."""
+    at = 0
+    for k in range(n):
+        b = m[m[C_DIR] + c[0, k] * DIRECTORY + D_BLOCK]
+        if b == 0:
+            continue
+        if what == HEADS:
+            save_head(m, c, b, k)
+        elif what == COVERS:
+            at = save_cover(m, c, b, at)
+        else:
+            at = save_changes(m, c, b, at)
+    return DONE
+
+
+@kernel
+def covered(m: Any, b: int) -> bool:
+    """Whether a block's first step is ``cover``, and derived as others are."""
+    if m[b + H_PRUNED] != BEGINNING or m[b + H_FIRST] == m[b + H_LAST]:
+        return False
+    return bool(m[b + HEAD + EV * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]] & COUNT == 0)
+
+
+@kernel
+def given(m: Any, b: int) -> int:
+    """How many steps there are whose lists a snapshot must give: to the first behind H_PRUNED, from which the others follow."""
+    if m[b + H_PRUNED] == BEGINNING:
+        return 0
+    return int(min(find(m, b, m[b + H_PRUNED] + 1, 0) + 1, m[b + H_LAST]) - m[b + H_FIRST])
+
+
+@kernel
+def save_head(m: Any, c: Any, b: int, k: int) -> None:
+    """How many changes and rows a block has, and the times of its cover."""
+    cap, changes = m[b + H_CAP], m[b + H_PENDING_TOP]
+    for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
+        changes += m[b + HEAD + EV * cap + m[b + HEAD + place]] & COUNT
+    c[1, k] = changes
+    if covered(m, b):
+        i = m[b + HEAD + m[b + H_FIRST]]
+        c[2, k] = m[b + HEAD + ND * cap + i] & COUNT
+        c[3, k] = m[b + HEAD + LE * cap + i]
+
+
+@kernel
+def save_cover(m: Any, c: Any, b: int, at: int) -> int:
+    """The list of a block's cover from column ``at`` on; the column behind it."""
+    if not covered(m, b):
+        return at
+    s, rows = 4 + m[C_R], m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]]
+    for k in range(rows & COUNT):
+        node = b + m[b + H_NODES] + ((rows >> 24) + k) * s
+        c[1, at], c[2, at], c[3, at] = m[node + N_START], m[node + N_M], m[node + N_STATE]
+        for i in range(m[C_R]):
+            c[4 + i, at] = m[node + N_REG + i]
+        at += 1
+    return at
+
+
+@kernel
+def save_changes(m: Any, c: Any, b: int, at: int) -> int:
+    """The events of a block and its retractions that wait, from column ``at`` on; the column behind them."""
+    v, cap = m[C_V], m[b + H_CAP]
+    for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
+        step = m[b + HEAD + place]
+        rows = m[b + HEAD + EV * cap + step]
+        for k in range(rows & COUNT):
+            row = b + m[b + H_EVENTS] + ((rows >> 24) + k) * (2 + v)
+            c[1, at], c[2, at], c[3, at] = m[b + HEAD + LE * cap + step], m[row + E_RE], m[row + E_COPIES]
+            for i in range(v):
+                c[4 + i, at] = m[row + E_WORDS + i]
+            at += 1
+    for k in range(m[b + H_PENDING_TOP]):
+        row = b + m[b + H_PENDING] + k * (3 + v)
+        c[1, at], c[2, at], c[3, at] = m[row + P_LE], m[row + P_RE], -m[row + P_COPIES]
+        for i in range(v):
+            c[4 + i, at] = m[row + P_WORDS + i]
+        at += 1
+    return at
+
+
+@kernel
+def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
+    """First blocks of keys with their cover steps, from column C_NEXT of the batch on. A status.
+
+    A column ``[key, LE, since, n]``, then ``n`` columns as COVERS has them.
+    """
+    while m[C_NEXT] < high:
+        at = m[C_NEXT]
+        status = restore(m, w, c, c[0, at], at, c[3, at])
+        if status < 0:
+            return status
+        m[C_NEXT] = at + 1 + c[3, at]
+    return DONE
+
+
+@kernel
+def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
+    """A key's first block, with a cover step of ``n`` partial matches. A status."""
+    b = grow(m, w, key, n, DONE)
+    if b < 0:
+        return int(b)
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    for column in range(COLUMNS):
+        m[b + HEAD + column * cap] = 0
+    m[b + HEAD + LE * cap] = m[b + HEAD + REACH * cap] = c[1, at]
+    m[b + H_SINCE], m[b + H_CLEANED] = c[2, at], m[C_FINAL]
+    for k in range(n):
+        row, x = b + m[b + H_NODES] + k * s, at + 1 + k
+        m[row + N_START], m[row + N_M], m[row + N_STATE], m[row + N_END] = c[1, x], c[2, x], c[3, x], ALONE
+        for i in range(m[C_R]):
+            m[row + N_REG + i] = c[4 + i, x]
+    m[b + HEAD + ND * cap] = m[b + H_NODE_TOP] = n
+    m[b + H_STEPS] = m[b + H_LAST] = 1
+    entry = m[C_DIR] + key * DIRECTORY
+    m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    return DONE
+
+
+@kernel
+def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """First blocks of keys with steps whose lists are given, from column C_NEXT of the batch on. A status.
+
+    A column ``[key, steps, rows, events, pruned, cleaned]``; for each step a column ``[LE, rows, events, reach]``, its nodes, and
+    its events as CHANGES has them, but from the first word of a column on.
+    """
+    while m[C_NEXT] < high:
+        at = m[C_NEXT]
+        status = restore_given(m, w, p, c, at)
+        if status < 0:
+            return status
+        m[C_NEXT] = at + 1 + c[1, at] + c[2, at] + c[3, at]
+    return DONE
+
+
+@kernel
+def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
+    """A key's first block, with the steps from column ``at`` on. A status."""
+    steps, nodes, events, s, v = c[1, at], c[2, at], c[3, at], 4 + m[C_R], m[C_V]
+    if not room(w, 16):
+        return NEED_UNDO
+    b = make(m, steps + 3, events + 3, nodes + 3, nodes + 3, 1)
+    if b < 0:
+        return int(b)
+    m[b + H_RUNS], m[b + H_CLEANED], m[b + H_PRUNED] = 1, max(m[C_FINAL], c[5, at]), c[4, at]
+    m[b + H_STEPS], m[b + H_LAST] = steps, steps
+    times, cap, x = b + HEAD + LE * m[b + H_CAP], m[b + H_CAP], at + 1
+    for i in range(steps):
+        le, rows, changes = c[0, x], c[1, x], c[2, x]
+        for column in range(COLUMNS):
+            m[b + HEAD + column * cap + i] = 0
+        m[b + HEAD + i], m[times + i], m[b + HEAD + REACH * cap + i] = i, le, c[3, x]
+        if rows:
+            m[b + HEAD + ND * cap + i] = m[b + H_NODE_TOP] << 24 | rows
+        if changes:
+            m[b + HEAD + EV * cap + i] = m[b + H_EVENT_TOP] << 24 | changes
+        x += 1
+        for _ in range(rows):
+            row = b + m[b + H_NODES] + m[b + H_NODE_TOP] * s
+            for j in range(s):
+                m[row + j] = c[j, x]
+            m[b + H_NODE_TOP] += 1
+            x += 1
+        for _ in range(changes):
+            row = b + m[b + H_EVENTS] + m[b + H_EVENT_TOP] * (2 + v)
+            m[row + E_RE], m[row + E_COPIES] = c[0, x], c[1, x]
+            for j in range(v):
+                m[row + E_WORDS + j] = c[2 + j, x]
+            m[b + H_EVENT_TOP] += 1
+            x += 1
+    key = c[0, at]
+    replace(m, w, key, b)
+    entry = m[C_DIR] + key * DIRECTORY
+    m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    w[W_MADE], w[W_KEY] = 0, key
+    i = 0
+    while i < steps and b > 0:
+        n = load(m, w, b, i, w[W_SOURCE])
+        status = claim(m, w, p, b, i, w, w[W_SOURCE], n) if n >= 0 else n
+        if status == NEED_MATCHES:  # time-outs may make many of one partial match
+            b = grow(m, w, key, 0, status)
+        elif status < 0:
+            b = status
+        else:
+            i += 1
+    if b < 0:
+        replace(m, w, key, 0)
+        return int(b)
+    return DONE

@@ -1,0 +1,148 @@
+"""Lists of partial matches: the same one once, in order of start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+
+FEW = 12
+
+
+@kernel
+def equal(a: Any, x: int, c: Any, y: int, s: int) -> bool:
+    """Whether two rows are one partial match, wherever they stand."""
+    if a[x + N_START] != c[y + N_START] or a[x + N_M] != c[y + N_M] or a[x + N_STATE] != c[y + N_STATE]:
+        return False
+    for i in range(N_REG, s):
+        if a[x + i] != c[y + i]:
+            return False
+    return True
+
+
+@kernel
+def copy(a: Any, x: int, c: Any, y: int, n: int) -> None:
+    """Copy ``n`` words from ``a[x]`` on to ``c[y]`` on."""
+    for i in range(n):
+        c[y + i] = a[x + i]
+
+
+@kernel
+def clear(w: Any) -> None:
+    """Begin a new set of rows."""
+    w[W_STAMP] += 1
+
+
+@kernel
+def add(a: Any, w: Any, x: int, s: int, key: int) -> int:
+    """Put the row at ``x`` into the set, for ``key``; where an equal one stands already, or -1. O(1)."""
+    h = key & 0xFFFFFFF
+    for i in range(s):
+        if i != N_END:
+            word = a[x + i]
+            h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
+    places = w[W_HASHES]
+    at = (h ^ (h >> 17)) & (places - 1)
+    table = w[W_HASH]
+    while w[table + 3 * at] == w[W_STAMP]:
+        other = w[table + 3 * at + 1]
+        if w[table + 3 * at + 2] == key and equal(a, x, a, other, s):
+            return int(other)
+        at = (at + 1) & (places - 1)
+    w[table + 3 * at] = w[W_STAMP]
+    w[table + 3 * at + 1] = x
+    w[table + 3 * at + 2] = key
+    return -1
+
+
+@kernel
+def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
+    """Keep each partial match once; one that stays before an equal one that was derived. How many are left. O(n).
+
+    Equal ones have one start, and stand side by side with all others of that start.
+    """
+    kept = 0
+    group = 0
+    hashed = False
+    for k in range(n):
+        row = rows + k * s
+        if kept == 0 or a[row + N_START] != a[rows + (kept - 1) * s + N_START]:
+            group = kept
+            hashed = False
+        at = rows + kept * s
+        if at != row:
+            copy(a, row, a, at, s)
+        twin = -1
+        if not hashed and kept - group > FEW:
+            hashed = True
+            clear(w)
+            for j in range(group, kept):
+                add(a, w, rows + j * s, s, 0)
+        if hashed:
+            twin = add(a, w, at, s, 0)
+        else:
+            for j in range(group, kept):
+                if equal(a, at, a, rows + j * s, s):
+                    twin = rows + j * s
+                    break
+        if twin < 0:
+            kept += 1
+        elif a[at + N_END] != ALONE:
+            a[twin + N_END] = a[at + N_END]
+    return kept
+
+
+@kernel
+def mixed(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
+    """Bring the ``n`` rows of two lists, of which the second begins at row ``first``, into one, each once; how many are left."""
+    spare = w[W_READY]
+    for k in range(first, n):
+        copy(a, rows + k * s, w, spare, s)
+        j = k
+        while j > 0 and a[rows + (j - 1) * s + N_START] > w[spare + N_START]:
+            copy(a, rows + (j - 1) * s, a, rows + j * s, s)
+            j -= 1
+        copy(w, spare, a, rows + j * s, s)
+    return int(unique(a, w, rows, n, s))
+
+
+@kernel
+def reaching(a: Any, rows: int, n: int, s: int, bound: int) -> int:
+    """How many rows of a list began at or before ``bound``. O(log n)."""
+    if n == 0 or a[rows + (n - 1) * s + N_START] <= bound:
+        return n
+    low, high = 0, n - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if a[rows + middle * s + N_START] <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def alike(a: Any, x: int, n: int, c: Any, y: int, k: int, s: int) -> bool:
+    """Whether two lists hold the same partial matches; those of one start in any order. O(n * those of one start)."""
+    if n != k:
+        return False
+    for i in range(n):
+        if equal(a, x + i * s, c, y + i * s, s):
+            continue
+        start = a[x + i * s + N_START]
+        if c[y + i * s + N_START] != start:
+            return False
+        found = False
+        j = i
+        while j >= 0 and c[y + j * s + N_START] == start:
+            j -= 1
+        j += 1
+        while j < k and c[y + j * s + N_START] == start:
+            if equal(a, x + i * s, c, y + j * s, s):
+                found = True
+                break
+            j += 1
+        if not found:
+            return False
+    return True

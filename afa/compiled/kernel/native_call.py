@@ -1,0 +1,52 @@
+"""What marks a kernel, and calls of native code by address: as Python, for the kernels that run as Python.
+
+Words are passed for pointers too: on 64-bit machines both travel in the same registers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+@functools.lru_cache(maxsize=4096)
+def _native(address: int, count: int) -> Callable[..., int]:
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)(address)
+
+
+def call1(address: int, a: int) -> int:
+    """Call with one word."""
+    return _native(int(address), 1)(int(a))
+
+
+def call2(address: int, a: int, b: int) -> int:
+    """Call with two."""
+    return _native(int(address), 2)(int(a), int(b))
+
+
+def call4(address: int, *words: int) -> int:
+    """Call with four."""
+    return _native(int(address), 4)(*map(int, words))
+
+
+def call9(address: int, *words: int) -> int:
+    """Call with nine."""
+    return _native(int(address), 9)(*map(int, words))
+
+
+def peek(address: int) -> int:
+    """The word at an address."""
+    return ctypes.c_int64.from_address(int(address)).value
+
+
+def peek_byte(address: int) -> int:
+    """The byte at an address."""
+    return ctypes.c_uint8.from_address(int(address)).value
+
+
+def kernel(function: Any) -> Any:
+    """A function that `afa.compiled.machine.kernel_ir` makes native code of; only kernels call it."""
+    function.is_kernel = True
+    return function

@@ -1,0 +1,131 @@
+"""One step: its mark, its list, its matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arc_cursor import seek
+from afa.compiled.kernel.closure import fired
+from afa.compiled.kernel.heap import put
+from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.matches import accepted, among, announce
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+
+
+@kernel
+def mark(m: Any, w: Any, b: int, place: int) -> None:
+    """Mark a place, if there is one."""
+    if m[b + H_FIRST] <= place < m[b + H_LAST]:
+        w[w[W_MARK] + place] = w[W_EPOCH]
+
+
+@kernel
+def marked(w: Any, place: int) -> bool:
+    """Whether a place is marked."""
+    return bool(place >= w[W_FROM] or w[w[W_MARK] + place] == w[W_EPOCH])
+
+
+@kernel
+def is_cover(m: Any, b: int, i: int) -> bool:
+    """Whether a step without events is ``cover``; else it is a stone, of which a promise with a condition took the events."""
+    return bool(m[b + HEAD + LE * m[b + H_CAP] + i] < max(m[b + H_CLEANED], m[C_FINAL]))
+
+
+@kernel
+def complete(m: Any, w: Any, b: int, place: int) -> bool:
+    """Whether the list at a place, which is not new, is what the list before it gives."""
+    pruned, order, times = m[b + H_PRUNED], b + HEAD, b + HEAD + LE * m[b + H_CAP]
+    if pruned == BEGINNING or m[times + m[order + place]] >= w[W_WHOLE]:
+        return True
+    before = place - 1
+    while before >= m[b + H_FIRST] and m[order + before] >= w[W_MADE]:
+        before -= 1
+    return bool(before >= m[b + H_FIRST] and m[times + m[order + before]] > pruned)
+
+
+@kernel
+def since(m: Any, b: int, place: int) -> int:
+    """Since when the list at a place waits for time-outs: its LE, or the punctuation that made it ``cover``."""
+    cap = m[b + H_CAP]
+    i = m[b + HEAD + place]
+    if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
+        return int(m[b + HEAD + LE * cap + i])
+    return int(max(m[b + HEAD + LE * cap + i], m[b + H_SINCE]))
+
+
+@kernel
+def store(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
+    """Let these be the nodes of a step; they are the last ones of their section. *Requires* `room` for 6."""
+    cap = m[b + H_CAP]
+    lists, reaches = b + HEAD + ND * cap, b + HEAD + REACH * cap
+    count = rows & COUNT
+    m[b + H_NODE_TOP] += count
+    if i >= w[W_MADE]:
+        m[lists + i] = rows
+        m[reaches + i] = reach
+        return
+    put(m, w, lists + i, rows)
+    if m[reaches + i] != reach:
+        put(m, w, reaches + i, reach)
+
+
+@kernel
+def claims(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
+    """Whether a step has matches, or will have. *Requires* `seek` to its LE."""
+    if p[A_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
+        return True
+    s, now = 4 + m[C_R], p[A_NOW]
+    for k in range(n):
+        if p[now + a[rows + k * s + N_STATE]]:
+            return True
+    return False
+
+
+@kernel
+def claim(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int) -> int:
+    """Let the matches of a step be those that its partial matches ``a[rows:][:n]`` stand for. A status. *Requires* `room` for 3."""
+    cap = m[b + H_CAP]
+    i = m[b + HEAD + place]
+    le = m[b + HEAD + LE * cap + i]
+    count = 0
+    if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
+        seek(p, le)
+        count = accepted(m, w, p, a, rows, n, le, 0)
+    if p[A_TIMEOUT] and count >= 0:
+        count = timed(m, w, p, b, place, a, rows, n, count)
+    if count < 0:
+        return int(count)
+    return int(announce(m, w, p, b, i, count))
+
+
+@kernel
+def timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int, count: int) -> int:
+    """Add to the ``count`` matches at W_TEMP those by time-outs: until the next step, or the clock behind the last one."""
+    cap, s, r = m[b + H_CAP], 4 + m[C_R], m[C_R]
+    width = 2 + r
+    order, times = b + HEAD, b + HEAD + LE * cap
+    le = m[times + m[order + place]]
+    horizon = m[times + m[order + place + 1]] if place + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
+    temp, ready = w[W_TEMP], w[W_READY]
+    for k in range(n):
+        found = fired(m, w, p, a, rows + k * s, le, since(m, b, place), horizon)
+        if found < 0:
+            return int(found)
+        for q in range(1, found):
+            row = ready + q * s
+            t = w[row + N_END]
+            if t < m[C_FINAL]:
+                continue
+            seek(p, t)
+            if p[p[A_NOW] + w[row + N_STATE]] == 0:
+                continue
+            at = temp + count * width
+            if at + width > temp + w[W_TEMP_CAP]:
+                return NEED_TEMP
+            w[at + M_T] = t
+            w[at + M_RE] = w[row + N_M]
+            copy(w, row + N_REG, w, at + 2, r)
+            if not among(w, at, temp, count, width):
+                count += 1
+    return count

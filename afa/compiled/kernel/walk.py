@@ -1,0 +1,119 @@
+"""Algorithm 1 of [AFA10] over all marked steps at once: one walk that removes what is invalid and derives what is new.
+
+A step is marked when it is new, when its events changed, when the step before it was deleted, or when an arc changed at its LE. A
+marked step's list is derived anew from the list before it. Behind it only partial matches that began at or before it can differ
+(Ordering makes them the head of each list), so that the walk goes on with those alone, and ends where the list before a step is
+what it was when the step's own list was derived.
+
+Where promises with conditions have thinned lists out (`afa.compiled.kernel.prune`), a step's list is not what the list before it
+gives. What is new there still ends all that began before it and does not lead through it: up to ``cut`` rows are derived anew from
+what is there. An event that joins a step takes nothing away: what it gives is added, and what that leads to, up to ``bound``.
+
+Departs from the paper: a batch's changes are brought into order first, so that each step is derived once, not once for each change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.derive import derive_nodes
+from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.lists import alike, copy, mixed, reaching
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.step import claim, claims, complete, is_cover, mark, marked, since, store
+from afa.compiled.kernel.walk_runs import walk_runs
+
+
+@kernel
+def sweep(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+    """Bring all lists and matches up to date from the first marked place at or after ``place``. A status."""
+    if p[A_TIMEOUT]:
+        spread(m, w, b)
+        place = max(place - 1, m[b + H_FIRST])
+    last = m[b + H_LAST]
+    while True:
+        while place < last and not marked(w, place):
+            place += 1
+        if place >= last:
+            return DONE
+        place = walk_runs(m, w, p, b, place) if m[C_RUNS] else walk(m, w, p, b, place)
+        if place < 0:
+            return int(place)
+
+
+@kernel
+def spread(m: Any, w: Any, b: int) -> None:
+    """With time-outs, mark the neighbours too: the wait of the one before ends elsewhere, and the next one's began elsewhere."""
+    before = False
+    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+        here = marked(w, place)
+        if here and place > 0:
+            mark(m, w, b, place - 1)
+        if before and not here:
+            mark(m, w, b, place)
+        before = here
+
+
+@kernel
+def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+    """From a marked place on, until lists are what they were; the place where they are, or a status. For lists without runs."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
+    nodes, last = b + m[b + H_NODES], m[b + H_LAST]
+    source = before = rest = waits = 0
+    if place > m[b + H_FIRST]:
+        source = before = m[lists + m[order + place - 1]]
+        rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
+    bound = cut = BEGINNING
+    while place < last:
+        i = m[order + place]
+        le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
+        rows, n = nodes + (source >> 24) * s, source & COUNT
+        head = tail = 0
+        behind = False  # whether the list before does not say what this one is
+        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
+            count, tail = 0, old & COUNT
+        else:
+            behind = i < w[W_MADE] and not complete(m, w, b, place)
+            begins = marked(w, place) or le <= bound  # with a sequence, a step of the same LE: what begins there is not told apart
+            if not begins:
+                n = reaching(m, rows, n, s, bound)
+                was = nodes + (before >> 24) * s
+                if not behind and alike(m, rows, n, m, was, reaching(m, was, before & COUNT, s, bound), s):
+                    return int(place)
+                if behind and n == 0 and reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut) == 0:
+                    source = before = old
+                    rest, waits = le, since(m, b, place)
+                    place += 1
+                    continue
+            count = derive_nodes(m, w, p, b, rows, n, begins, le, events, rest, waits)
+            if begins:
+                bound, cut = le, cut if behind else le
+            if behind or not begins:
+                head = reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut if behind else bound)
+                tail = (old & COUNT) - head
+        if count < 0:
+            return int(count)
+        if not room(w, 24):
+            return NEED_UNDO
+        top = m[b + H_NODE_TOP]
+        if top + count + tail > m[b + H_NODE_CAP]:
+            return NEED_NODES
+        copy(m, nodes + ((old >> 24) + head) * s, m, nodes + (top + count) * s, tail * s)
+        if cut < bound and count and tail:
+            if count + tail >= w[W_ROWS]:  # of a block out of a snapshot: more than the set of rows has places for
+                return NEED_ROWS
+            count, tail = mixed(m, w, nodes + top * s, count, count + tail, s), 0
+        if behind and alike(m, nodes + top * s, count + tail, m, nodes + (old >> 24) * s, old & COUNT, s):
+            bound = cut  # nothing was added that goes on
+        source = top << 24 | (count + tail)
+        before = before if i >= w[W_MADE] else old
+        store(m, w, b, i, source, le)
+        if claims(m, p, b, i, m, nodes + top * s, count + tail):
+            status = claim(m, w, p, b, place, m, nodes + top * s, count + tail)
+            if status < 0:
+                return status
+        rest, waits = le, since(m, b, place)
+        place += 1
+    return int(place)

@@ -1,0 +1,361 @@
+"""The walk over marked steps with ignorable runs: the itree of [AFA10] App. D in arrays.
+
+A partial match that takes an ignorable arc stays the node that it is; the node's ``end`` says until when it stands:
+
+    node of step 10, ignorable events at 11, 12, 14          LE    10    11    12    14    15
+                                                             list   p     p     p     p
+    end = OPEN while it goes on, 15 once it does not         node   p
+
+The list of a step is thus its own nodes and the earlier ones that reach it; ``reach`` says how far back to look. While the walk
+goes on, three lists are at hand in row buffers, with the number of its node in place of ``end``, and two columns behind the rows:
+
+    W_SOURCE   the list before the step, as it is now
+    W_OLD      the list before the step, as it was; where both are the same the walk is over
+    W_OTHER    the list of the step, as it becomes W_SOURCE of the next one
+
+An event that leaves all of them as they are, which the automaton's ``quiet`` function sees, costs O(1): nothing is derived.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arc_cursor import seek
+from afa.compiled.kernel.buffers import load, pass_on, shift_to, since_of, sorted_rows, twin
+from afa.compiled.kernel.derive import derive
+from afa.compiled.kernel.heap import put, room
+from afa.compiled.kernel.lists import alike, copy, equal, reaching
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import call2, kernel
+from afa.compiled.kernel.step import claim, complete, is_cover, marked, since, store
+
+STATES = 62
+"""Bits of `quiet`; one more says that no computation begins."""
+
+
+@kernel
+def summary(m: Any, w: Any, p: Any, b: int, n: int) -> int:
+    """The states of the list at W_SOURCE as bits, with what W_LOW to W_SOONEST say of it; BUSY: `quiet` can't tell of this one."""
+    if p[A_QUIET] == 0 or p[A_TIMEOUT]:
+        return BUSY
+    s, rows = 4 + m[C_R], w[W_SOURCE]
+    states, low, high, reach, soonest = 0, FOREVER, BEGINNING, FOREVER, FOREVER
+    for k in range(n):
+        row = rows + k * s
+        state = w[row + N_STATE]
+        if state >= STATES or p[p[A_NOW] + state]:
+            return BUSY
+        states |= 1 << state
+        low, high = min(low, w[row + N_M]), max(high, w[row + N_M])
+        reach = min(reach, w[since_of(w, rows, k, s)])
+        soonest = min(soonest, m[b + m[b + H_NODES] + w[row + N_END] * s + N_END])
+    w[W_LOW], w[W_HIGH], w[W_REACH], w[W_SOONEST] = low, high, reach, soonest
+    return states
+
+
+@kernel
+def quiet(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
+    """Whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
+    seek(p, le)
+    if p[A_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
+        return False
+    event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+    if m[event + E_RE] < w[W_HIGH]:
+        return False
+    bits = call2(p[A_QUIET], m[C_M] + 8 * (event + E_WORDS), m[C_P] + 8 * p[A_SLOTS])
+    return bool((bits >> STATES) & 1 and (bits & states) == states)
+
+
+@kernel
+def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+    """From a marked place on, until lists are what they were; the place where they are, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times = b + HEAD, b + HEAD + LE * cap
+    last = m[b + H_LAST]
+    n = before = load_both(m, w, b, place)
+    if n < 0:
+        return n
+    rest = waits = 0
+    passed = BEGINNING  # the LE of the last step behind us that was there before: what ended by then is not in the list as it was
+    if place > m[b + H_FIRST]:
+        rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
+        passed = rest
+    states = summary(m, w, p, b, n)
+    bound = cut = BEGINNING  # see `sweep`
+    while place < last:
+        i = m[order + place]
+        le, events = m[times + i], m[b + HEAD + EV * cap + i]
+        new, here = i >= w[W_MADE], marked(w, place)
+        whole = new or complete(m, w, b, place)
+        if not room(w, 64 + 8 * n):
+            return NEED_UNDO
+        if whole and not here and passed >= w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+            return settle(m, w, b, place, n, before)
+        if not whole and not here and (n == 0 or w[w[W_SOURCE] + N_START] > bound):
+            further = untouched(m, w, b, place, bound)
+            if further > place and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                if settle(m, w, b, place, n, before) < 0:
+                    return NEED_UNDO
+                place = further
+                n = before = load_both(m, w, b, place)
+                if n < 0:
+                    return n
+                rest, waits, states = m[times + m[order + place - 1]], since(m, b, place - 1), summary(m, w, p, b, n)
+                passed = rest
+                continue
+        if not new:
+            before = pass_on(m, w, b, i, le, before)
+            if before < 0:
+                return before
+        if here:
+            bound, cut = le, le if whole else cut
+        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
+            n = load(m, w, b, place, w[W_SOURCE])
+            states = summary(m, w, p, b, n)
+            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            if status < 0:
+                return status
+        elif not whole:
+            count = mend(m, w, p, b, i, n, before, here, bound, cut, rest, waits)
+            if count < 0:
+                return count
+            n = renew(m, w, b, i, n, count, le)
+            if n < 0:
+                return n
+            go_on(m, w, b, n, before, cut, le)
+            if alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                bound = cut  # nothing was added that goes on
+            states = summary(m, w, p, b, n)
+            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            if status < 0:
+                return status
+        elif states != BUSY and quiet(m, w, p, b, events, le, states):
+            if w[W_SOONEST] <= le:
+                w[W_SOONEST] = stay(m, w, b, n, le)
+            store(m, w, b, i, 0, min(le, w[W_REACH]) if n else le)
+            if m[b + HEAD + MT * cap + i]:
+                status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+                if status < 0:
+                    return status
+        else:
+            count = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], n, True, le, events, rest, waits)
+            if count < 0:
+                return int(count)
+            n = renew(m, w, b, i, n, count, le)
+            if n < 0:
+                return n
+            states = summary(m, w, p, b, n)
+            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            if status < 0:
+                return status
+        rest, waits = le, since(m, b, place)
+        passed = passed if new else le
+        place += 1
+    return int(place)
+
+
+@kernel
+def load_both(m: Any, w: Any, b: int, place: int) -> int:
+    """The list before a place at W_SOURCE, and at W_OLD; how many rows, or a status."""
+    if place == m[b + H_FIRST]:
+        return 0
+    n = load(m, w, b, place - 1, w[W_SOURCE])
+    for k in range(n):
+        shift_to(w, w[W_SOURCE], w[W_OLD], k, 4 + m[C_R])
+    return n
+
+
+@kernel
+def untouched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
+    """The first place, from one on, where a list is as the one before says, or has to be derived, or begins up to ``bound``."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    while place < m[b + H_LAST] and not marked(w, place) and not complete(m, w, b, place):
+        rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
+        if rows & COUNT and m[b + m[b + H_NODES] + (rows >> 24) * s + N_START] <= bound:
+            break
+        place += 1
+    return place
+
+
+@kernel
+def mend(
+    m: Any, w: Any, p: Any, b: int, i: int, n: int, before: int, here: bool, bound: int, cut: int, rest: int, waits: int
+) -> int:
+    """The list at W_NEW of a step that the list before it does not give: what the first rows of W_SOURCE become, and what began
+    after ``cut`` among the ``before`` rows of W_OLD, its list as it was. How many rows, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
+    first = n if here else reaching(w, w[W_SOURCE], n, s, bound)
+    made = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], first, here, le, events, rest, waits) if events & COUNT else 0
+    if made < 0:
+        return int(made)
+    count, new, old = made, w[W_NEW], w[W_OLD]
+    for k in range(before):
+        row = old + k * s
+        if w[row + N_START] <= cut or twin(w, new, made, row, s) >= 0:
+            continue
+        if count + 2 >= w[W_ROWS]:
+            return NEED_ROWS
+        copy(w, row, w, new + count * s, s)
+        stays = twin(w, w[W_SOURCE], n, row, s) if w[since_of(w, old, k, s)] < le else NOWHERE
+        w[new + count * s + N_END] = stays if stays >= 0 else ALONE
+        count += 1
+    return sorted_rows(w, new, count, s)
+
+
+@kernel
+def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
+    """Let the nodes that `renew` has made for rows that are at W_OLD too reach as far as those did."""
+    s, rows, old = 4 + m[C_R], w[W_SOURCE], w[W_OLD]
+    for k in range(n):
+        row = rows + k * s
+        if w[since_of(w, rows, k, s)] != le or w[row + N_START] <= cut:
+            continue
+        was = twin(w, old, before, row, s)
+        if was >= 0 and w[since_of(w, old, was, s) + w[W_ROWS]] > le:
+            m[b + m[b + H_NODES] + w[row + N_END] * s + N_END] = w[since_of(w, old, was, s) + w[W_ROWS]]
+
+
+@kernel
+def stay(m: Any, w: Any, b: int, n: int, le: int) -> int:
+    """Let all nodes of W_SOURCE stand at ``le`` too; the first end among them then. *Requires* `room` for 3 a row."""
+    s = 4 + m[C_R]
+    soonest = FOREVER
+    for k in range(n):
+        soonest = min(soonest, extend(m, w, b, w[w[W_SOURCE] + k * s + N_END], le))
+    return soonest
+
+
+@kernel
+def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
+    """Let a node stand at ``le`` too: its run is open until it does not go on (App. D, "Avoiding frequent itree updates")."""
+    end = b + m[b + H_NODES] + node * (4 + m[C_R]) + N_END
+    if m[end] <= le:
+        put(m, w, end, OPEN)
+    return int(m[end])
+
+
+@kernel
+def renew(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
+    """Store what W_NEW says of a step: new nodes are its own, those that stay stand on, those that do not have ended.
+
+    W_SOURCE becomes the list of the step; how many rows it has, or a status.
+    """
+    s = 4 + m[C_R]
+    new, source, other, top = w[W_NEW], w[W_SOURCE], w[W_OTHER], m[b + H_NODE_TOP]
+    if top + count > m[b + H_NODE_CAP]:
+        return NEED_NODES
+    if count >= w[W_ROWS]:
+        return NEED_ROWS
+    made, reach, passed = 0, le, 0
+    for k in range(count):
+        row, target = new + k * s, other + k * s
+        q = w[row + N_END]
+        if q >= 0:  # all rows of the source before it that have not come up did not stay
+            end_runs(m, w, b, source, passed, q, le)
+            passed = max(passed, q + 1)
+            node, begin = w[source + q * s + N_END], w[since_of(w, source, q, s)]
+            extend(m, w, b, node, le)
+        else:
+            node, begin = top + made, le
+            copy(w, row, m, b + m[b + H_NODES] + node * s, s)
+            made += 1
+        copy(w, row, w, target, s)
+        w[target + N_END] = node
+        column = since_of(w, other, k, s)
+        w[column] = begin
+        w[column + w[W_ROWS]] = ALONE
+        reach = min(reach, begin)
+    end_runs(m, w, b, source, passed, n, le)
+    w[W_SOURCE], w[W_OTHER] = other, source
+    store(m, w, b, i, top << 24 | made if made else 0, reach)
+    return count
+
+
+@kernel
+def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) -> None:
+    """Let the nodes of rows ``low`` to ``high`` of a buffer no longer stand at ``le``. *Requires* `room` for 3 a row."""
+    s = 4 + m[C_R]
+    for k in range(low, high):
+        end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
+        if m[end] > le:
+            put(m, w, end, le)
+
+
+@kernel
+def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
+    """Stop the walk here: from this place on lists are unchanged, so the new nodes take over the end times of the old ones."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    order, times, reaches = b + HEAD, b + HEAD + LE * cap, b + HEAD + REACH * cap
+    source, old = w[W_SOURCE], w[W_OLD]
+    le, last = m[times + m[order + place]], m[b + H_LAST]
+    for k in range(n):
+        twin = k
+        if not equal(w, source + k * s, w, old + k * s, s):
+            twin = 0
+            while not equal(w, source + k * s, w, old + twin * s, s):
+                twin += 1
+        begin, was = w[since_of(w, source, k, s)], w[since_of(w, old, twin, s)]
+        until = w[since_of(w, old, twin, s) + w[W_ROWS]]
+        end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
+        if until <= le:
+            if m[end] > le:
+                put(m, w, end, le)
+            continue
+        if m[end] != until:
+            put(m, w, end, until)
+        at = place
+        while begin < was and at < last and m[times + m[order + at]] < until:
+            if m[reaches + m[order + at]] > begin:
+                if not room(w, 64):
+                    return NEED_UNDO
+                put(m, w, reaches + m[order + at], begin)
+            at += 1
+    return place
+
+
+@kernel
+def suits(m: Any, b: int) -> bool:
+    """Does this block's representation (runs or whole lists) still fit its last C_SAMPLE steps?
+
+    A switch to runs happens here; a switch back to whole lists is the caller's work.
+
+    Runs save time and room where most events leave the list as it is, and cost both where most do not.
+    """
+    s, cap, last = 4 + m[C_R], m[b + H_CAP], m[b + H_LAST]
+    order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
+    same, sample = 0, m[C_SAMPLE]
+    for place in range(last - sample, last):
+        here, before = m[slices + m[order + place]], m[slices + m[order + place - 1]]
+        if m[b + H_RUNS]:
+            same += here & COUNT == 0
+        else:
+            same += alike(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
+    if m[b + H_RUNS] == 0 and same * 4 >= sample * 3:
+        m[b + H_RUNS] = 1
+    return m[b + H_RUNS] == 0 or same * 2 >= sample
+
+
+@kernel
+def lists(m: Any, w: Any, b: int, to: int) -> int:
+    """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere); how many rows they are, or a status."""
+    s, cap = 4 + m[C_R], m[b + H_CAP]
+    n = total = 0
+    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+        i = m[b + HEAD + place]
+        le = m[b + HEAD + LE * cap + i]
+        n = pass_on(m, w, b, i, le, n)
+        if n < 0:
+            return n
+        total += n
+        if to:
+            j, top, new = place - m[b + H_FIRST], m[to + H_NODE_TOP], m[to + H_CAP]
+            out = to + m[to + H_NODES] + top * s
+            copy(w, w[W_OLD], m, out, n * s)
+            for k in range(n):
+                m[out + k * s + N_END] = ALONE
+            m[to + HEAD + ND * new + j], m[to + HEAD + REACH * new + j] = top << 24 | n if n else 0, le
+            m[to + H_NODE_TOP] = top + n
+    if to:
+        m[to + H_RUNS] = 0
+    return total

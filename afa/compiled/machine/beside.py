@@ -1,0 +1,128 @@
+"""Code that a process of its own compiles, at low priority, while this one goes on: of all processes that want it, one does it."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+from afa.compiled.machine.native import LOCK, native
+
+PAUSE = 0.05
+"""Seconds from one look to the next."""
+LOGGER = logging.getLogger("afa")
+
+
+class Beside:
+    """Code that is being compiled elsewhere.
+
+    Parameters
+    ----------
+    key : str
+        Of the code, as `native` knows it.
+    process : subprocess.Popen, optional
+        That compiles it, and writes the object code to ``blob``; left out: a process that holds the folder's lock does.
+    blob : file, optional
+
+    Notes
+    -----
+    The process keeps the code on disk, where each that waits finds it. It may outlive this one, by a few seconds and for the next
+    one's sake; an interrupt from the terminal does not reach it. Where the folder is of no use, each process starts one of its own,
+    and takes the code from its output.
+    """
+
+    def __init__(self, key: str, process: subprocess.Popen[bytes] | None = None, blob: IO[bytes] | None = None) -> None:
+        self.address = 0
+        self._key, self._process, self._blob = key, process, blob
+        self._home, self._next = os.getpid(), 0.0
+        if process is not None:
+            atexit.register(_let_go, process, blob)
+
+    @classmethod
+    def begin(cls, key: str, module: str) -> Beside | None:
+        """Let a process run ``python -m module``, unless another does that already; None: no process can be started."""
+        with LOCK:  # no fork while the folder's lock is in hand
+            try:
+                lock = None if native.folder is None else native.folder.lock()
+            except BlockingIOError:
+                return cls(key)
+            blob: IO[bytes] | None = None
+            try:
+                blob = tempfile.TemporaryFile()  # noqa: SIM115  # it is read when the process has ended
+                return cls(key, _started(module, blob, lock), blob)
+            except (OSError, ValueError) as error:
+                LOGGER.info("the kernels are compiled here: %s", error)
+                if blob is not None:
+                    blob.close()
+                return None
+            finally:
+                if lock is not None:
+                    os.close(lock)  # the process holds it until it ends
+
+    def over(self) -> bool:
+        """Whether there is nothing more to wait for. ``address`` says where the code is; 0: nowhere, and the log says why."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        with LOCK:
+            self._next = now + PAUSE
+            ended = self._ended()
+            self.address = native.function(self._key, None) or self._given()
+        if ended and self._blob is not None:
+            self._blob.close()
+        if ended and not self.address:
+            status = "" if self._process is None else f", with status {self._process.returncode}"
+            LOGGER.warning("the process that compiles the kernels has ended without them%s: they stay as slow as they are", status)
+        return ended
+
+    def _ended(self) -> bool:
+        """Whether the process that compiles is at an end."""
+        if self._process is not None and self._home == os.getpid():
+            return self._process.poll() is not None
+        try:
+            lock = None if native.folder is None else native.folder.lock()
+        except BlockingIOError:
+            return False
+        if lock is not None:
+            os.close(lock)
+        return True
+
+    def _given(self) -> int:
+        """The address of what the process has written, once it has ended well."""
+        if self._process is None or self._blob is None or self._process.returncode != 0:
+            return 0
+        self._blob.seek(0)
+        blob = self._blob.read()
+        return native.take(self._key, blob) if blob else 0
+
+
+def _let_go(process: subprocess.Popen[bytes], blob: IO[bytes] | None) -> None:
+    """At the end of this process: the other one goes on by itself, and nothing warns that it does."""
+    process.returncode = 0
+    if blob is not None:
+        blob.close()
+
+
+def _started(module: str, blob: IO[bytes], lock: int | None) -> subprocess.Popen[bytes]:
+    """A process of this Python with this one's path, apart from the terminal; it inherits the lock."""
+    if getattr(sys, "frozen", False) or not sys.executable:
+        raise ValueError(f"expected Python but got sys.executable={sys.executable!r}")  # it would start the user's program anew
+    root = Path(__file__).parents[3]
+    path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+    cache = {} if native.folder is None else {"AFA_CACHE_DIR": os.path.abspath(native.folder.path)}
+    return subprocess.Popen(
+        [sys.executable, "-m", module],
+        stdin=subprocess.DEVNULL,
+        stdout=blob,
+        stderr=subprocess.DEVNULL,
+        cwd=root,  # not where this process is: Python looks there for modules first
+        env={**os.environ, **cache, "PYTHONPATH": path},
+        pass_fds=() if lock is None else (lock,),
+        start_new_session=True,
+    )

@@ -1,0 +1,90 @@
+"""The kernels as one native function.
+
+They are translated to LLVM IR (`afa.compiled.machine.kernel_ir`), compiled and kept on disk like the code of arcs
+(`afa.compiled.machine.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until
+a process of their own has compiled them in full (`afa.compiled.machine.beside`). Both do the same to the same arrays: the one
+takes the place of the other between two calls. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from afa.compiled.machine.beside import Beside
+from afa.compiled.machine.kernel_ir import kernels
+from afa.compiled.machine.native import FULL, HASTE, digest_of, native
+
+LIMIT = 300
+"""Seconds after which a process that compiles the kernels ends, however far it is."""
+LOGGER = logging.getLogger("afa")
+SOURCES = ("afa.compiled.kernel", "afa.compiled.machine")
+PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 9)  # holds the interpreter's lock: state is no thread's own
+
+Call = Callable[..., int]
+
+
+def load(wait: bool = False) -> Call:
+    """The function ``main(memory, program, batch, what, low, high)`` over `Memory`, `Program`, `Batch` of `afa.compiled`.
+
+    Parameters
+    ----------
+    wait : bool
+        Whether to wait until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        from afa.compiled.kernel.entry import main as plain
+
+        def call(memory: Any, program: Any, batch: Any, *what: int) -> int:
+            memory.aim(program.at)
+            return int(plain(memory.m, memory.w, program.words, batch.words, *what))
+
+        return call
+    address, beside = native.function(key(), None), None
+    if not address and not wait:
+        beside = Beside.begin(key(), __name__)
+    if beside is not None:
+        address = native.function(f"{key()} in haste", kernels, HASTE)
+    function = PROTOTYPE(address or _compiled())
+
+    def main(memory: Any, program: Any, batch: Any, what: int, low: int, high: int) -> int:
+        nonlocal beside, function
+        if beside is not None:
+            over = beside.over()
+            function = PROTOTYPE(beside.address) if beside.address else function
+            beside = None if over else beside
+        status: int = function(memory.m_at, memory.m_size, memory.w_at, program.at, batch.at, batch.n, what, low, high)
+        return status
+
+    return main
+
+
+def _compiled() -> int:
+    """The kernels compiled now, for one who waits; if another process is at it, by that."""
+    failed = native.statistics().reason
+    LOGGER.warning("compiling the kernels, once (about 3 s)%s", f"; the folder of code failed: {failed}" if failed else "")
+    with contextlib.nullcontext() if native.folder is None else native.folder.locked():
+        return native.function(key(), kernels, FULL)
+
+
+def key() -> str:
+    """By what their code is kept."""
+    return f"kernel {digest_of(*SOURCES)}"
+
+
+def _serve() -> None:
+    """Compile the kernels for others, which do not wait."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(LIMIT)
+        os.nice(10)
+    sys.stdout.buffer.write(native.compile(key(), kernels, FULL))
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,234 @@
+"""Machine code from LLVM IR: one engine for the process, a memory of what is compiled, a folder of it on disk."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import pkgutil
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from afa.compiled.machine.folder import Folder
+
+LOGGER = logging.getLogger("afa")
+SOURCES = ("afa.compiled.code", "afa.compiled.machine")
+"""Packages on which the machine code of a key depends."""
+LOCK = threading.RLock()
+"""Held while code is compiled, and around every fork: a child never inherits a compilation that nobody ends."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+class Effort(NamedTuple):
+    """How much LLVM does for a function.
+
+    Parameters
+    ----------
+    passes : "none", "places" or "all"
+        What is run over the IR: nothing; what makes registers of places on the stack; what there is, but for vectors.
+    level : int
+        Of code generation, 0 to 3.
+    kept : bool
+        Whether the code is kept on disk.
+    lasting : bool
+        Whether it is kept there when much else was used since.
+    """
+
+    passes: str
+    level: int
+    kept: bool = True
+    lasting: bool = False
+
+
+ARC = Effort("none", 2)
+"""The IR of arcs comes as it should be: for Q1's step 7 ms instead of 20 at the same speed of the code; level 0 takes 1 ms and runs
+at half of it."""
+HASTE = Effort("places", 0, kept=False)
+FULL = Effort("all", 2, lasting=True)
+"""For the kernels."""
+
+
+class NativeStatistics(NamedTuple):
+    """What was compiled and what was found; ``failures`` of the folder on disk, and the last reason."""
+
+    functions: int
+    compiled: int
+    from_disk: int
+    compile_seconds: float
+    failures: int
+    reason: str
+
+
+class Native:
+    """Addresses of functions.
+
+    Parameters
+    ----------
+    folder : Folder, optional
+        Where code is kept from one process to the next; left out: nowhere.
+
+    Notes
+    -----
+    Code stays for the life of the process: about 5 KB a function from disk, 11 KB one that was compiled. llvmlite is loaded at
+    first use.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> native = Native()
+    >>> address = native.function("seven", lambda: "define i64 @f() { ret i64 7 }")
+    >>> ctypes.CFUNCTYPE(ctypes.c_int64)(address)()
+    7
+    >>> native.function("seven", lambda: "") == address
+    True
+    """
+
+    def __init__(self, folder: Folder | None = None) -> None:
+        self.folder = folder
+        self._addresses: dict[str, int] = {}
+        self._engine: _Engine | None = None
+        self._compiled = self._from_disk = 0
+        self._seconds = 0.0
+
+    def function(self, key: str, make_ir: Callable[[], str] | None, effort: Effort = ARC) -> int:
+        """The address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
+
+        Without ``make_ir``: 0 if no code is kept.
+
+        Parameters
+        ----------
+        key : str
+            All that the IR depends on, and the effort.
+        make_ir : callable
+        effort : Effort
+        """
+        address = self._addresses.get(key)
+        if address is not None:
+            return address
+        with LOCK:
+            address = self._addresses.get(key) or self._kept(key)
+            if not address and make_ir is not None:
+                address = self.take(key, self.compile(key, make_ir, effort))
+        return address
+
+    def compile(self, key: str, make_ir: Callable[[], str], effort: Effort) -> bytes:
+        """The object code of a function, compiled now, and kept on disk."""
+        with LOCK:
+            begin = time.thread_time()
+            blob = self._llvm.compile(self._name(key), make_ir(), effort)
+            self._compiled += 1
+            self._seconds += time.thread_time() - begin
+            if self.folder is not None and effort.kept:
+                self.folder.put(self._name(key), blob, effort.lasting)
+        return blob
+
+    def take(self, key: str, blob: bytes) -> int:
+        """The address of the function in object code that `compile` has given, here or in another process of the same library.
+
+        Raises
+        ------
+        RuntimeError
+            There is none.
+        """
+        with LOCK:
+            address = self._llvm.load(self._name(key), blob)
+            if not address:
+                raise RuntimeError(f"expected a function @f in the IR of {key!r} but there is none")
+            self._addresses[key] = address
+        return address
+
+    def known(self, key: str) -> bool:
+        """Whether the function is at hand, without a compile."""
+        return key in self._addresses
+
+    def statistics(self) -> NativeStatistics:
+        """What was done so far."""
+        folder = self.folder
+        failed = (0, "") if folder is None else (folder.failures, folder.reason)
+        return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
+
+    def _kept(self, key: str) -> int:
+        """The address of a function whose code is kept on disk; 0 if there is none."""
+        name = self._name(key)
+        blob = None if self.folder is None else self.folder.get(name)
+        address = 0 if blob is None else self._llvm.load(name, blob)
+        if address:
+            self._addresses[key] = address
+            self._from_disk += 1
+        return address
+
+    def _name(self, key: str) -> str:
+        """By what the code of a key is known to LLVM and on disk."""
+        return hashlib.blake2b(key.encode(), digest_size=20, key=self._llvm.identity).hexdigest()
+
+    @property
+    def _llvm(self) -> _Engine:
+        if self._engine is None:
+            self._engine = _Engine()
+        return self._engine
+
+
+class _Engine:
+    """LLVM, for this machine."""
+
+    def __init__(self) -> None:
+        from llvmlite import __version__, binding
+
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+        target = binding.Target.from_default_triple()
+        self._binding: Any = binding
+        self._machines = {
+            level: target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True, codemodel="jitdefault")
+            for level in {ARC.level, FULL.level, HASTE.level}
+        }
+        self._machine = self._machines[ARC.level]
+        self._jit = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)
+        self._triple, self._data = target.triple, str(self._machine.target_data)
+        parts = (__version__, str(binding.llvm_version_info), target.triple, cpu, features, digest_of(*SOURCES))
+        self.identity = hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()
+
+    def compile(self, name: str, ir: str, effort: Effort) -> bytes:
+        """The object code of ``@f``, under a name of its own."""
+        module = self._binding.parse_assembly(ir.replace("@f(", f"@afa_{name}(", 1))
+        module.triple, module.data_layout = self._triple, self._data
+        machine = self._machines[effort.level]
+        if effort.passes != "none":
+            options = self._binding.create_pipeline_tuning_options(speed_level=2)
+            options.loop_vectorization = options.slp_vectorization = False  # loops over a row's few words
+            builder = self._binding.create_pass_builder(machine, options)
+            if effort.passes == "all":
+                passes = builder.getModulePassManager()
+            else:
+                passes = self._binding.create_new_module_pass_manager()
+                passes.add_sroa_pass()
+            passes.run(module, builder)
+        blob: bytes = machine.emit_object(module)
+        return blob
+
+    def load(self, name: str, blob: bytes) -> int:
+        """The address of the function in object code, which must be whole: LLVM does not check; 0 if it is not in there."""
+        self._jit.add_object_file(self._binding.ObjectFileRef.from_data(blob))
+        self._jit.finalize_object()
+        return int(self._jit.get_function_address(f"afa_{name}"))
+
+
+@functools.cache
+def digest_of(*packages: str) -> str:
+    """A digest of all modules of packages: code that an older version of them has made is not taken."""
+    digest = hashlib.blake2b(digest_size=16)
+    for package in packages:
+        for module in sorted(found.name for found in pkgutil.iter_modules(import_module(package).__path__)):
+            digest.update(pkgutil.get_data(package, f"{module}.py") or b"")
+    return digest.hexdigest()
+
+
+native = Native(Folder())
+"""The one of this process."""

@@ -1,0 +1,252 @@
+"""What promises say about the arcs, states and events of an automaton ([AFA10] App. F.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from afa.conditions.implied import Implication, Promised
+from afa.expression import FENCE, Unreadable, callable_of, split
+from afa.expression.arc_functions import expression_of
+from afa.expression.nodes import Expr
+from afa.model.arc import CONSUME, EPSILON, Arc
+from afa.model.automaton import Automaton
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Tests(Protocol):
+    """What stands in for the arcs of the automaton where an engine has rewritten ones (`afa.rewrite.triggers.Triggers`)."""
+
+    def asks(self, arc: Arc) -> Callable[[Any], bool]:
+        """Whether a consuming arc's event part may be true of an event as the engine has it."""
+
+    def rewrites(self, arc: Arc) -> list[Arc]:
+        """All rewritten arcs that were made of a consuming arc."""
+
+
+KEPT = 4096
+"""How many implications are cached."""
+PACE = 32
+"""Keys are searched for prunable state only once per (number of keys / PACE) changes, so that a promise per change stays O(1)."""
+ROOM = 32
+"""By so many steps, and by half, a key grows before it is pruned again."""
+
+
+def room(steps: Any) -> Any:
+    """How many steps, or an array of them, a key may have that had so many when it was pruned last."""
+    return steps + steps // 2 + ROOM
+
+
+class Paths:
+    """The paths to a final state over arcs in force, and what each consuming arc on one asks of an event.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    arcs : iterable of Arc
+        Those in force, the automaton's own among them; each object once. An arc is known by its object, not by its name: two of one
+        name may be in force one after the other.
+    triggers : Tests, optional
+        The triggering sets that are held in place of events. None: events are held as they came.
+
+    Attributes
+    ----------
+    fences : dict of int to Expr or None
+        By ``id`` of each consuming arc, also of those on no path; None: one that can't be read.
+    consuming : list of Arc
+        The consuming arcs on a path to a final state.
+
+    Notes
+    -----
+    O(states * arcs) once for all promises over these arcs. A path goes over arcs of any kind. A final state is one of the
+    automaton's, or the ``dst`` of an arc with ``final=True``.
+
+    Examples
+    --------
+    >>> one, two, lost = Arc("a", "b", "True"), Arc("b", "c", "True"), Arc("b", "d", "True")
+    >>> program = Automaton(start="a", final={"c"}, arcs=[one, two, lost])
+    >>> paths = Paths(program, program.arcs)
+    >>> paths.leaving("b"), paths.before(two), paths.before(one)
+    ([arc b -> c], [arc a -> b], [])
+    """
+
+    def __init__(self, automaton: Automaton, arcs: Iterable[Arc], triggers: Tests | None = None) -> None:
+        self.automaton = automaton
+        self.arcs = tuple(arcs)
+        states = {*automaton.states, *(state for arc in self.arcs for state in (arc.src, arc.dst))}
+        final = automaton.final.union(arc.dst for arc in self.arcs if arc.final)
+        self._reached = {state: self._from(state) for state in states}
+        useful = [arc for arc in self.arcs if not self._reached[arc.dst].isdisjoint(final)]
+        self.consuming = [arc for arc in useful if arc.kind == CONSUME]
+        self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
+        self._implications: dict[Any, Implication] = {}
+        self._triggers = triggers
+        self._tests = {id(arc): triggers.asks(arc) if triggers else self._test(self.fences[id(arc)]) for arc in self.consuming}
+
+    @property
+    def beginning(self) -> set[str]:
+        """The start state, and those to which epsilon arcs lead from it."""
+        found, todo = {self.automaton.start}, [self.automaton.start]
+        while todo:
+            last = todo.pop()
+            new = {arc.dst for arc in self.arcs if arc.src == last and arc.kind == EPSILON} - found
+            found |= new
+            todo.extend(new)
+        return found
+
+    def leaving(self, state: str) -> list[Arc]:
+        """The consuming arcs out of a state that lie on a path to a final state."""
+        return [arc for arc in self.consuming if arc.src == state]
+
+    def before(self, arc: Arc) -> list[Arc]:
+        """The consuming arcs from whose ``dst`` a path of any length leads to the ``src`` of ``arc``."""
+        return [a for a in self.consuming if arc.src in self._reached[a.dst]]
+
+    def triggered(self, payload: Any) -> list[Arc]:
+        """The consuming arcs on a path to a final state that the event held could take, for all that its fields say."""
+        return [arc for arc in self.consuming if self._tests[id(arc)](payload)]
+
+    def held(self, arc: Arc) -> Sequence[Arc]:
+        """What an engine has in place of a consuming arc."""
+        return [arc] if self._triggers is None else self._triggers.rewrites(arc)
+
+    def implication(self, arc: Arc | None, facts: tuple[Expr, ...]) -> Implication | None:
+        """What promises say of the events that could take an arc (None: of all) and of which the facts are true; None: nothing.
+
+        A few thousand are kept.
+        """
+        schema = self.automaton.event_schema
+        if schema is None:
+            return None
+        key = None if arc is None else id(arc), facts
+        if key not in self._implications:
+            if len(self._implications) >= KEPT:
+                self._implications.clear()
+            self._implications[key] = Implication(None if arc is None else self.fences[id(arc)], schema, facts)
+        return self._implications[key]
+
+    def _from(self, state: str) -> set[str]:
+        """The states to which a path leads, this one among them."""
+        found, todo = {state}, [state]
+        while todo:
+            last = todo.pop()
+            new = {arc.dst for arc in self.arcs if arc.src == last} - found
+            found |= new
+            todo.extend(new)
+        return found
+
+    def _read(self, arc: Arc) -> Expr | None:
+        try:
+            return expression_of(arc.fence, FENCE, self.automaton.event_schema, self.automaton.register_schema)
+        except Unreadable:
+            return None
+
+    def _test(self, fence: Expr | None) -> Callable[[Any], bool]:
+        """The event part of a fence as a function of the event; one that can't be read, or raises, may be true."""
+        part = None if fence is None else split(fence, self.automaton.event_schema, self.automaton.register_schema).event
+        if part is None:
+            return lambda payload: True
+        function = callable_of(part, FENCE, self.automaton.register_schema)
+
+        def test(payload: Any) -> bool:
+            try:
+                return bool(function(payload, None))
+            except Exception:
+                return True
+
+        return test
+
+
+class Promises:
+    """What promises for conditions say about arcs, states and events.
+
+    Parameters
+    ----------
+    paths : Paths
+    conditions : sequence of (Condition, int)
+    facts : sequence of Expr
+        What is true of each event, because of the key say; see `afa.conditions.implied.fact`.
+    floor : int
+        The plain punctuation: a promise for each event.
+
+    Notes
+    -----
+    All of it presumes that no event is retracted, as the paper does. An answer is worked out when it is first asked for.
+
+    The paper's Algorithm 2 pushes the punctuation of a path ahead to where its *last* arc could be taken, and takes that as a bound
+    for its *first* event. That is too much: on a path a1 a2 a3 with an event at 20 that takes a2, one at 30 that takes a3, and
+    pi_1 = 5, it gives 30; but an event at 10 that takes a1 may arrive, and 10, 20, 30 is a match. What is sound is pi of the first
+    arc of the path, from which the paper starts; it is what stands here.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.conditions.condition import Condition
+    >>> class Reading(NamedTuple):
+    ...     floor: int
+    >>> up = [Arc("a", "b", "floor == 1"), Arc("b", "c", "floor == 2")]
+    >>> program = Automaton(start="a", final={"c"}, arcs=up, event=Reading)
+    >>> promised = [(Condition("floor <= 1", program.event_schema), 20)]
+    >>> found = Promises(Paths(program, up), promised, floor=5)
+    >>> [found.of_arc(arc) for arc in up], [found.of_state(state) for state in "ab"], found.of_all()
+    ([20, 5], [20, 5], 5)
+    >>> found.of_event(Reading(2)), found.of_event(Reading(1)) == FOREVER
+    (20, True)
+    """
+
+    def __init__(self, paths: Paths, conditions: Promised, facts: Sequence[Expr] = (), floor: int = BEGINNING) -> None:
+        self._paths = paths
+        self._conditions = conditions
+        self._facts = tuple(facts)
+        self._floor = floor
+        self._arcs: dict[int, int] = {}
+        self._before: dict[int, int] = {}
+        self._all: int | None = None
+
+    def of_arc(self, arc: Arc) -> int:
+        """pi: no event that could take this consuming arc arrives any more before it. One that can't be read: any event could."""
+        return self._once(self._arcs, arc, lambda: self._of_fence(arc))
+
+    def of_state(self, state: str) -> int:
+        """t1: no arrival before it takes a partial match out of this state on a path to a final state; FOREVER: nothing does.
+
+        It says nothing of what rests there and waits for a time-out, nor of matches: an arrival that takes no arc ends these, too.
+        """
+        return min((self.of_arc(arc) for arc in self._paths.leaving(state)), default=FOREVER)
+
+    def of_start(self) -> int:
+        """No arrival before it begins a computation that leads to a final state; FOREVER: none does."""
+        return min(self.of_state(state) for state in self._paths.beginning)
+
+    def of_event(self, payload: Any) -> int:
+        """t2: no arrival before it leads on to a use of this event by an arc on a path to a final state; FOREVER: nothing does.
+
+        An event with a timestamp before its t2 is not used again: its payload may be forgotten. Its timestamp may not, before
+        `of_all` has passed it, which the paper overlooks: an event that takes no arc ends the runs that come to it, and a run that
+        has an event at this timestamp is not ended by another one there.
+        """
+        return min((self.of_use(arc) for arc in self._paths.triggered(payload)), default=FOREVER)
+
+    def uses(self) -> list[tuple[Arc, int]]:
+        """What an engine has in place of the consuming arcs on a path to a final state, each with what `of_use` says of it."""
+        return [(held, self.of_use(arc)) for arc in self._paths.consuming for held in self._paths.held(arc)]
+
+    def of_all(self) -> int:
+        """The promise for each event: none at all arrives any more before it."""
+        if self._all is None:
+            self._all = self._of_fence(None)
+        return self._all
+
+    def of_use(self, arc: Arc) -> int:
+        """t2 of an event that could take this arc and no other: no arrival before it leads on to the ``src`` of the arc."""
+        return self._once(self._before, arc, lambda: min((self.of_arc(a) for a in self._paths.before(arc)), default=FOREVER))
+
+    def _of_fence(self, arc: Arc | None) -> int:
+        implication = self._paths.implication(arc, self._facts)
+        return self._floor if implication is None else max(self._floor, implication.of(self._conditions))
+
+    @staticmethod
+    def _once(known: dict[int, int], arc: Arc, find: Callable[[], int]) -> int:
+        if id(arc) not in known:
+            known[id(arc)] = find()
+        return known[id(arc)]

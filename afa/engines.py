@@ -1,0 +1,87 @@
+"""Which engine serves: the compiled one where it can hold what the automaton's schemas allow, else the interpreted one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from afa.engine import Engine
+from afa.errors import AfaError
+from afa.journal import Journal
+from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.raised import Faults
+from afa.rewrite.reduction import Reduction
+from afa.rewrite.rewritten_engine import Reduced
+from afa.rewrite.triggers import Triggers
+from punctuation.progress import Progress
+
+
+def make_engine(
+    name: str,
+    automaton: Automaton,
+    table: ArcTable,
+    progress: Progress,
+    journal: Journal,
+    sequence: str | None,
+    keyed: bool,
+    faults: Faults | None = None,
+) -> Engine:
+    """The engine of that name.
+
+    Raises
+    ------
+    AfaError
+        There is none of that name, or the compiled one can't serve this automaton; ``"auto"`` then takes the interpreted one.
+    AutomatonError
+        With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
+    """
+    _check_name(name)
+    if name != "interpreted":
+        from afa.compiled.fit import serves
+
+        if serves(automaton, name == "compiled"):
+            from afa.compiled.compiled_engine import CompiledEngine
+
+            return CompiledEngine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults)
+    from afa.interpreted.interpreted_engine import InterpretedEngine
+
+    return InterpretedEngine(automaton, table, progress, journal, sequence, faults)
+
+
+def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
+    """Refuse what `make_engine` would refuse, before a restore.
+
+    Raises
+    ------
+    AfaError, AutomatonError
+    """
+    _check_name(name)
+    if name == "compiled":
+        from afa.compiled.fit import check_arcs
+
+        check_arcs(automaton, arcs)
+
+
+def _check_name(name: str) -> None:
+    if name not in ("auto", "compiled", "interpreted"):
+        raise AfaError(f'expected engine="auto", "compiled" or "interpreted" but got engine={name!r}')
+
+
+def reduced_engine(
+    name: str, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None, keyed: bool
+) -> Reduced:
+    """The engine of that name over triggering sets; as `make_engine`.
+
+    Raises
+    ------
+    AfaError, AutomatonError
+        What `make_engine` raises; or an arc does not split.
+    """
+    triggers = Triggers(Reduction(automaton, sequence), table.events)
+    inner = make_engine(name, triggers.reduction.rewritten, triggers.table, progress, journal, sequence, keyed)
+    if inner.name == "interpreted":
+        return Reduced(triggers, inner, progress, journal)
+    from afa.compiled.rewritten_columns import ReducedColumns
+
+    return ReducedColumns(triggers, inner, progress, journal)

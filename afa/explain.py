@@ -1,0 +1,117 @@
+"""What becomes of each arc of an automaton: its text, the parts of its fence, the values that it allows, and how it runs.
+
+And which states wait for arcs to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from afa.expression.arc_functions import expression_of, functions_of
+from afa.expression.intervals import ranges
+from afa.expression.kinds import Kind
+from afa.expression.nodes import Const, Expr
+from afa.expression.refusal import Unreadable
+from afa.expression.splitting import Split, split
+from afa.expression.text import text_of_expr
+from afa.expression.written import Written
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.model.reach import Loose, loose
+
+COMPILED, PYTHON, INTERPRETED = "compiled", "Python per partial match", "interpreted engine"
+
+
+class Rung(NamedTuple):
+    """How an arc runs, and where that is not the fastest, why and how to write it."""
+
+    rung: str
+    reason: str | None = None
+    hint: str | None = None
+
+
+class ArcExplanation(NamedTuple):
+    """One arc: the text of each function by role, the parts of the fence, in words the values that it allows each field."""
+
+    arc: Arc
+    rung: Rung
+    texts: dict[str, str]
+    split: Split | None
+    ranges: dict[str, str]
+
+    def __str__(self) -> str:
+        lines = [f"{self.arc!r}: {self.rung.rung}"]
+        rows = list(self.texts.items())
+        if self.split is not None and sum(part is not None for part in self.split) > 1:
+            parts = zip(("event part", "register part", "mixed part"), self.split)
+            rows += [(name, text_of_expr(part)) for name, part in parts if part is not None]
+        rows += list(self.ranges.items())
+        rows += [("because", self.rung.reason)] if self.rung.reason else []
+        rows += [("hint", self.rung.hint)] if self.rung.hint else []
+        width = max([9, *(len(name) for name, _ in rows)])
+        return "\n".join(lines + [f"    {name:{width}} {text}" for name, text in rows])
+
+
+class Explanation(tuple[ArcExplanation, ...]):
+    """One explanation an arc; as text one block an arc, then a line for each state that only arcs to come can connect.
+
+    Attributes
+    ----------
+    states : list of Loose
+    """
+
+    states: list[Loose]
+
+    def __new__(cls, arcs: Iterable[ArcExplanation], states: list[Loose]) -> Explanation:
+        self = super().__new__(cls, arcs)
+        self.states = states
+        return self
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, [*self, *self.states]))
+
+
+def explain(automaton: Automaton) -> Explanation:
+    """Explain each arc of an automaton, in order."""
+    return Explanation((_explained(arc, automaton) for arc in automaton.arcs), loose(automaton))
+
+
+def rung_of(arc: Arc, automaton: Automaton) -> Rung:
+    """How ``engine="auto"`` runs an arc, and where that is not compiled, why and how to write it."""
+    from afa.compiled.fit import taken_apart, unfit
+
+    why = unfit(automaton)
+    if why is not None:
+        return Rung(INTERPRETED, *why)
+    found = taken_apart(arc, automaton)
+    if found.code is not None:
+        return Rung(COMPILED)
+    one = len(functions_of(arc)) == 1
+    return Rung(PYTHON, found.reason if one else f"{found.role}: {found.reason}", found.hint or None)
+
+
+Automaton._explained = staticmethod(explain)
+
+
+def _expression(function: Any, kind: Kind, automaton: Automaton) -> Expr:
+    return expression_of(function, kind, automaton.event_schema, automaton.register_schema)
+
+
+def _explained(arc: Arc, automaton: Automaton) -> ArcExplanation:
+    texts: dict[str, str] = {}
+    parts, values = None, {}
+    for kind, function in functions_of(arc):
+        try:
+            expr = _expression(function, kind, automaton)
+        except Unreadable:
+            texts[kind.role] = getattr(function, "__name__", type(function).__name__)
+            continue
+        if expr != Const(True) or isinstance(function, Written) or kind.sees_event:
+            texts[kind.role] = text_of_expr(expr, automaton.register_schema)
+        if kind.role == "fence" and automaton.event_schema is not None and kind.sees_event:
+            parts = split(expr, automaton.event_schema, automaton.register_schema)
+            found = ranges(expr, automaton.event_schema)
+            said = {f.name: found[f.name].text(f.type in (float, None), f.optional) for f in automaton.event_schema.fields}
+            values = {name: text for name, text in said.items() if text != "anything"}
+    return ArcExplanation(arc, rung_of(arc, automaton), texts, parts, values)

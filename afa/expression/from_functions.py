@@ -1,0 +1,236 @@
+"""Expressions out of lambdas and defs: from their source, through ast, with what they find outside themselves filled in.
+
+A ``def`` is read by substitution: a local name stands for its expression, an ``if`` for a choice between what follows either way, a
+helper function for its body. Nothing is evaluated; a global, a cell or a default is taken as it is at the moment of reading.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import types
+from typing import Any
+
+from afa.expression import live
+from afa.expression.function_source import Function, node_of
+from afa.expression.kinds import Kind
+from afa.expression.live import Live, constant, lookup
+from afa.expression.nodes import Const, Expr, Field, Make
+from afa.expression.refusal import HINT, Unreadable
+from afa.expression.translate import BINARY, Translator
+from afa.expression.values import SIZE, Event, Names, Row, Value, check_size, returned
+from afa.schema import Schema
+
+NESTED = 20
+"""How deep helper functions may call each other."""
+_ODD = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
+    """Take a fence, a transfer, an ``at`` or a condition apart into an expression.
+
+    Parameters
+    ----------
+    function : callable
+        A lambda, a def, or a ``functools.partial`` of one.
+    kind : Kind
+    event_schema : Schema or None
+    register_schema : Schema
+
+    Returns
+    -------
+    Expr
+        Of a transfer a Make. It means what the function means: same value, and where the function raises, it raises.
+
+    Raises
+    ------
+    Unreadable
+        With the reason, and how to write it.
+
+    Notes
+    -----
+    O(nodes), about 50 us for a lambda whose code was read before; else its file is parsed (once) and its code proven.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.expression import FENCE
+    >>> class Tick(NamedTuple):
+    ...     change: float
+    >>> class R(NamedTuple):
+    ...     n: int = 0
+    >>> schemas = Schema.of(Tick, "event"), Schema.of(R, "register")
+    >>> limit = 3
+    >>> read(lambda e, r: r.n < limit, FENCE, *schemas)
+    Compare(op='<', left=Field(side='r', name='n'), right=Const(value=3))
+    >>> read(lambda e, r: print(e), FENCE, *schemas)
+    Traceback (most recent call last):
+    afa.expression.refusal.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len and...
+    """
+    arguments: list[Value] = [Event()] if kind.sees_event else []
+    if kind.sees_register:
+        arguments.append(Make(tuple(Field("r", field.name) for field in register_schema.fields)))
+    task = _Task(kind, event_schema, register_schema)
+    try:
+        return returned(_apply(function, arguments, {}, task, ()), kind, register_schema)
+    except RecursionError:
+        raise Unreadable("a function too deeply nested", HINT) from None
+
+
+class _Task:
+    """What all functions that are read for one expression share; a way through a function is counted against a limit."""
+
+    def __init__(self, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> None:
+        self.kind = kind
+        self.event_schema = event_schema
+        self.register_schema = register_schema
+        self.ways = 0
+
+    def step(self) -> None:
+        """Count; without an end where ways double with each ``if``, or calls with each level."""
+        self.ways += 1
+        if self.ways > SIZE:
+            raise Unreadable(f"more than {SIZE} ways through it and what it calls", "split it over several arcs")
+
+
+def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], task: _Task, outer: tuple[Any, ...]) -> Value:
+    """What a function in Python returns for these arguments."""
+    if type(function) is functools.partial:
+        early = [constant(item, "an argument of partial") for item in function.args]
+        named = {name: constant(item, name) for name, item in function.keywords.items()}
+        return _apply(function.func, [*early, *arguments], {**named, **keywords}, task, outer)
+    if type(function) is not types.FunctionType:
+        what = getattr(function, "__name__", type(function).__name__)
+        raise Unreadable(f"{what} is a {type(function).__name__}, not a function in Python", "use a lambda or a def")
+    if any(function.__code__ is code for code in outer) or len(outer) >= NESTED:
+        raise Unreadable(f"{function.__name__} calls itself, or {NESTED} functions call each other", "write it without recursion")
+    if function.__code__.co_flags & _STARS:
+        raise Unreadable(f"{function.__name__} takes * or **", "name its parameters")
+    if function.__code__.co_flags & _ODD:
+        raise Unreadable(f"{function.__name__} is a generator or async", "return the value")
+    node = node_of(function)
+    if node is None:
+        raise Unreadable("no source that compiles to this function", "put it in a file; of an edited file, import it anew")
+    names = _bind(function, arguments, keywords)
+    task.step()
+    reader = _Reader(function, task, (*outer, function.__code__))
+    result = reader.body(node, names)
+    for value in reversed([value for value in names.values() if value is not None]):
+        result = reader.keep(value, result, node)
+    return result
+
+
+def _bind(function: types.FunctionType, arguments: list[Value], keywords: dict[str, Value]) -> Names:
+    """The parameters of a call."""
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    names: Names = dict(zip(positional, arguments))
+    if len(arguments) > len(positional) or names.keys() & keywords.keys() or not keywords.keys() <= set(named):
+        raise Unreadable(f"{function.__name__} is called with other arguments than it takes", "call it with what it takes")
+    names.update(keywords)
+    defaults = dict(zip(reversed(positional), reversed(function.__defaults__ or ())), **(function.__kwdefaults__ or {}))
+    for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        if name not in names and name not in defaults:
+            raise Unreadable(f"{function.__name__} is called without {name}", "call it with what it takes")
+        if name not in names:
+            names[name] = constant(defaults[name], name)
+    return names
+
+
+class _Reader(Translator):
+    """Translate one function in Python."""
+
+    def __init__(self, function: types.FunctionType, task: _Task, outer: tuple[Any, ...]) -> None:
+        super().__init__(task.event_schema, task.register_schema)
+        self.function = function
+        self.task = task
+        self.outer = outer
+        self.is_fence = len(outer) == 1 and task.kind.is_truth
+
+    def body(self, node: Function, names: Names) -> Value:
+        """What the function returns."""
+        names = dict(names)
+        if isinstance(node, ast.Lambda):
+            return self.result(node.body, names)
+        return self.block(node.body, names)
+
+    def result(self, node: ast.expr, names: Names) -> Value:
+        """A returned value; of a fence its truth."""
+        return self.truth(node, names) if self.is_fence else self.value(node, names)
+
+    # -- names ---------------------------------------------------------------------------------------------------------------
+
+    def name(self, node: ast.Name, names: Names) -> Value:
+        """A local name by its expression, any other by what it is bound to now."""
+        name, code = node.id, self.function.__code__
+        if name in names:
+            found = names[name]
+            if found is None:
+                raise Unreadable(f"{name} is bound on some ways only", f"bind {name} on all ways", node)
+            return found
+        if name in code.co_varnames or name in code.co_cellvars:
+            raise Unreadable(f"{name} has no value here", f"bind {name} before", node)
+        return constant(lookup(self.function, node), name)
+
+    def member(self, base: Live, node: ast.Attribute) -> Value:
+        """``math.pi``, ``Limits.HIGH``, ``LIMITS.high``."""
+        return constant(live.attribute(base, node), f"{base.name}.{node.attr}")
+
+    def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
+        """A helper function, written out in place."""
+        if type(called.value) not in (types.FunctionType, functools.partial):
+            return super().call_other(called, arguments, keywords, node)
+        result = _apply(called.value, arguments, keywords, self.task, self.outer)
+        check_size(result)
+        return result
+
+    # -- statements ----------------------------------------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt], names: Names) -> Value:
+        """What is returned from here on; falling off the end is None."""
+        self.task.step()
+        if not body:
+            return Const(None)
+        head, rest = body[0], body[1:]
+        match head:
+            case ast.Return(value):
+                return Const(None) if value is None else self.result(value, names)
+            case ast.Pass():
+                return self.block(rest, names)
+            case ast.Expr(ast.Constant()):  # a docstring
+                return self.block(rest, names)
+            case ast.Expr(value):
+                return self.kept([self.value(value, names)], rest, names, head)
+            case ast.Assign([target], value) | ast.AnnAssign(target, _, ast.expr() as value):
+                return self.kept(self.assign(target, self.value(value, names), names), rest, names, head)
+            case ast.AugAssign(ast.Name(id=name) as target, op, value) if type(op) in BINARY:
+                left = ast.copy_location(ast.Name(name, ast.Load()), target)
+                sum_ = ast.copy_location(ast.BinOp(left, op, value), head)
+                return self.kept(self.assign(target, self.value(sum_, names), names), rest, names, head)
+            case ast.If(test, then, other):
+                chosen = self.truth(test, names)
+                found = self.join(chosen, self.block(then + rest, dict(names)), self.block(other + rest, dict(names)), head)
+                check_size(found)
+                return found
+        raise self.refused(head)
+
+    def assign(self, target: ast.expr, value: Value, names: Names) -> list[Value]:
+        """Bind a name, or several to the items of a tuple; returns what was evaluated."""
+        check_size(value)
+        if isinstance(target, ast.Name):
+            names[target.id] = value
+            return [value]
+        plain = isinstance(value, Row) or live.is_plain(self.register_schema.cls, "__iter__")
+        if isinstance(target, ast.Tuple) and isinstance(value, Make | Row) and len(value.items) == len(target.elts) and plain:
+            return [v for inner, item in zip(target.elts, value.items) for v in self.assign(inner, item, names)]
+        raise Unreadable("an assignment to something that is no local name", "assign to a name", target)
+
+    def kept(self, values: list[Value], rest: list[ast.stmt], names: Names, node: ast.stmt) -> Value:
+        """What the rest returns, with these values evaluated before it."""
+        result = self.block(rest, names)
+        for value in reversed(values):
+            result = self.keep(value, result, node)
+        return result

@@ -1,0 +1,209 @@
+"""The interpreted engine: takes any payload and any function, and is the reference for every faster one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from afa.change import Change
+from afa.conditions.promised import PACE, Promises, room
+from afa.engine import Sizes
+from afa.interpreted import interpreted_states as saved
+from afa.interpreted.onekey import OneKey
+from afa.interpreted.state import State
+from afa.journal import Journal, forget_places
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.copies import COPIES
+from afa.model.raised import Faults
+from afa.state.states import States
+from punctuation.deadlines import Deadlines
+from punctuation.progress import Progress
+
+
+class InterpretedEngine:
+    """One `State` a key. See `afa.engine.Engine` for what each method promises."""
+
+    name = "interpreted"
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        progress: Progress,
+        journal: Journal,
+        sequence: str | None,
+        faults: Faults | None = None,
+    ) -> None:
+        self.states: dict[Hashable, State] = {}
+        self._automaton = automaton
+        self._one = OneKey(automaton, table, progress, journal, sequence, faults)
+        self._progress = progress
+        self._journal = journal
+        self._due: list[State] = []  # keys that the present punctuation concerns
+        self._deadlines = Deadlines()
+        self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
+        self._touched: dict[Hashable, State] = {}  # keys of this call
+        self._changed: dict[Hashable, None] = {}  # keys touched since the last snapshot; of those that are gone, those that it has
+        self._saved: set[Hashable] = set()  # keys that it has
+        self._sizes: dict[Hashable, tuple[int, ...]] = {}
+        self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
+        self._held = [0] * 5
+        self._had_timeouts = bool(table.timeouts)
+        self._final = progress.final
+        self._looked = 0  # changes taken when it was looked last for keys to prune
+
+    def state(self, key: Hashable) -> State:
+        """The state of a key, made if there is none, and noted as touched."""
+        s = self.states.get(key)
+        if s is None:
+            s = self._one.new(key)
+            self._journal.put(self.states, key, s)
+        self._touched[key] = s
+        self._changed[key] = None
+        self._restless[key] = None
+        self._measure[key] = None
+        return s
+
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """Event changes of one key, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
+        if len(changes) > 1 and self._one.most + sum(abs(change.diff) for change in changes) <= COPIES:
+            changes = _netted(changes)
+        self._one.apply(self.state(key), changes)
+
+    def overdue(self, t: int) -> list[Change]:
+        """Remove and return the retractions whose insertion can no longer arrive."""
+        for key in self._deadlines.due(t):
+            self._restless[key] = None
+        self._due = [self.states[key] for key in self._restless if key in self.states]
+        return [change for s in self._due for change in self._one.overdue(s, t)]
+
+    def tick(self) -> None:
+        """Follow the clock."""
+        for s in self._due:
+            self.state(s.key)
+            self._one.tick(s)
+
+    def clean(self) -> None:
+        """Drop what the effective punctuation has made final."""
+        for s in self._due:
+            self._one.clean(s)
+
+    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
+        """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
+        if changes - self._looked < len(self.states) // PACE:
+            return
+        self._journal.set(self, "_looked", changes)
+        for key, s in list(self.states.items()):
+            if len(s.index) >= room(s.size):
+                self._one.prune(self.state(key), promises(key), arcs)
+                self._journal.set(s, "size", len(s.index))
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Let the keys follow a table; only what lies from ``le`` on is visited, in the default mode nothing."""
+        concerned = [self.state(key) for key in list(self.states)] if le < self._progress.now else []
+        self._one.swap(concerned, table, le, re)
+        if table.timeouts or self._had_timeouts:  # waits may end at other instants than their deadlines say
+            self._restless.update(dict.fromkeys(self.states))
+        self._had_timeouts = bool(table.timeouts)
+
+    def collect(self) -> list[Change]:
+        """The minimal difference since the last collect."""
+        changes = [change for s in self._touched.values() for change in self._one.collect(s)]
+        for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
+            self._journal.drop(self.states, key)
+            self._weigh(key)
+            if key not in self._saved:
+                del self._changed[key]
+        self._touched.clear()
+        if self._progress.final > self._final:
+            self._final = self._progress.final
+            self._settle()
+        return changes
+
+    def _settle(self) -> None:
+        """After a punctuation: when does each key that was visited want the next one?"""
+        for key in self._restless:
+            s = self.states.get(key)
+            self._deadlines.set(key, None if s is None else self._one.deadline(s))
+        self._restless.clear()
+
+    def commit(self) -> None:
+        """The journal is the operator's, which clears it."""
+        self._touched.clear()
+
+    def rollback(self) -> None:
+        """The journal has put the states back; deadlines may have been set on what is undone, and sizes taken of it."""
+        for s in (*self._touched.values(), *self._due):
+            s.delta.clear()
+            forget_places(s.index)
+            forget_places(s.matches)
+        self._touched.clear()
+        self._final = self._progress.final
+        self._deadlines = Deadlines()
+        self._restless = dict.fromkeys(self.states)
+        self._changed.update(self._restless)
+        self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
+
+    def keys(self) -> list[Hashable]:
+        """The keys that hold anything."""
+        return list(self.states)
+
+    def sizes(self) -> Sizes:
+        """What is held. O(steps of the keys touched since the last look)."""
+        for key in list(self._measure):
+            self._weigh(key)
+        return Sizes._make([*self._held, len(self.states)])
+
+    def _weigh(self, key: Hashable) -> None:
+        """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
+        s = self.states.get(key)
+        new = s.sizes() if s is not None else (0,) * 5
+        old = self._sizes.pop(key, (0,) * 5)
+        if s is not None:
+            self._sizes[key] = new
+        self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
+        self._measure.pop(key, None)
+
+    def save(self, changed: bool = False) -> States:
+        """The states of all keys, or of those that changed since the last snapshot."""
+        return saved.save(self._automaton, self._progress.final, list(self._changed if changed else self.states), self.states)
+
+    def saved(self) -> None:
+        """A snapshot was taken."""
+        self._journal.set(self, "_saved", set(self.states))
+        self._journal.set(self, "_changed", {})
+
+    def load(self, states: States) -> None:
+        """The states of keys that are not held yet."""
+        for key, cover, changes, pruned in saved.load(self._automaton, states):
+            s = self._one.fill(key, cover, changes, pruned)
+            self._saved.add(key)
+            if not s.empty:
+                self.states[key] = s
+                self.state(key)
+            if any(le < self._progress.final for _, le, *_ in changes):  # it was not cleaned since it was saved
+                self._changed[key] = None
+            else:
+                self._changed.pop(key, None)
+        self._touched.clear()
+
+    def check(self) -> None:
+        """Assert the invariants of [AFA10] Sec. 5.1 for every key, and that the sizes are true."""
+        for s in self.states.values():
+            self._one.check(s)
+        fresh = [s.sizes() for s in self.states.values()]
+        sizes = self.sizes()
+        assert sizes.events == sum(size[0] for size in fresh), "statistics.events"
+        assert sizes.partial_matches == sum(size[1] for size in fresh), "statistics.partial_matches"
+        assert sizes.keys == len(fresh), "statistics.keys"
+
+
+def _netted(changes: Sequence[Change]) -> list[Change]:
+    counts: dict[tuple[Any, Any, Any], int] = {}
+    for change in changes:
+        event = (change.le, change.re, change.payload)
+        counts[event] = counts.get(event, 0) + change.diff
+    kept = [Change(payload, le, re, n) for (le, re, payload), n in counts.items() if n]
+    kept.sort(key=lambda change: (change.le, change.diff))
+    return kept

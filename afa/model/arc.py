@@ -1,0 +1,272 @@
+"""Arcs: what takes a computation from one state to another ([AFA10] Definition 1, App. D, App. E)."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from afa.errors import AutomatonError, ExpressionError
+from afa.expression.arc_functions import Schemas, functions_of
+from afa.expression.kinds import Kind
+from afa.expression.nodes import Const
+from afa.expression.written import Written
+from afa.schema import Schema
+
+CONSUME, EPSILON, TIMEOUT = "consume", "epsilon", "timeout"
+
+
+def always(register: Any) -> bool:
+    """The fence of an epsilon arc that states none."""
+    return True
+
+
+class Arc:
+    """An arc ``src -> dst`` with a fence ``f(e, r) -> bool`` and a transfer ``g(e, r) -> register``, both pure.
+
+    Parameters
+    ----------
+    src, dst : str
+        States.
+    fence : callable or str
+        ``fence(event, register) -> bool``; whether the event may take the arc. As text: ``"change < 0 and r.n < 3"``, a Python
+        expression over ``e`` and ``r``, where a bare name is a field of the event; see `afa.expression.from_text`.
+    transfer : callable or str, optional
+        ``transfer(event, register) -> register``; as text ``"r._replace(n=r.n + 1)"``, or a tuple of the fields. None: the
+        register stays; a self-loop without a transfer is *ignorable* ([AFA10] App. D).
+    name : str, optional
+        Arcs of one name are equal; without one an arc equals only itself.
+    final : bool
+        Whether ``dst`` is final for as long as this arc is in force.
+
+    Notes
+    -----
+    Nothing is checked here: the automaton checks its arcs when it is built, a running operator the arcs that it is given.
+
+    Examples
+    --------
+    >>> Arc("fall", "fall", lambda e, r: e.change > -0.01, name="noise").ignorable
+    True
+    >>> Arc("fall", "fall", "change > -0.01", name="noise").fence
+    'change > -0.01'
+    """
+
+    __slots__ = ("__weakref__", "at", "dst", "fence", "final", "kind", "name", "src", "transfer")
+
+    at: Callable[..., Any]
+    dst: str
+    fence: Callable[..., Any]
+    final: bool
+    kind: str
+    name: str | None
+    src: str
+    transfer: Callable[..., Any] | None
+
+    def __init__(
+        self,
+        src: str,
+        dst: str,
+        fence: Callable[..., Any] | str,
+        transfer: Callable[..., Any] | str | None = None,
+        *,
+        name: str | None = None,
+        final: bool = False,
+    ) -> None:
+        self._fill(CONSUME, src, dst, fence, transfer, None, name, final)
+
+    @classmethod
+    def epsilon(
+        cls,
+        src: str,
+        dst: str,
+        fence: Callable[..., Any] | str = always,
+        transfer: Callable[..., Any] | str | None = None,
+        *,
+        name: str | None = None,
+        final: bool = False,
+    ) -> Arc:
+        """An arc that consumes no event; ``fence(register)`` and ``transfer(register)`` see the register only."""
+        arc = cls.__new__(cls)
+        arc._fill(EPSILON, src, dst, fence, transfer, None, name, final)
+        return arc
+
+    @classmethod
+    def timeout(cls, src: str, dst: str, at: Callable[..., Any] | str, *, name: str | None = None, final: bool = False) -> Arc:
+        """An epsilon arc that waits in ``src`` until the instant ``at(register)`` (ticks; [AFA10] App. E).
+
+        It fires at ``T = max(at(r), LE of the last event consumed)`` unless an event with an earlier LE ends the wait, and then
+        the match has the lifetime ``[T, m)``. A self-loop in ``src`` lets the wait go on; one that also takes events past
+        ``at(r)`` makes longer runs, each of which fires at its own last event: bound its fence by the deadline if that is not
+        meant.
+        """
+        arc = cls.__new__(cls)
+        arc._fill(TIMEOUT, src, dst, None, None, at, name, final)
+        return arc
+
+    def _fill(
+        self,
+        kind: str,
+        src: str,
+        dst: str,
+        fence: Callable[..., Any] | str | None,
+        transfer: Callable[..., Any] | str | None,
+        at: Callable[..., Any] | str | None,
+        name: str | None,
+        final: bool,
+    ) -> None:
+        for role, function in (("fence", fence), ("transfer", transfer), ("at", at)):
+            if isinstance(function, str):
+                function = Written(function, Kind(role, kind == CONSUME))
+            object.__setattr__(self, role, function)
+        for field, value in (("kind", kind), ("src", src), ("dst", dst), ("name", name), ("final", final)):
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def from_json(cls, data: str | Mapping[str, Any]) -> Arc:
+        """The arc that a JSON object describes, given as text or as a dict; the format stands in `afa.expression.wire`.
+
+        Raises
+        ------
+        AutomatonError
+            It is no such object. What its texts mean is asked when it is pushed, or an automaton built with it.
+
+        Examples
+        --------
+        >>> Arc.from_json('{"src": "a", "dst": "b", "fence": "change < 0"}')
+        arc a -> b
+        """
+        from afa.expression import wire
+
+        arc = cls.__new__(cls)
+        arc._fill(*wire.fields_of(data))
+        return arc
+
+    def to_json(self, automaton: Schemas) -> dict[str, Any]:
+        """This arc as plain data for ``json.dumps``, its functions as text; `from_json` makes an arc of it that does the same.
+
+        Raises
+        ------
+        AutomatonError
+            A function can't be taken apart.
+        """
+        from afa.expression import wire
+
+        return wire.json_of(self, automaton)
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        raise AttributeError(f"an Arc is frozen: {field} can't be set")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"an Arc is frozen: {field} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arc, (self.kind, self.src, self.dst, self.fence, self.transfer, self.at, self.name, self.final)
+
+    def __copy__(self) -> Arc:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Arc:
+        return self  # frozen; and an arc without a name equals itself only
+
+    @property
+    def ignorable(self) -> bool:
+        """Whether taking the arc leaves state and register as they are ([AFA10] App. D)."""
+        return self.kind == CONSUME and self.src == self.dst and self.transfer is None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Arc):
+            return NotImplemented
+        return self is other or (self.name is not None and self.name == other.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name) if self.name is not None else id(self) >> 4
+
+    def __repr__(self) -> str:
+        kind = "" if self.kind == CONSUME else f" ({self.kind})"
+        return f"arc {self.name!r}: {self.src} -> {self.dst}{kind}" if self.name else f"arc {self.src} -> {self.dst}{kind}"
+
+
+def _arc(*fields: Any) -> Arc:
+    """An arc from all its fields; for copies that leave the process."""
+    arc = Arc.__new__(Arc)
+    arc._fill(*fields)
+    return arc
+
+
+def check_arc(arc: Any) -> None:
+    """Refuse an arc that can't mean anything, by a message that names it.
+
+    Raises
+    ------
+    AutomatonError
+        It is no arc, a state is no name, a function has the wrong arity, or an epsilon self-loop can never end.
+    """
+    if not isinstance(arc, Arc):
+        raise AutomatonError(f"expected an Arc but got {arc!r}")
+    for end in ("src", "dst"):
+        if not isinstance(getattr(arc, end), str) or not getattr(arc, end):
+            raise AutomatonError(f"expected a state name (str) but got {end}={getattr(arc, end)!r} in {arc!r}")
+    if not (arc.name is None or isinstance(arc.name, str)):
+        raise AutomatonError(f"expected a str but got name={arc.name!r} in {arc!r}")
+    wanted = ("e, r",) if arc.kind == CONSUME else ("r",)
+    if arc.kind == TIMEOUT:
+        _check_function(arc, "at", arc.at, wanted[0])
+    else:
+        _check_function(arc, "fence", arc.fence, wanted[0])
+        if arc.transfer is not None:
+            _check_function(arc, "transfer", arc.transfer, wanted[0])
+    if arc.kind == EPSILON and arc.src == arc.dst and (arc.transfer is None or _always_true(arc.fence)):
+        reason = "without a transfer it changes nothing" if arc.transfer is None else "its fence is always true"
+        raise _never_ends(arc, reason)
+
+
+def check_written(arc: Arc, event_schema: Schema | None, register_schema: Schema) -> None:
+    """Refuse an arc whose functions, where they are text, mean nothing under these schemas.
+
+    Raises
+    ------
+    ExpressionError
+        By a message that shows the place.
+    AutomatonError
+        An epsilon self-loop that can never end.
+    """
+    for _, function in functions_of(arc):
+        if isinstance(function, Written):
+            try:
+                found = function.expression(event_schema, register_schema)
+            except ExpressionError as error:
+                raise ExpressionError(f"{error}\nin {arc!r}") from None
+            if arc.kind == EPSILON and arc.src == arc.dst and isinstance(found, Const) and found.value:
+                raise _never_ends(arc, "its fence is always true")
+
+
+def _never_ends(arc: Arc, reason: str) -> AutomatonError:
+    return AutomatonError(f"expected an epsilon arc that ends but got a self-loop: {arc!r} can never end ({reason})")
+
+
+def _check_function(arc: Arc, role: str, function: Any, parameters: str) -> None:
+    if isinstance(function, Written):
+        return
+    if not callable(function):
+        raise AutomatonError(f"expected a str or a callable {role}({parameters}) but got {role}={function!r} in {arc!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # builtins without a signature: the first call will tell
+        return
+    try:
+        signature.bind(*parameters.split(", "))
+    except TypeError as error:
+        raise AutomatonError(f"expected {role}({parameters}) but got {role}{signature} in {arc!r}: {error}") from None
+
+
+def _always_true(fence: Callable[..., Any] | None) -> bool:
+    """Whether a fence is the default one, or a function that only returns a true constant."""
+    if fence is always:
+        return True
+    code = getattr(fence, "__code__", None)
+    if code is None or code.co_names or code.co_freevars or code.co_varnames[code.co_argcount :]:
+        return False
+    reads = {instruction.opname for instruction in dis.get_instructions(code)}
+    constant = reads <= {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "LOAD_SMALL_INT"}
+    return constant and fence is not None and bool(fence(None))

@@ -1,0 +1,184 @@
+"""The program: a frozen automaton. All that changes while it runs lives in the engine's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
+
+from afa.errors import AutomatonError, ChangeError, Int64Error
+from afa.model.arc import Arc, check_arc, check_written
+from afa.schema import Schema
+
+
+class NoRegister(NamedTuple):
+    """The register of an automaton that carries no values."""
+
+
+class Automaton:
+    """An augmented finite automaton: states, arcs, start, final states, initial register ([AFA10] Definition 1).
+
+    Parameters
+    ----------
+    start : str
+        The start state.
+    final : iterable of str
+        The final states. More can come with arcs that carry ``final=True``.
+    arcs : iterable of Arc
+        Several arcs between two states are allowed. There may be none, and states that nothing reaches or leaves: all of a pattern
+        may come to a running operator (`Operator.push_arc`), and bring states of its own. `explain` tells what is still to come.
+    register : NamedTuple instance, optional
+        The initial register ``Z``; its class is the register schema. Left out: no values.
+    event : NamedTuple class, optional
+        The event schema. Left out: any hashable payload is taken, and only the interpreted engine serves.
+
+    Raises
+    ------
+    AutomatonError
+        Whatever is wrong, named: a state that is no name, no final state, a register that does not fit its schema, a field that is
+        no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon self-loop that can't
+        end.
+
+    Examples
+    --------
+    >>> class Tick(NamedTuple):
+    ...     change: float
+    >>> two_downs = Automaton(
+    ...     start="start",
+    ...     final={"done"},
+    ...     event=Tick,
+    ...     arcs=[Arc("start", "down", lambda e, r: e.change < 0), Arc("down", "done", lambda e, r: e.change < 0)],
+    ... )
+    >>> two_downs.states
+    ('start', 'down', 'done')
+    """
+
+    __slots__ = ("arcs", "event", "event_schema", "final", "register", "register_schema", "start", "states")
+
+    arcs: tuple[Arc, ...]
+    event: type | None
+    event_schema: Schema | None
+    final: frozenset[str]
+    register: Any
+    register_schema: Schema
+    start: str
+    states: tuple[str, ...]
+
+    def __init__(
+        self,
+        *,
+        start: str,
+        final: Iterable[str],
+        arcs: Iterable[Arc],
+        register: Any = None,
+        event: type | None = None,
+    ) -> None:
+        fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event}
+        for arc in fields["arcs"]:
+            check_arc(arc)
+        _check_names(fields["arcs"])
+        if isinstance(final, str):
+            raise AutomatonError(f"expected a set of states but got final={final!r}; write {{{final!r}}}")
+        fields["final"] = frozenset(final)
+        _check_states(start, fields["final"], fields["arcs"])
+        fields["states"] = _states(start, fields["arcs"], fields["final"])
+        fields["event_schema"] = None if event is None else Schema.of(event, "event")
+        fields["register_schema"], fields["register"] = _initial(register)
+        for arc in fields["arcs"]:
+            check_written(arc, fields["event_schema"], fields["register_schema"])
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    def check_arc(self, arc: Any) -> None:
+        """Refuse an arc that can't mean anything here, by a message that names it.
+
+        Raises
+        ------
+        AutomatonError
+        """
+        check_arc(arc)
+        check_written(arc, self.event_schema, self.register_schema)
+
+    _explained: ClassVar[Callable[..., Any]]
+    """`afa.explain.explain`, which stands floors above: it asks the engines. ``import afa`` puts it here."""
+
+    def explain(self) -> Any:
+        """What becomes of each arc: its text, the parts of its fence, the values that it allows, and how it runs.
+
+        Then the states that nothing reaches or leaves yet, which only arcs to come can do: see ``.states``.
+
+        Returns
+        -------
+        afa.explain.Explanation
+            One `afa.explain.ArcExplanation` an arc; ``print`` shows them.
+
+        Examples
+        --------
+        >>> class Tick(NamedTuple):
+        ...     change: float
+        >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "change < 0")]).explain())
+        arc a -> b: compiled
+            fence     e.change < 0
+            change    < 0
+        >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[]).explain())
+        state 'a' (start): no arc leaves it yet
+        state 'b' (final): no arc leads to it yet
+        """
+        return self._explained(self)
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        raise AttributeError(f"an Automaton is frozen: {field} can't be set; push an arc to a running operator instead")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _automaton, (self.start, self.final, self.arcs, self.register, self.event)
+
+    def __copy__(self) -> Automaton:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Automaton:
+        return self  # frozen
+
+    def __repr__(self) -> str:
+        return f"Automaton({self.start!r} -> {sorted(self.final)}, {len(self.states)} states, {len(self.arcs)} arcs)"
+
+
+def _automaton(start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None) -> Automaton:
+    """An automaton from all its fields; for copies that leave the process."""
+    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event)
+
+
+def _states(start: str, arcs: tuple[Arc, ...], final: frozenset[str]) -> tuple[str, ...]:
+    ends = [state for arc in arcs for state in (arc.src, arc.dst)]
+    return tuple(dict.fromkeys([start, *ends, *sorted(final)]))
+
+
+def _check_names(arcs: tuple[Arc, ...]) -> None:
+    seen: dict[Arc, Arc] = {}
+    for arc in arcs:
+        if arc in seen:
+            raise AutomatonError(f"expected one arc of a name but got {arc!r} beside {seen[arc]!r}")
+        seen[arc] = arc
+
+
+def _check_states(start: Any, final: frozenset[Any], arcs: tuple[Arc, ...]) -> None:
+    for name, state in [("start", start), *(("final state", state) for state in final)]:
+        if not isinstance(state, str) or not state:
+            raise AutomatonError(f"expected a state name (str) but got {name}={state!r}")
+    if not final and not any(arc.final for arc in arcs):
+        raise AutomatonError("expected at least one final state but got final=set()")
+
+
+def _initial(register: Any) -> tuple[Schema, Any]:
+    if register is None:
+        register = NoRegister()
+    if isinstance(register, type):
+        raise AutomatonError(f"expected an initial register (an instance) but got the class {register.__name__}; call it")
+    if not (isinstance(register, tuple) and hasattr(register, "_fields")):
+        raise AutomatonError(f"expected a NamedTuple as the register but got register={register!r}")
+    schema = Schema.of(type(register), "register")
+    try:
+        return schema, schema.take(register)
+    except (ChangeError, Int64Error) as error:
+        raise AutomatonError(f"expected an initial register that fits its schema: {error}") from error

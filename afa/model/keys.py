@@ -1,0 +1,96 @@
+"""How the key of an event is made, and what can be one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.model.automaton import Automaton
+from afa.schema import any_payload
+
+
+class Keys:
+    """How the key of an event is made.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    key : str, sequence of str, or callable
+
+    Raises
+    ------
+    AfaError
+        It is none of these.
+    """
+
+    def __init__(self, automaton: Automaton, key: Any) -> None:
+        self.function = key if callable(key) else None
+        names = (key,) if isinstance(key, str) else () if callable(key) else key
+        if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) for n in names):
+            raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
+        self.names: tuple[str, ...] = tuple(names)
+        self.single = isinstance(key, str)
+        fields = automaton.event_schema.cls._fields if automaton.event_schema else ()  # type: ignore[attr-defined]
+        self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The event's fields that make the key; none if something else does too."""
+        return () if self.columns else self.names
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the key's columns in an output table."""
+        return self.names or ("key",)
+
+    def of_change(self, change: Change) -> Any:
+        """The key of an event; the change's own where the event makes none.
+
+        Raises
+        ------
+        ChangeError
+            The event has no such field.
+        """
+        try:
+            return self.of(change.payload)
+        except AttributeError as error:
+            if change.key is not None:
+                return change.key
+            raise ChangeError(f"expected an event with the key's fields {self.names} but got {change.payload!r}") from error
+
+    def of(self, payload: Any) -> Any:
+        """The key that an event makes."""
+        if self.function is not None:
+            return self.function(payload)
+        if self.single:
+            return getattr(payload, self.names[0])
+        return tuple(getattr(payload, name) for name in self.names)
+
+    def of_rows(self, columns: Mapping[str, list[Any]], payloads: list[Any]) -> list[Any]:
+        """The key of each row; names that are no fields of the event are columns of the table."""
+        if not self.columns:
+            return [self.of_change(Change(payload, None)) for payload in payloads]
+        parts = [columns[name] if name in self.columns else [getattr(payload, name) for payload in payloads] for name in self.names]
+        return list(parts[0]) if self.single else list(zip(*parts))
+
+    def parts(self, key: Any) -> tuple[Any, ...]:
+        """A key as the values of its columns."""
+        return (key,) if self.single or self.function is not None else tuple(key)
+
+
+def take_key(key: Any) -> Any:
+    """A key in its form.
+
+    Raises
+    ------
+    ChangeError
+        It is None, or not hashable.
+    """
+    if key is None:
+        raise ChangeError("expected a key but got key=None")
+    try:
+        return any_payload(key)
+    except ChangeError as error:
+        raise ChangeError(f"expected a hashable key but got key={key!r}") from error

@@ -1,0 +1,106 @@
+"""Which states of an automaton nothing reaches or leaves: arcs that are still to come may, or there is a typo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from afa.errors import AutomatonError
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+
+
+class Loose(NamedTuple):
+    """A state that nothing reaches, or none leaves, by the arcs that the automaton has itself."""
+
+    state: str
+    role: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"state {self.state!r}{self.role and f' ({self.role})'}: {self.reason}"
+
+
+def loose(automaton: Automaton) -> list[Loose]:
+    """The states that only arcs to come can connect, in order.
+
+    Examples
+    --------
+    >>> from afa.model.arc import Arc
+    >>> for found in loose(Automaton(start="a", final={"z"}, arcs=[Arc("b", "z", "True")])):
+    ...     print(found)
+    state 'a' (start): no arc leaves it yet
+    state 'b': no arc leads to it yet
+    state 'z' (final): only arc b -> z leads to it, from a state that is not reached yet
+    """
+    reached, left = reached_states(automaton), {arc.src for arc in automaton.arcs}
+    final = automaton.final.union(arc.dst for arc in automaton.arcs if arc.final)
+    found = []
+    for state in automaton.states:
+        role = "start" if state == automaton.start else "final" if state in final else ""
+        if state not in reached:
+            found.append(Loose(state, role, f"{_lead_to(state, automaton)} yet"))
+        elif state not in left and state not in final:
+            found.append(Loose(state, role, "no arc leaves it yet"))
+    return found
+
+
+def check_whole(automaton: Automaton) -> None:
+    """Refuse an automaton that can never match, for where no arc can come any more.
+
+    Raises
+    ------
+    AutomatonError
+        No arc leaves its start state, or a final state is not reached.
+    """
+    start, known = automaton.start, ", ".join(dict.fromkeys(arc.src for arc in automaton.arcs))
+    if not any(arc.src == start for arc in automaton.arcs):
+        raise AutomatonError(f"expected a start state that an arc leaves but got start={start!r}; arcs leave {known}")
+    reached = reached_states(automaton)
+    for state in sorted(automaton.final.union(arc.dst for arc in automaton.arcs if arc.final)):
+        if state not in reached:
+            raise AutomatonError(f"expected final states that {start!r} reaches but got {state!r}: {_lead_to(state, automaton)}")
+
+
+def reached_states(automaton: Automaton) -> set[str]:
+    """The start state, and those to which arcs lead from it."""
+    return _reached(automaton.start, automaton.arcs)
+
+
+def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -> list[str]:
+    """Of arcs that have come, in words: the states that none of all ``arcs`` reaches, or leaves and that are not final. O(arcs).
+
+    Examples
+    --------
+    >>> from afa.model.arc import Arc
+    >>> automaton, arc = Automaton(start="a", final={"z"}, arcs=[]), Arc("a", "zz", "True", name="typo")
+    >>> loose_ends(automaton, [arc], [arc])
+    ["arc 'typo': a -> zz leads to no match yet: no arc leaves 'zz', and it is not final"]
+    """
+    arcs = list(arcs)
+    reached, left = _reached(automaton.start, arcs), {arc.src for arc in arcs}
+    final = automaton.final.union(arc.dst for arc in arcs if arc.final)
+    found = []
+    for arc in come:
+        if arc.src not in reached:
+            found.append(f"{arc!r} serves no event yet: no arc leads from {automaton.start!r} to {arc.src!r}")
+        if arc.dst not in left and arc.dst not in final:
+            found.append(f"{arc!r} leads to no match yet: no arc leaves {arc.dst!r}, and it is not final")
+    return found
+
+
+def _reached(start: str, arcs: Iterable[Arc]) -> set[str]:
+    ways: dict[str, set[str]] = {}
+    for arc in arcs:
+        ways.setdefault(arc.src, set()).add(arc.dst)
+    reached, ahead = {start}, [start]
+    while ahead:
+        more = ways.get(ahead.pop(), set()) - reached
+        reached |= more
+        ahead += more
+    return reached
+
+
+def _lead_to(state: str, automaton: Automaton) -> str:
+    into = [repr(arc) for arc in automaton.arcs if arc.dst == state and arc.src != state]
+    return f"only {into[0]} leads to it, from a state that is not reached" if into else "no arc leads to it"

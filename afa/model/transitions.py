@@ -1,0 +1,258 @@
+"""What one partial match becomes: arcs, epsilon closure, time-outs (the next-ID relation of [AFA10] Sec. 2.2 and 2.3).
+
+All of it is a pure function of the partial match, the step and the table of arcs, so that what was added can be taken away again
+by evaluating it a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from afa.errors import AfaError, ChangeError, ClosureError, blame
+from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.pmatch import PMatch, Rest
+from afa.model.raised import Faults, Raised, in_words
+from punctuation.time import FOREVER, as_time
+
+CLOSURE_LIMIT = 10_000
+"""Steps of one closure after which it counts as endless."""
+
+
+class Transitions:
+    """The next-ID relation of an automaton under a table of arcs.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    table : ArcTable
+        The arcs in force; set anew when arcs change.
+    faults : Faults, optional
+        Takes what functions raise: an arc does not serve there. None: it is raised.
+
+    Attributes
+    ----------
+    key : hashable
+        Whose state is at work, for `faults`.
+    """
+
+    __slots__ = ("_start", "_static_final", "_take", "faults", "key", "table")
+
+    def __init__(self, automaton: Automaton, table: ArcTable, faults: Faults | None = None) -> None:
+        self._start = (automaton.start, automaton.register)
+        self._static_final = automaton.final
+        self._take = automaton.register_schema.take
+        self.table = table
+        self.faults = faults
+        self.key: Hashable = None
+
+    def final(self, state: str, t: int) -> bool:
+        """Whether a computation that is in ``state`` at ``t`` is accepted."""
+        return state in self._static_final or (bool(self.table.marks) and self.table.final(state, t))
+
+    def begin(self, key: Any, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
+        """The partial matches that begin at a step (Algorithm 1, line 5), one for each way."""
+        found: list[PMatch] = []
+        ready = [PMatch(key, le, *self._start)]
+        if self.table.epsilon:
+            ready = self.closure(ready[0], le)
+        for source in ready:
+            arcs = self.table.consuming.get(source.state, ())
+            for arc, begin, end in arcs:
+                if begin <= le < end:
+                    for payload, re in events:
+                        register = self.consume(arc, payload, source.register, le)
+                        if register is not None:
+                            found += self.closure(PMatch(key, re, arc.dst, register), le)
+        return found
+
+    def derive(self, p: PMatch, rest: Rest, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
+        """All that ``p``, which rests since ``rest``, becomes by a step at ``le``.
+
+        Returns
+        -------
+        list of PMatch
+            One for each way that leads there.
+        bool
+            Whether ``p`` also stays as it is, by an ignorable arc (App. D).
+
+        Notes
+        -----
+        O(arcs * events of the step). A lifetime ends before the step: nothing.
+        """
+        found: list[PMatch] = []
+        stays = False
+        if p.re <= le:
+            return found, stays
+        ready = [p] if p.state not in self.table.timeouts else [p, *self._fired_values(p, rest, le)]
+        for source in ready:
+            for arc, begin, end in self.table.consuming.get(source.state, ()):
+                if not begin <= le < end:
+                    continue
+                for payload, re in events:
+                    register = self.consume(arc, payload, source.register, le)
+                    if register is None:
+                        continue
+                    if arc.ignorable and source is p and p.re <= re:
+                        stays = True
+                        if self.table.epsilon:
+                            found += self.closure(p, le)[1:]
+                    else:
+                        found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le)
+        return found, stays
+
+    def closure(self, p: PMatch, t: int) -> list[PMatch]:
+        """``p`` and all that epsilon arcs in force at ``t`` make of it, each once.
+
+        Raises
+        ------
+        ClosureError
+            More than 10,000 steps.
+        """
+        if p.state not in self.table.epsilon:
+            return [p]
+        reached = {(p.state, p.register): p}
+        todo = [p]
+        steps = 0
+        while todo:
+            source = todo.pop()
+            for arc, begin, end in self.table.epsilon.get(source.state, ()):
+                if not begin <= t < end or (register := self.pass_on(arc, source.register, t)) is None:
+                    continue
+                steps += 1
+                if steps > CLOSURE_LIMIT:
+                    self.endless(_endless(reached, t), t)
+                    return [p]
+                if (arc.dst, register) not in reached:
+                    target = PMatch(p.start, p.re, arc.dst, register)
+                    reached[(arc.dst, register)] = target
+                    todo.append(target)
+        return list(reached.values())
+
+    def fired(self, p: PMatch, rest: Rest, horizon: int) -> list[tuple[int, PMatch]]:
+        """What time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
+
+        Returns
+        -------
+        list of (int, PMatch)
+            Each instant ``T`` with what is reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Epsilon arcs and
+            further time-outs from there are in it.
+        """
+        reached: dict[tuple[int, PMatch], None] = {}
+        todo = [(rest.le, p)]
+        steps = 0
+        while todo:
+            waits_since, source = todo.pop()
+            for arc, begin, end in self.table.timeouts.get(source.state, ()):
+                t = max(waits_since, self.instant(arc, source.register, waits_since))
+                if not rest.since <= t <= horizon or t >= p.re or not begin <= t < end:
+                    continue
+                for target in self.closure(PMatch(p.start, p.re, arc.dst, source.register), t):
+                    steps += 1
+                    if steps > CLOSURE_LIMIT:
+                        self.endless(_endless({(q.state, q.register): q for _, q in reached}, t), t)
+                        return []
+                    if (t, target) not in reached:
+                        reached[(t, target)] = None
+                        todo.append((t, target))
+        return list(reached)
+
+    def waits(self, p: PMatch, since: int) -> list[int]:
+        """The instants at which the time-outs of ``p``, which rests since ``since``, fire if nothing ends the wait."""
+        return [
+            t
+            for arc, begin, end in self.table.timeouts.get(p.state, ())
+            if begin <= (t := max(since, self.instant(arc, p.register, since))) < end and t < p.re
+        ]
+
+    def _fired_values(self, p: PMatch, rest: Rest, le: int) -> list[PMatch]:
+        return list(dict.fromkeys(target for _, target in self.fired(p, rest, le) if target != p))
+
+    def consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:
+        """The register after the arc, or None where the fence says no."""
+        role = "fence"
+        try:
+            if not arc.fence(payload, register):
+                return None
+            if arc.transfer is None:
+                return register
+            role = "transfer"
+            found = self._take(arc.transfer(payload, register))
+            if self.faults is not None:
+                self.faults.check(found)
+            return found
+        except ChangeError as error:
+            told = ChangeError(f"{error}, returned by the transfer of {arc!r} on event {payload!r} at le={le}")
+            if not self._goes_on(told, arc, role, le, payload):
+                raise told from error
+        except Exception as error:
+            where = f"in the {role} of {arc!r} on event {payload!r} at le={le} with register {register!r}"
+            if not self._goes_on(error, arc, role, le, payload, where):
+                blame(error, where)
+                raise
+        return None
+
+    def pass_on(self, arc: Arc, register: Any, t: int) -> Any:
+        """The register after an epsilon arc, or None where the fence says no."""
+        role = "fence"
+        try:
+            if not arc.fence(register):
+                return None
+            if arc.transfer is None:
+                return register
+            role = "transfer"
+            value = arc.transfer(register)
+        except Exception as error:
+            where = f"in the {role} of {arc!r} at le={t} with register {register!r}"
+            if not self._goes_on(error, arc, role, t, None, where):
+                blame(error, where)
+                raise
+            return None
+        try:
+            found = self._take(value)
+            if self.faults is not None:
+                self.faults.check(found)
+            return found
+        except (AfaError, UnicodeError) as error:
+            where = f"returned by the transfer of {arc!r} at le={t}"
+            if not self._goes_on(error, arc, role, t, None, where):
+                blame(error, where)
+                raise
+            return None
+
+    def instant(self, arc: Arc, register: Any, since: int) -> int:
+        """The ticks that a time-out's ``at`` gives; FOREVER, at which none fires, where that goes on though it raises."""
+        what = "in the at of {} at le={}"
+        try:
+            value = arc.at(register)
+            what = "returned by at(r) of {}"
+            return as_time(value, "at")
+        except Exception as error:
+            where = what.format(repr(arc), since) + f" with register {register!r}"
+            if not self._goes_on(error, arc, "at", since, None, where):
+                blame(error, where)
+                raise
+        return FOREVER
+
+    def _goes_on(self, error: Exception, arc: Arc, role: str, le: int, payload: Any, where: str = "") -> bool:
+        """Whether an exception is told only, and the arc does not serve."""
+        if self.faults is None or isinstance(error, MemoryError):
+            return False
+        self.faults.take(Raised(self.key, le, payload, repr(arc), role, in_words(error)), where)
+        return True
+
+    def endless(self, error: ClosureError, t: int) -> None:
+        """Tell of a closure that goes on, where no epsilon arc and no time-out serves then; else raise it."""
+        if self.faults is None:
+            raise error
+        self.faults.take(Raised(self.key, t, None, "", "closure", in_words(error)), "")
+
+
+def _endless(reached: Mapping[tuple[str, Any], PMatch], t: int) -> ClosureError:
+    states = ", ".join(dict.fromkeys(state for state, _ in reached))
+    return ClosureError(
+        f"expected a closure of at most {CLOSURE_LIMIT} steps but got one that goes on, at le={t} through the states {states}; "
+        f"let the fence of an epsilon arc end the cycle"
+    )

@@ -1,0 +1,156 @@
+"""The second input: arcs as events with lifetimes ([AFA10] Sec. 2.3, 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from afa.change import Change
+from afa.errors import ChangeError
+from afa.journal import Journal
+from afa.model.arc import Arc
+from afa.model.arctable import ArcEvent, ArcTable
+from afa.schema import as_ticks
+from punctuation.late import Late
+from punctuation.progress import Progress
+from punctuation.time import FOREVER
+
+
+class ArcInput:
+    """The arcs in force, and the retractions of arcs that wait for their insertion; shared by all keys.
+
+    Parameters
+    ----------
+    table : ArcTable
+        The automaton's own arcs.
+    swap : callable
+        ``swap(table, le, re)`` lets all keys follow a table that differs in ``[le, re)`` only.
+    """
+
+    __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "pending", "table")
+
+    def __init__(
+        self,
+        table: ArcTable,
+        progress: Progress,
+        journal: Journal,
+        late: Late,
+        swap: Callable[[ArcTable, int, int], None],
+    ) -> None:
+        self.table = table
+        self.elsewhere = False  # whether the table is kept by someone else, so that no snapshot holds it
+        self.pending: dict[ArcEvent, int] = {}
+        self._progress = progress
+        self._journal = journal
+        self._late = late
+        self._swap = swap
+
+    def change(self, change: Change) -> None:
+        """Take an insertion or a retraction of an arc (checked), with a lifetime or in the default mode.
+
+        Raises
+        ------
+        ChangeError, LateEventError
+        """
+        arc: Arc = change.payload
+        if change.diff not in (1, -1):
+            raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")
+        if change.le is None:
+            if change.re is not None:
+                raise ChangeError(f"expected le with re (or neither: from now on) but got re={change.re!r} for {arc!r}")
+            self._change_from_now(arc, change.diff)
+            return
+        le = as_ticks(change.le, "le")
+        re = FOREVER if change.re is None else as_ticks(change.re, "re")
+        if re <= le:
+            raise ChangeError(f"expected re > le but got le={le}, re={re} for {arc!r}")
+        promise = self._progress.arc_promise
+        if le < promise:
+            self._late.take(change, f"expected le >= {promise} (promised) but got le={le} for {arc!r}")
+            return
+        self._change_exactly(ArcEvent(arc, le, re), change.diff)
+
+    def _change_from_now(self, arc: Arc, diff: int) -> None:
+        """The default mode: an arc comes into force, or ends, one tick past all that was seen."""
+        now = self._progress.now
+        if diff > 0 and now == FOREVER:
+            self._late.take(Change(arc, now), f"expected an arc before the end of the stream but got {arc!r} after it")
+        elif diff > 0:
+            self._put(self.table.added(ArcEvent(arc, now, FOREVER)), now, FOREVER)
+        else:
+            self._end_at(arc, now)
+
+    def _change_exactly(self, event: ArcEvent, diff: int) -> None:
+        if diff > 0 and self.pending.get(event):
+            self._pend(event, -1)
+        elif diff > 0:
+            self._put(self.table.added(event), event.le, event.re)
+        elif self.table.count(event):
+            self._put(self.table.removed(event), event.le, event.re)
+        else:
+            self._pend(event, 1)
+
+    def end(self, arc: Arc, t: int) -> None:
+        """Let an arc be out of force from ``t`` on: the default mode, with an instant of the caller's for the present.
+
+        Raises
+        ------
+        ChangeError, LateEventError
+        """
+        promise = self._progress.arc_promise
+        if t < promise:
+            self._late.take(Change(arc, t, None, -1), f"expected le >= {promise} (promised) but got le={t} for the end of {arc!r}")
+            return
+        self._end_at(arc, t)
+
+    def _end_at(self, arc: Arc, t: int) -> None:
+        found = self.table.find(arc, t)
+        if found is None:
+            known = ", ".join(repr(event.arc) for event in self.table.events if event.re > t) or "none"
+            raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
+        self._put(self.table.ended(found, t), max(t, found.le), found.re)
+
+    def replace(self, table: ArcTable, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
+        """Put another table in force, as one swap; some events have gone, others come, which the promise does not concern."""
+        spans = spans_of(gone, come)
+        if spans:
+            self._put(table, min(le for le, _ in spans), max(re for _, re in spans))
+
+    def overdue(self) -> None:
+        """Hand the retractions over to the policy whose insertion can't come any more."""
+        promise = self._progress.arc_promise
+        found = [event for event in self.pending if event.le < promise]
+        for event in sorted(found, key=lambda event: (event.le, event.re, repr(event.arc))):
+            for _ in range(self.pending[event]):
+                self._late.take(
+                    Change(event.arc, event.le, event.re, -1),
+                    f"expected the insertion of {event.arc!r} at le={event.le} before {promise} (promised) "
+                    f"but got its retraction only",
+                )
+            self._journal.drop(self.pending, event)
+
+    def clean(self) -> None:
+        """Drop the arcs that no event can take any more."""
+        self._put(self.table.cleaned(self._progress.final), FOREVER, FOREVER)
+
+    def _put(self, table: ArcTable, le: int, re: int) -> None:
+        if table is not self.table:
+            self._journal.note(setattr, self, "table", self.table)
+            self.table = table
+            self._swap(table, le, re)
+
+    def _pend(self, event: ArcEvent, more: int) -> None:
+        count = self.pending.get(event, 0) + more
+        if count:
+            self._journal.put(self.pending, event, count)
+        else:
+            self._journal.drop(self.pending, event)
+
+
+def spans_of(gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> list[tuple[int, int]]:
+    """The instants for which two sets of arc events differ: of an arc that only ends at another instant those between the ends."""
+    ends = {(id(event.arc), event.le): event.re for event in gone}
+    spans = []
+    for event in come:
+        re = ends.pop((id(event.arc), event.le), event.le)
+        spans.append((min(re, event.re), max(re, event.re)))
+    return spans + [(le, re) for (_, le), re in ends.items()]

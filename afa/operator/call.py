@@ -1,0 +1,441 @@
+"""What `Operator` and `Keyed` share: promises, arcs in force, keys, all-or-nothing calls, the output in its order.
+
+push, push_arc, push_many
+  -> calls                one after the other; a call that fails leaves no trace (`punctuation.calls`)
+       -> check, late?    as typed events with full lifetimes; a named policy takes late ones
+       -> engine          the state of all keys
+       -> collect         the minimal difference, retractions first, then insertions, each by LE
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from afa.change import Change
+from afa.conditions.condition import Condition, condition_of
+from afa.conditions.implied import Promised, fact
+from afa.conditions.promised import Paths, Promises
+from afa.cuts import Cuts
+from afa.engine import Engine
+from afa.engines import make_engine, reduced_engine
+from afa.errors import AfaError, AutomatonError, ChangeError, blame
+from afa.journal import Journal
+from afa.model.arc import Arc
+from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.automaton import Automaton
+from afa.model.copies import as_diff
+from afa.model.raised import Faults
+from afa.operator.arc_input import ArcInput
+from afa.operator.single import Output, Single
+from afa.operator.statistics import Statistics
+from afa.operator.twin import twin
+from afa.rewrite.rewritten_engine import check_options
+from afa.schema import as_ticks, taker
+from punctuation.calls import Calls
+from punctuation.late import Late, Policy
+from punctuation.progress import Progress
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
+
+
+class Core(Single):
+    """One automaton over many keys.
+
+    Parameters
+    ----------
+    faults : Faults, optional
+        Takes what users' functions raise: an arc does not serve where one of them does. None: the call is refused.
+    """
+
+    ends = True
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        *,
+        window: int | None,
+        engine: str,
+        sequence: str | None,
+        late: Policy,
+        arc_punctuation: bool,
+        retractions: bool = True,
+        keep_payloads: bool = True,
+        keyed: bool = False,
+        faults: Faults | None = None,
+    ) -> None:
+        if not isinstance(automaton, Automaton):
+            raise AfaError(f"expected an Automaton but got {automaton!r}")
+        if not keep_payloads:
+            check_options(automaton, retractions, arc_punctuation)
+        window = None if window is None else as_time(window, "window")
+        if window is not None and window < 1:
+            raise AfaError(f"expected a window of at least one tick but got window={window!r}")
+        _check_sequence(automaton, sequence)
+        self.automaton = automaton
+        self.window = window
+        self.sequence = sequence
+        self.keyed = keyed
+        self.retractions = retractions
+        self.late = Late(late)
+        self.progress = Progress(arc_punctuation)
+        self.journal = Journal()
+        table = ArcTable.of(automaton.arcs)
+        parts = (engine, automaton, table, self.progress, self.journal, sequence, keyed)
+        self.faults = faults
+        self.reduced = None if keep_payloads else reduced_engine(*parts)  # of which `faults` knows nothing
+        self.engine: Engine = self.reduced or make_engine(*parts, faults)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
+        self.conditions: Promised = ()
+        self._paths: tuple[ArcTable, Paths] | None = None
+        self.changes = self.outputs = self.withdrawn = 0
+        self.saved: bytes | None = None  # digest of the last snapshot
+        self.key_fields: tuple[str, ...] = ()  # the event's fields that make the key
+        self._alone = hasattr(self.engine, "push")  # whether the engine takes single events as calls of their own
+        self.calls = Calls(self)
+        self._take = taker(automaton.event_schema)
+
+    # -- calls -------------------------------------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """All that a call changes and neither journal nor engine takes back. See `punctuation.calls.Member`."""
+        return self.progress.marks(), self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn
+
+    def call_ends(self) -> None:
+        """The end of a call: callbacks get what was late."""
+        self.late.hand_over(self.calls)
+
+    def call_failed(self, before: Any) -> None:
+        """Be as before a call."""
+        self.journal.rollback()
+        marks, self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn = before
+        self.progress.restore(marks)
+        self.late.waiting.clear()
+        self.engine.rollback()
+
+    def call_worked(self) -> None:
+        """A call has worked."""
+        self.journal.commit()
+        self.engine.commit()
+
+    def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
+        """Carry out, within a call, ``("event" | "arc", change or punctuation, key)`` in order of arrival.
+
+        With ``net`` the output is one minimal difference and at most one punctuation; else what each item alone would give.
+        """
+        return self.run_parts([items] if net else ([item] for item in items))
+
+    def run_parts(self, parts: Iterable[Iterable[tuple[str, Any, Hashable]]]) -> Output:
+        """Carry out several parts within a call: of each the minimal difference, then the punctuation, if it moved.
+
+        Items are taken one by one, in the call: what makes them may look at the operator's progress and move it.
+        """
+        out: Output = []
+        for part in parts:
+            before = self.progress.final
+            self.take(part)
+            out += self._collect(before)
+        return out
+
+    def take(self, items: Iterable[tuple[str, Any, Hashable]]) -> None:
+        """Carry out items in order of arrival, within a call. Their output stays with the engine until it is collected."""
+        batch: dict[Hashable, list[Change]] = {}
+        for port, item, key in items:
+            if port == "event" and isinstance(item, Change):
+                change = self.check_event(item, key)
+                if change is not None:
+                    batch.setdefault(key, []).append(change)
+            else:
+                self._flush(batch)
+                self._control(port, item)
+        self._flush(batch)
+
+    def end_arc(self, arc: Arc, t: int) -> Output:
+        """Let an arc be out of force from ``t`` on, as one call."""
+        return self.calls.call(self._end_arc, arc, t)
+
+    def _end_arc(self, arc: Arc, t: int) -> Output:
+        self.automaton.check_arc(arc)
+        before = self.progress.final
+        self.arcs.end(arc, t)
+        return self._collect(before)
+
+    def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> Output:
+        """Put another table of arcs, checked, in force, as one swap within a call; what changes. See `ArcInput.replace`."""
+        before = self.progress.final
+        self.arcs.replace(table, gone, come)
+        return self._collect(before)
+
+    def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:
+        """Carry out, within a call, a batch that the engine has encoded, and the promises after it.
+
+        Its rows of the output log, the keys of those rows if there are keys, and the punctuation if it moved.
+        """
+        before = self.progress.final
+        self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
+        for promise in then:
+            self._control("event", promise)
+        rows, keys = self.logged()
+        return rows, keys, self.progress.final if self.progress.final > before else None
+
+    def logged(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
+        """The rows of the output log, counted, and the keys of those rows if there are keys; see `afa.compiled.output.take`."""
+        rows, keys = self.engine.log(cuts)  # type: ignore[attr-defined]
+        withdrawn = int((rows[:, 1] < 0).sum())
+        self.withdrawn += withdrawn
+        self.outputs += len(rows) - withdrawn
+        return rows, keys
+
+    def progress_to(self, t: int) -> None:
+        """A promise of the event input that leaves no retraction waiting in vain."""
+        self.progress.promise_events(t)
+        self._punctuate()
+
+    def take_late(self, change: Change, promised: int, where: str = "") -> None:
+        """Let the policy decide about an event that is late."""
+        at = "" if change.key is None else f" of key {change.key!r}"
+        self.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
+
+    def broken(self, payload: Any, le: int) -> tuple[Condition, int] | None:
+        """The promise with a condition that an event breaks."""
+        return next(((c, t) for c, t in self.conditions if le < t and c.holds(payload)), None)
+
+    def take_record(self, item: Any) -> None:
+        """A punctuation, or a change of an arc, in the midst of a batch."""
+        self._control("event" if isinstance(item, Punctuation) else "arc", item)
+
+    def _flush(self, batch: dict[Hashable, list[Change]]) -> None:
+        """Apply the events of a batch."""
+        for key, changes in batch.items():
+            try:
+                self.engine.apply(key, changes)
+            except Exception as error:
+                if key is not None:
+                    blame(error, f"of key {key!r}")
+                raise
+        batch.clear()
+
+    def _control(self, port: str, item: Any) -> None:
+        if isinstance(item, Punctuation) and item.where is not None:
+            self._promise_some(port, item)
+        elif isinstance(item, Punctuation):
+            t = as_ticks(item.t, "t")
+            promised = self.progress.promise_events(t) if port == "event" else self.progress.promise_arcs(t)
+            if promised:
+                self._punctuate()
+        elif port == "arc" and isinstance(item, Change):
+            self.automaton.check_arc(item.payload)
+            self.arcs.change(item)
+        else:
+            raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
+
+    def put_table(self, table: ArcTable, bits: Sequence[int | None] | None = None) -> None:
+        """Put a table of arcs in force, before there is any state, with their bits where payloads are not kept; for a restore."""
+        self.arcs.table = table
+        if self.reduced is None:
+            self.engine.swap(table, BEGINNING, FOREVER)
+        else:
+            self.reduced.put(table, bits or ())
+
+    def forget_call(self) -> None:
+        """Drop the undo log: the current state becomes the starting point of the next call. Called after a restore."""
+        self.journal.commit()
+        self.engine.commit()
+
+    # -- events ------------------------------------------------------------------------------------------------------------
+
+    def check_event(self, change: Change, key: Hashable) -> Change | None:
+        """The change as `typed` has it; None if it is late and the policy took it.
+
+        Raises
+        ------
+        ChangeError, LateEventError
+        """
+        checked = self.typed(change, key)
+        le: Any = checked.le
+        if le < self.progress.events:
+            self.take_late(checked, self.progress.events)
+            return None
+        if le < self.progress.some and (broken := self.broken(checked.payload, le)) is not None:
+            condition, t = broken
+            self.take_late(checked, t, f", where {condition.text}")
+            return None
+        self.progress.see(le)
+        self.changes += abs(checked.diff)
+        return checked
+
+    def typed(self, change: Change, key: Hashable) -> Change:
+        """The change of an event with a payload in the schema's form, a full lifetime and its key.
+
+        Raises
+        ------
+        ChangeError
+            It is none.
+        """
+        payload = self._take(change.payload)
+        if change.le is None:
+            raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
+        le = as_ticks(change.le, "le")
+        if le == FOREVER:
+            raise ChangeError(f"{end_of_time(le)} for {payload!r}")
+        if change.re is not None:
+            re = as_ticks(change.re, "re")
+        elif self.window is None:
+            re = FOREVER
+        else:
+            re = as_ticks(le + self.window, "le + window")
+        if re <= le:
+            raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
+        diff = change.diff
+        if type(diff) is not int or diff != 1:
+            diff = as_diff(diff, payload)
+        if diff < 0 and not self.retractions:
+            raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
+        if self.sequence is not None:
+            _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
+        return Change(payload, le, re, diff, key)
+
+    # -- punctuations ------------------------------------------------------------------------------------------------------
+
+    def _promise_some(self, port: str, item: Punctuation) -> None:
+        """Take a punctuation with a condition ([AFA10] App. F.2).
+
+        Raises
+        ------
+        AfaError
+            The operator was not told that nothing is retracted, or the condition can't be read.
+        """
+        if port != "event":
+            raise ChangeError(f"expected a Punctuation without a condition on the arc input but got {item!r}")
+        if self.retractions:
+            raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
+        t = as_ticks(item.t, "t")
+        assert item.where is not None
+        condition = condition_of(item.where, self.automaton.event_schema)
+        known = dict(self.conditions)
+        if t <= max(self.progress.events, known.get(condition, t - 1)):
+            self.progress.stale += 1
+            return
+        self.conditions = (*((c, s) for c, s in self.conditions if c != condition and s > self.progress.events), (condition, t))
+        self.progress.promise_some(t)
+        self.engine.prune(self._promises(), self.progress.arc_promise, self.changes)
+
+    def _promises(self) -> Callable[[Hashable], Promises]:
+        """What each key is promised. Of a key's fields only those count that a condition names: many keys share the rest."""
+        known: dict[Any, Promises] = {}
+        places: list[tuple[int, str]] = []
+
+        def promises(key: Any) -> Promises:
+            if not known:
+                named = set().union(*(condition.fields for condition, _ in self.conditions))
+                places[:] = [(i, name) for i, name in enumerate(self.key_fields) if name in named]
+            values = key if len(self.key_fields) > 1 else (key,)
+            facts = tuple(fact(name, values[i]) for i, name in places)
+            if facts not in known:
+                known[facts] = Promises(self._paths_now, self.conditions, facts, self.progress.effective)
+            return known[facts]
+
+        return promises
+
+    @property
+    def _paths_now(self) -> Paths:
+        """The paths over the arcs in force."""
+        if self._paths is None or self._paths[0] is not self.arcs.table:
+            arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
+            self._paths = self.arcs.table, Paths(self.automaton, arcs, None if self.reduced is None else self.reduced.triggers)
+        return self._paths[1]
+
+    def _punctuate(self) -> None:
+        promised = self.progress.events
+        for change in sorted(self.engine.overdue(promised), key=_by_event):
+            at = "" if change.key is None else f" of key {change.key!r}"
+            self.late.take(
+                change,
+                f"expected the insertion of {change.payload!r} at le={change.le}{at} before {promised} "
+                f"(promised) but got its retraction only",
+            )
+        self.arcs.overdue()
+        self.engine.tick()
+        if self.progress.advance():
+            self.engine.clean()
+            self.arcs.clean()
+
+    # -- output ------------------------------------------------------------------------------------------------------------
+
+    def _collect(self, final_before: int) -> Output:
+        changes = self.engine.collect()
+        self._count(changes)
+        out: Output = list(changes)
+        if self.progress.final > final_before:
+            out.append(Punctuation(self.progress.final))
+        return out
+
+    def _count(self, changes: list[Any]) -> None:
+        """Bring output into its order, and count it."""
+        _sort(changes)
+        withdrawn = sum(change.diff < 0 for change in changes)
+        self.withdrawn += withdrawn
+        self.outputs += len(changes) - withdrawn
+
+    def statistics(self) -> Statistics:
+        """Numbers over all keys."""
+        held = self.engine.sizes()
+        pending = held.pending + sum(self.arcs.pending.values())
+        return Statistics(
+            events=held.events,
+            partial_matches=held.partial_matches,
+            intervals=held.intervals,
+            matches=held.matches,
+            pending=pending,
+            keys=held.keys,
+            state_size=held.events + held.partial_matches + held.intervals + held.matches + pending,
+            changes=self.changes,
+            outputs=self.outputs,
+            retractions=self.withdrawn,
+            late=self.late.count,
+            stale=self.progress.stale,
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Core:
+        return twin(self, memo)  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got what is within one: use snapshot() and restore()")
+
+    def check(self) -> None:
+        """Assert all invariants; for tests."""
+        self.engine.check()
+        assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
+        assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
+        assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"
+
+
+def _sort(changes: list[Change]) -> None:
+    """Retractions first, then insertions, each by LE; what ties is put in an order that does not depend on arrival either."""
+    changes.sort(key=lambda change: (change.diff, change.le, change.re))
+    if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
+        changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
+
+
+def _by_event(change: Change) -> Any:
+    """An order that arrival has no part in, nor calls that were refused."""
+    return change.le, change.re, repr(change.key), repr(change.payload)
+
+
+def _check_sequence(automaton: Automaton, sequence: str | None) -> None:
+    if sequence is None or automaton.event_schema is None:
+        return
+    for field in automaton.event_schema.fields:
+        if field.name == sequence:
+            if field.optional or field.type not in (int, float, str):
+                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}: {field}")
+            return
+    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
+
+
+def _check_number(payload: Any, sequence: str, kinds: tuple[type, ...]) -> None:
+    number = getattr(payload, sequence, None)
+    if type(number) not in kinds or number != number:
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ChangeError(f"expected {names} but got {sequence}={number!r} in {payload!r}")

@@ -1,0 +1,237 @@
+"""The operator: one automaton over one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, overload
+
+from afa.change import Change
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.operator import snapshot
+from afa.operator import tables as table
+from afa.operator.call import Core
+from afa.operator.open_timeouts import open_timeouts
+from afa.operator.shipping import shipped
+from afa.operator.single import Output
+from afa.operator.statistics import Statistics
+from afa.operator.twin import twin
+from punctuation.late import Policy
+from punctuation.promise import Punctuation
+
+EngineName = Literal["auto", "compiled", "interpreted"]
+
+
+class Operator:
+    """Match an automaton over a stream whose events come late, out of order and revised.
+
+    The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that
+    this prefix leaves in force, never of the order in which they arrived.
+
+    A call that raises, or is interrupted wherever it is, leaves no trace. Threads may share an operator: a call waits until that of
+    another thread has ended. One from within a call of the same operator, by a function that it calls, is refused (`AfaError`).
+
+    Parameters
+    ----------
+    automaton : Automaton
+    window : int, optional
+        Ticks; an event's ``RE = LE + window`` unless given. None: ``FOREVER``.
+    engine : "auto", "compiled" or "interpreted"
+        "auto": the compiled one wherever all fields are scalars; arcs that don't compile run in Python, and the log says so.
+        "compiled" refuses such arcs (`AutomatonError`) and such automata (`AfaError`).
+    sequence : str, optional
+        The event's field that orders events of equal LE. None: they are one step, a multi-event.
+    late : "raise" or "drop" or callable
+        What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain;
+        `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.
+    arc_punctuation : bool
+        Whether the arc input makes promises of its own (``push_arc(Punctuation(t))``).
+    retractions : bool
+        Whether events may be retracted. False: a retraction is a `ChangeError`, and punctuations may carry a condition,
+        ``Punctuation(t, where="floor <= 3")``: what no event that can still come is able to touch is dropped ([AFA10] App. F.2).
+    keep_payloads : bool
+        False: of an event that has come only its triggering set is kept, an int with a bit for each event part that is true of it
+        ([AFA10] App. F.1). Each fence must split into a part of the event and one of the register, and no transfer read the event;
+        ``retractions=False`` is needed, and arcs change from the present on only.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, insert, retract
+    >>> two = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")])
+    >>> op = Operator(two, window=10)
+    >>> op.push(insert("b", le=5))
+    []
+    >>> op.push(insert("a", le=3))  # late: the match is found all the same
+    [Change(payload=NoRegister(), le=5, re=13, diff=1, key=None)]
+    >>> op.push(insert("x", le=4))  # later still, and in between: the match is withdrawn
+    [Change(payload=NoRegister(), le=5, re=13, diff=-1, key=None)]
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        *,
+        window: int | None = None,
+        engine: EngineName = "auto",
+        sequence: str | None = None,
+        late: Policy = "raise",
+        arc_punctuation: bool = False,
+        retractions: bool = True,
+        keep_payloads: bool = True,
+    ) -> None:
+        self._core = Core(
+            automaton,
+            window=window,
+            engine=engine,
+            sequence=sequence,
+            late=late,
+            arc_punctuation=arc_punctuation,
+            retractions=retractions,
+            keep_payloads=keep_payloads,
+        )
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that the operator was made with; arcs pushed since are not in it."""
+        return self._core.automaton
+
+    def push(self, change: Change | Punctuation) -> Output:
+        """Take one event change or a promise of the event input.
+
+        Parameters
+        ----------
+        change : Change or Punctuation
+
+        Returns
+        -------
+        list of Change and Punctuation
+            The minimal difference of the matches in force: retractions first, then insertions, each by LE; then the effective
+            punctuation, if it moved.
+
+        Raises
+        ------
+        LateEventError
+            The change is late, and ``late="raise"``.
+        ChangeError
+            It does not fit the schema, or has no lifetime.
+        Exception
+            Whatever a fence or transfer raised, with the function, the arc and the event named. The operator is as it was.
+
+        Notes
+        -----
+        In order O(log r + m) for r steps held and m partial matches that end at one step; O(log r + d * m) for an event that d
+        steps within the window follow. Source: [AFA10] Algorithm 1, App. C.
+        """
+        return self._core.push(change, None)
+
+    def push_arc(self, change: Change | Punctuation) -> Output:
+        """Take an arc or its retraction, or a promise of the arc input ([AFA10] Sec. 2.3, 5.2).
+
+        ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen; with ``le`` (and ``re``) the arc serves the
+        events of that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
+        """
+        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
+
+    @overload
+    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
+    @overload
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call: all of it or nothing.
+
+        Parameters
+        ----------
+        batch : pyarrow.Table, pandas.DataFrame or dict of columns; or a list
+            Columns: the event's fields, ``le``, optional ``re`` and ``diff``. A list holds tables, changes of events and arcs, and
+            punctuations of the event input, in order of arrival.
+        net : bool
+            True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
+        arcs : sequence of Arc
+            For a table with arcs and punctuations among its rows: its column ``kind`` says of each row what it is, 0 an event, 1 an
+            arc (its number in ``arcs`` in the column ``arc``; ``le`` BEGINNING for the default mode), 2 a punctuation (its ``le``).
+            The output has a column ``kind`` then too: 0 a match, 2 the punctuation, in the last row.
+
+        Returns
+        -------
+        The same shape
+            Columns: the register's fields, ``le``, ``re``, ``diff``. For a list: ``[table]`` or ``[table, Punctuation]``, with
+            changes in place of the table if no table came in; without ``net`` as many of each as there were.
+
+        Raises
+        ------
+        ChangeError
+            A column is missing or of the wrong type; and what `push` raises.
+        """
+        return self._core.calls.call(table.push_many, self._core, batch, None, net, arcs)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What is held and what was done so far."""
+        return self._core.calls.call(self._core.statistics)
+
+    @property
+    def open_timeouts(self) -> int:
+        """How many matches time-outs would still bring if no event came any more. O(what is held), for automata with time-outs.
+
+        Raises
+        ------
+        ClosureError
+            There is no end of them.
+        """
+        return open_timeouts(self._core)
+
+    def snapshot(self) -> bytes:
+        """The whole state as bytes, in the format of `afa.operator.snapshot`: plain data, no code.
+
+        Raises
+        ------
+        SnapshotError
+            A payload is no plain data, or an arc that the automaton does not have carries no name.
+        """
+        return self._core.calls.call(snapshot.save, self._core, keyed=False)
+
+    @classmethod
+    def restore(
+        cls,
+        automaton: Automaton,
+        blob: bytes,
+        *,
+        arcs: Iterable[Arc] = (),
+        late: Policy | None = None,
+        engine: EngineName = "auto",
+    ) -> Operator:
+        """The operator that `snapshot` saved.
+
+        Parameters
+        ----------
+        automaton : Automaton
+            The one it was made with.
+        blob : bytes
+        arcs : iterable of Arc
+            Arcs that were pushed since, found by their names.
+        late : policy, optional
+            None: the one that was saved; a callable must be given again.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot, is damaged, or is one of another automaton; nothing of it was run.
+        AutomatonError
+            An arc that was given means nothing here, or ``engine="compiled"`` and it does not compile.
+        """
+        op = cls.__new__(cls)
+        op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False)
+        return op
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._core.calls.call(shipped, type(self), self._core, None)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self._core.calls.call(twin, self, memo)  # type: ignore[no-any-return]
+
+    def __copy__(self) -> Operator:
+        return self._core.calls.call(twin, self, {})  # type: ignore[no-any-return]
+
+    def _check(self) -> None:
+        """Assert the invariants Content, Ordering, Completeness and Cleanup; for tests."""
+        self._core.calls.call(self._core.check)

@@ -1,0 +1,38 @@
+"""Operators pickled: another process goes on from a snapshot, which travels with the automaton and the arcs pushed since.
+
+What unpickles is the user's own choice: nothing here reads a pickle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from afa.model.keys import Keys
+from afa.operator import snapshot
+
+if TYPE_CHECKING:
+    from afa.operator.call import Core
+
+
+def shipped(cls: type, core: Core, keys: Keys | None) -> tuple[Any, ...]:
+    """What ``__reduce__`` of an operator gives.
+
+    Raises
+    ------
+    SnapshotError
+        As `Operator.snapshot`: a payload is no plain data, or an arc that the automaton does not have carries no name.
+    """
+    blob = snapshot.blob_of(core, keyed=keys is not None)
+    own = {id(arc) for arc in core.automaton.arcs}
+    arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
+    engine: Any = core.engine if core.reduced is None else core.reduced.inner
+    name = engine.name if engine.name == "interpreted" else "compiled" if engine.strict else "auto"
+    key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
+    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, name, key)
+
+
+def _arrived(cls: Any, automaton: Any, blob: bytes, arcs: list[Any], late: Any, engine: str, key: Any) -> Any:
+    options = {} if key is None else {"key": key}
+    operator = cls.restore(automaton, blob, arcs=arcs, late=late, engine=engine, **options)
+    operator._core.saved = None  # the first incremental snapshot has all: who asks for it knows no other
+    return operator

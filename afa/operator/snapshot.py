@@ -1,0 +1,360 @@
+"""State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
+
+Format, version 6
+-----------------
+    a blob of `punctuation.sealed` with the magic b"AFAS": a list
+        [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
+    keyed         bool
+    automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
+    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], bits]
+    bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
+    marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
+    arcs          null: whoever has the operator keeps them, and gives them for a restore
+    arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
+                  then a count for pending ones
+    counters      [changes, outputs, retractions, late]; as text beyond int64, stale punctuations too
+    follows       null; or of an incremental snapshot 16 bytes, by which the blob that must be restored before it is known
+    states        see `afa.state.packed`; of an incremental snapshot those of the keys that changed; a key without any is gone
+A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from afa.conditions.condition import Condition
+from afa.engines import check_engine
+from afa.errors import AfaError, SnapshotError
+from afa.model.arc import Arc
+from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.automaton import Automaton
+from afa.model.copies import as_plain, as_total
+from afa.model.raised import Faults
+from afa.operator.arc_input import ArcInput
+from afa.operator.call import Core
+from afa.rewrite.reduction import Reduction
+from afa.state.packed import pack, unpack
+from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
+from afa.state.states import States
+from punctuation import sealed
+from punctuation.late import Policy
+from punctuation.progress import Marks
+from punctuation.sealed import seal
+from punctuation.time import as_time
+
+MAGIC, VERSION, TUPLE = b"AFAS", 6, 1
+DEPTH = 32
+"""Tuples within one another."""
+
+
+def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
+    """The state of an operator as a blob. O(state); an incremental one O(state of the keys that changed).
+
+    Raises
+    ------
+    SnapshotError
+        A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
+    """
+    blob = blob_of(core, keyed, core.saved if incremental else None)
+    core.journal.set(core, "saved", _digest(blob))
+    core.engine.saved()
+    return blob
+
+
+def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
+    """`save`, of which the operator knows nothing afterwards; ``follows``: how an incremental one knows the last snapshot."""
+    return blob_with(core, keyed, core.engine.save(changed=follows is not None), follows)
+
+
+def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = None) -> bytes:
+    """A snapshot of an operator that has these states."""
+    held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
+    return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(held, states)]))
+
+
+def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
+    """A core as the first of several, which have the same arcs and promises and no key in common, with states and counts of all."""
+    first = cores[0]
+    fields = head(first, keyed=first.keyed)
+    fields[4] = None  # arcs are given
+    late: Any = first.late.policy
+    core, table = without_states(first.automaton, fields, [], late, "auto", faults, lambda _: first.arcs.table)
+    core.arcs.elsewhere = first.arcs.elsewhere
+    core.progress.now = max(each.progress.now for each in cores)
+    core.put_table(table)
+    for each in cores:
+        core.engine.load(each.engine.save())
+    counted = [(each.changes, each.outputs, each.withdrawn, each.late.count) for each in cores]
+    core.changes, core.outputs, core.withdrawn, core.late.count = map(sum, zip(*counted))
+    core.forget_call()
+    return core
+
+
+def head(core: Core, keyed: bool) -> list[Any]:
+    """All but the states of keys: the first seven fields of the format."""
+    late = core.late.policy if isinstance(core.late.policy, str) else None
+    refs = {} if core.arcs.elsewhere else _references(core.automaton, core.arcs)
+    return [
+        keyed,
+        fingerprint(core.automaton),
+        [
+            core.window,
+            core.sequence,
+            core.progress.arc_punctuation,
+            late,
+            core.retractions,
+            [[condition.text, t] for condition, t in core.conditions],
+            None if core.reduced is None else core.reduced.triggers.bits,
+        ],
+        list(map(as_plain, core.progress.marks())),
+        None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
+        [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
+        list(map(as_plain, [core.changes, core.outputs, core.withdrawn, core.late.count])),
+    ]
+
+
+def plain(body: list[Any]) -> bytes:
+    """Plain data as msgpack.
+
+    Raises
+    ------
+    SnapshotError
+        It is none.
+    """
+    try:
+        packed: bytes = _packed(body, DEPTH)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {error}") from error
+    return packed
+
+
+def unplain(packed: bytes) -> Any:
+    """What `plain` packed. Raises whatever msgpack does."""
+    return _unpacked(packed, DEPTH)
+
+
+def unseal(magic: bytes, version: int, blob: bytes) -> Any:
+    """The plain data in a blob; raises `SnapshotError` where it is none of that magic and version, or damaged."""
+    return sealed.unseal(magic, version, blob, unplain, error=SnapshotError)
+
+
+def load(
+    automaton: Automaton,
+    blobs: Iterable[bytes],
+    arcs: Iterable[Arc],
+    late: Policy | None,
+    engine: str,
+    keyed: bool,
+    faults: Faults | None = None,
+    table: Callable[[int], ArcTable] | None = None,
+) -> Core:
+    """The operator's core again, from a snapshot and the incremental ones that follow it.
+
+    ``table``: the arcs in force by what is final, where they are kept elsewhere.
+
+    Raises
+    ------
+    SnapshotError
+        A blob is no snapshot, is damaged, of a newer version, of another automaton, or does not follow the one before; or an arc is
+        missing.
+    AutomatonError
+        An arc that was given can't mean anything here, or does not compile and ``engine="compiled"``; or an arc does not split, and
+        payloads were not kept.
+    AfaError
+        The automaton is none, or one that the engine can't serve.
+    """
+    if not isinstance(automaton, Automaton):
+        raise AfaError(f"expected an Automaton but got {automaton!r}")
+    given = list(arcs)
+    for arc in given:
+        automaton.check_arc(arc)
+    blobs = list(blobs)
+    bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
+    reduction = _reduction(automaton, bodies)
+    held = automaton if reduction is None else reduction.rewritten
+    check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
+    try:
+        _check_chain(automaton, blobs, bodies, keyed)
+        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table)
+        states = _states(core, held, bodies)
+        core.put_table(in_force, bodies[-1][2][-1])
+        for part in states:
+            core.engine.load(part)
+        core.forget_call()
+    except (SnapshotError, MemoryError):
+        raise
+    except Exception as error:  # a user's function may raise anything on a payload that none has sent
+        raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
+    core.saved = _digest(blobs[-1])
+    return core
+
+
+def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
+    """How the automaton was rewritten; None: payloads were kept, or the bodies are none, which is told where they are read."""
+    try:
+        _, sequence, *_, bits = bodies[-1][2]
+    except (TypeError, ValueError, LookupError):
+        return None
+    return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
+
+
+def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:
+    """That each follows the one before, and is one of such an operator."""
+    before = None
+    for n, (blob, body) in enumerate(zip(blobs, bodies)):
+        wanted("the nine fields of a snapshot", isinstance(body, list) and len(body) == 9, body)
+        was_keyed, digest, *_, follows, _ = body
+        if was_keyed is not keyed:
+            made, use = ("Keyed", "Keyed.restore") if was_keyed else ("Operator", "Operator.restore")
+            raise SnapshotError(f"expected a snapshot of another kind but got one of {made}: use {use}")
+        if digest != fingerprint(automaton):
+            raise SnapshotError(
+                f"expected a snapshot of {automaton!r} but got one of an automaton with other states, arcs or schemas"
+            )
+        if follows != before:
+            start = "one that is not incremental" if before is None else "the incremental one that was taken next"
+            raise SnapshotError(f"expected as snapshot number {n + 1} of {len(blobs)} {start} but got another")
+        before = _digest(blob)
+    if before is None:
+        raise SnapshotError("expected a snapshot but got none")
+
+
+def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
+    """The states of the last blob of each key; ``held``: the automaton that the state is one of."""
+    found, newer = [], set[Hashable]()
+    after = core.progress.marks()
+    for body in reversed(bodies):
+        marks = _marks(body[3])
+        check_follows(marks, after)
+        part, after = unpack(held, body[8], marks.final), marks
+        known = part.keys
+        there = part.held & np.array([key not in newer for key in known], np.bool_) if newer else part.held
+        found.append(part.only(there))
+        check_states(found[-1], core.progress.events, marks, held.event_schema, core.keyed, core.retractions, core.sequence)
+        if body is not bodies[0]:
+            newer.update(known)
+    return found
+
+
+def _marks(data: Any) -> Marks:
+    events, arcs, final, now, stale, some = data
+    events, arcs, final, now, some = (as_time(t, "mark") for t in (events, arcs, final, now, some))
+    return Marks(events, arcs, final, now, as_total(stale), some)
+
+
+def _digest(blob: bytes) -> bytes:
+    """By what a blob is known to the next one: checksum, size, head and end. A digest of all would be a third of the time."""
+    return hashlib.blake2b(b"%d" % len(blob) + blob[:4096] + blob[-4096:], digest_size=16).digest()
+
+
+def fingerprint(automaton: Automaton) -> bytes:
+    """What must agree between the automaton that was saved and the one that is restored; 16 bytes."""
+    event = automaton.event_schema.describe() if automaton.event_schema else None
+    arcs = [(arc.kind, arc.src, arc.dst, arc.name, arc.final, arc.transfer is None) for arc in automaton.arcs]
+    shape = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
+    return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
+
+
+def without_states(
+    automaton: Automaton,
+    head: Sequence[Any],
+    arcs: list[Arc],
+    late: Policy | None,
+    engine: str,
+    faults: Faults | None = None,
+    table: Callable[[int], ArcTable] | None = None,
+) -> tuple[Core, ArcTable]:
+    """A core with all that a `head` says but its arcs in force, and these; ``table``: arcs kept elsewhere, by what is final."""
+    keyed, _, options, marks, in_force, pending, counters = head
+    window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
+    if late is None and policy is None:
+        raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
+    wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
+    core = Core(
+        automaton,
+        window=window,
+        engine=engine,
+        sequence=sequence,
+        late=policy if late is None else late,
+        arc_punctuation=arc_punctuation,
+        retractions=retractions,
+        keep_payloads=bits is None,
+        keyed=keyed,
+        faults=faults,
+    )
+    core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
+    marks = _marks(marks)
+    check_marks(marks, arc_punctuation, core.conditions, retractions)
+    core.progress.restore(marks)
+    wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
+    events = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force) if table is None else table(marks.final)
+    waiting = [(_arc_in(automaton, arcs, ref, le, re), n) for ref, le, re, n in pending]
+    check_arcs(events.events, waiting, core.progress)
+    core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
+    core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
+    return core, events
+
+
+def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:
+    """How each arc is written: by identity, since arcs of one name may differ in what they do.
+
+    A retraction that waits is met by any equal arc, so that it needs none of its own.
+    """
+    refs: dict[int, Any] = {id(arc): i for i, arc in enumerate(automaton.arcs)}
+    in_force = [event.arc for event in arcs.table.events]
+    known = {arc: arc for arc in [*(event.arc for event in arcs.pending), *in_force, *automaton.arcs]}
+    waiting = {id(event.arc): known[event.arc] for event in arcs.pending}
+    later: dict[str, list[Arc]] = {}
+    for arc in {id(arc): arc for arc in [*in_force, *waiting.values()] if id(arc) not in refs}.values():
+        if arc.name is None:
+            raise SnapshotError(f"expected a name but got {arc!r}, pushed after the automaton was built: give it name=")
+        later.setdefault(arc.name, []).append(arc)
+    refs.update({id(arc): [name, n, len(found)] for name, found in later.items() for n, arc in enumerate(found)})
+    return {**refs, **{waiter: refs[id(arc)] for waiter, arc in waiting.items()}}
+
+
+def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -> ArcEvent:
+    if type(ref) is int and ref >= 0:
+        return ArcEvent(automaton.arcs[ref], as_time(le, "le"), as_time(re, "re"))
+    name, n, of = ref
+    found = list({id(arc): arc for arc in arcs if arc.name == name}.values())
+    if len(found) != of:
+        raise SnapshotError(
+            f"expected arcs=[...] with {of} named {name!r}, pushed before the snapshot and still in force, "
+            f"in the order in which they were pushed, but got {arcs!r}"
+        )
+    return ArcEvent(found[n], as_time(le, "le"), as_time(re, "re"))
+
+
+def _packed(data: Any, depth: int) -> bytes:
+    """Plain data with tuples in it, at most so many within one another."""
+
+    def extended(value: Any) -> Any:
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            if not depth:
+                raise ValueError(f"tuples more than {DEPTH} deep")
+            return msgpack.ExtType(TUPLE, _packed(list(value), depth - 1))
+        hint = ": give the Automaton event=" if isinstance(value, tuple) else ""
+        raise SnapshotError(f"expected plain data (int, float, bool, str, None, tuples of them) but got {value!r}{hint}")
+
+    found: bytes = msgpack.packb(data, default=extended, strict_types=True)
+    return found
+
+
+def _unpacked(packed: bytes, depth: int) -> Any:
+    """What `_packed` packed. Each level takes much of the stack of the process: hundreds of them end it."""
+
+    def tuple_of(code: int, data: bytes) -> tuple[Any, ...]:
+        if code != TUPLE or not depth:
+            raise ValueError(f"extension type {code}" if depth else f"tuples more than {DEPTH} deep")
+        items = _unpacked(data, depth - 1)
+        if not isinstance(items, list):
+            raise ValueError("a tuple that holds no list")
+        return tuple(items)
+
+    return msgpack.unpackb(packed, ext_hook=tuple_of, strict_map_key=True)

@@ -1,0 +1,156 @@
+"""How an arc is taken apart, and rewritten into one over triggering sets ([AFA10] App. F.1); see `afa.rewrite.triggers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from afa.errors import AutomatonError, blame
+from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split, text_of_expr
+from afa.expression.arc_functions import expression_of
+from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
+from afa.expression.written import Readable
+from afa.model.arc import CONSUME, Arc
+from afa.model.automaton import Automaton
+from afa.rewrite.vectors import Vector, vector_of
+from afa.schema import Schema
+
+
+class Known(Readable):
+    """A fence or a transfer that is given as its expression."""
+
+    __slots__ = ("_expr", "_function")
+
+    def __init__(self, expr: Expr, kind: Kind, register_schema: Schema) -> None:
+        self._expr = expr
+        self._function = callable_of(expr, kind, register_schema)
+
+    def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
+        """The expression."""
+        return self._expr
+
+    def __call__(self, event: Any, register: Any) -> Any:
+        return self._function(event, register)
+
+
+class Parts(NamedTuple):
+    """A consuming arc taken apart; ``event`` None: true of every event.
+
+    ``test`` and ``vector`` ask the event part of one event, and of columns, if it can be asked so.
+    """
+
+    arc: Arc
+    event: Expr | None
+    register: Expr | None
+    transfer: Expr | None
+    test: Callable[[Any, Any], Any]
+    vector: Vector | None
+
+    def ask(self, payload: Any, le: int) -> bool:
+        """Whether the event part is true of an event.
+
+        Raises
+        ------
+        Exception
+            What the fence raises, with the arc and the event named.
+        """
+        try:
+            return bool(self.test(payload, None))
+        except Exception as error:
+            blame(error, f"in the fence of {self.arc!r} on event {payload!r} at le={le}")
+            raise
+
+
+class Reduction:
+    """How an automaton is rewritten.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With an event schema.
+    sequence : str or None
+        The event's field that stays beside the set.
+
+    Attributes
+    ----------
+    field : str
+        The field of the set.
+    event : type
+        The event schema of the rewritten automaton.
+    rewritten : Automaton
+        The rewritten automaton. The bits of its arcs are no more than an example: `Triggers.table` has those that are in force.
+
+    Raises
+    ------
+    AutomatonError
+        An arc does not split.
+    """
+
+    def __init__(self, automaton: Automaton, sequence: str | None) -> None:
+        assert automaton.event_schema is not None
+        self.automaton = automaton
+        self.schema = automaton.event_schema
+        self.sequence = sequence
+        self.field = "triggers" if sequence != "triggers" else "triggering"
+        kept = [(field.name, field.type) for field in self.schema.fields if field.name == sequence]
+        make: Any = NamedTuple  # its fields are known at run time only
+        self.event: Any = make("TriggeringSet", [(self.field, int), *kept])
+        arcs = [self.rewrite(arc) for arc in automaton.arcs]
+        self.rewritten = Automaton(
+            start=automaton.start, final=automaton.final, arcs=arcs, register=automaton.register, event=self.event
+        )
+
+    def parts(self, arc: Arc) -> Parts:
+        """A consuming arc taken apart.
+
+        Raises
+        ------
+        AutomatonError
+            It does not split.
+        """
+        registers, transfer = self.automaton.register_schema, None
+        fence = split(self._read(arc, "fence", FENCE), self.schema, registers)
+        if fence.mixed is not None:
+            raise refused(arc, f"fence: {text_of_expr(fence.mixed)} needs the event and the register at once")
+        if arc.transfer is not None:
+            transfer = self._read(arc, "transfer", TRANSFER)
+            if "e" in sides(transfer):
+                raise refused(arc, f"transfer: {text_of_expr(transfer)} reads the event")
+        event = None if isinstance(fence.event, Const) and fence.event.value else fence.event
+        asked = Const(True) if event is None else event
+        return Parts(
+            arc, event, fence.register, transfer, callable_of(asked, FENCE, registers), vector_of(asked, self.schema, registers)
+        )
+
+    def rewrite(self, arc: Arc) -> Arc:
+        """An arc over triggering sets, with the first bit.
+
+        Raises
+        ------
+        AutomatonError
+            It does not split.
+        """
+        return arc if arc.kind != CONSUME else self.arc(self.parts(arc), 0)
+
+    def arc(self, parts: Parts, bit: int | None) -> Arc:
+        """The arc over triggering sets."""
+        arc, registers = parts.arc, self.automaton.register_schema
+        clauses: list[Expr] = [] if bit is None else [Binary("&", Field("e", self.field), Const(1 << bit))]
+        clauses += [] if parts.register is None else [parts.register]
+        fence = Known(conjunction(clauses) if clauses else Const(True), FENCE, registers)
+        transfer = None if parts.transfer is None else Known(parts.transfer, TRANSFER, registers)
+        return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final)
+
+    def set_of(self, triggers: int, payload: Any) -> Any:
+        """What is kept of an event."""
+        return self.event(triggers) if self.sequence is None else self.event(triggers, getattr(payload, self.sequence))
+
+    def _read(self, arc: Arc, role: str, kind: Kind) -> Expr:
+        try:
+            return expression_of(getattr(arc, role), kind, self.schema, self.automaton.register_schema)
+        except Unreadable as error:
+            raise refused(arc, f"{role}: {error.reason}; {error.hint}") from None
+
+
+def refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError:
+    return AutomatonError(f"expected {what} for keep_payloads=False but got {arc!r}: {why}")

@@ -1,0 +1,227 @@
+"""Triggering sets: what is kept of an event where its payload is not ([AFA10] App. F.1).
+
+Where each fence is an event part and a register part, and no transfer reads the event, all that an event is ever asked is which
+event parts are true of it. So the automaton is rewritten into one over a *triggering set*, an int with a bit for each event part:
+
+    Arc("a", "b", "x < 9 and r.n < 3", "(r.n + 1,)")   ->   Arc("a", "b", "triggers & 4 and r.n < 3", "(r.n + 1,)")
+
+Bits are given for lifetimes: at an instant each bit has one event part, equal ones share theirs, and an arc that comes may take a
+bit whose arcs have ended. The set of an event is made by the arcs that hold the bits at its LE, which no change of an arc concerns
+any more once the event has come. Both engines run the rewritten automaton as any other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from afa.errors import AutomatonError
+from afa.expression.nodes import Expr
+from afa.model.arc import CONSUME, Arc
+from afa.model.arctable import ArcEvent, ArcTable
+from afa.rewrite.reduction import Parts, Reduction, refused
+from afa.state.states import Column, records
+from punctuation.time import BEGINNING
+
+BITS = 62
+"""How many event parts may be in force at one instant."""
+
+
+class Triggers:
+    """The arcs in force, rewritten; a value: `followed_by` gives the next one.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    events : sequence of ArcEvent
+        The arcs in force.
+    bits : sequence of int or None, optional
+        The bit that each holds, as a snapshot has it.
+    before : Triggers, optional
+        Those in force so far, whose bits stay where ``keep`` says so.
+    keep : callable
+        Whether an arc event of this LE keeps its bit.
+
+    Attributes
+    ----------
+    reduction : Reduction
+    table : ArcTable
+        The rewritten arcs.
+    bits : list of int or None
+        By arc event; None: of an epsilon arc, a time-out, or an arc that every event may take.
+
+    Raises
+    ------
+    AutomatonError
+        An arc does not split, more than 62 event parts are in force at one instant, or bits that were given clash.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import Automaton
+    >>> class Reading(NamedTuple):
+    ...     floor: int
+    >>> own = [Arc("a", "b", "floor == 1"), Arc("b", "b", "floor > 2"), Arc("b", "c", "floor == 1")]
+    >>> program = Automaton(start="a", final={"c"}, arcs=own, event=Reading)
+    >>> triggers = Triggers(Reduction(program, None), ArcTable.of(own).events)
+    >>> triggers.bits, triggers.of(Reading(1), 0), triggers.of(Reading(2), 0), triggers.of(Reading(3), 0)
+    ([0, 1, 0], 1, 0, 2)
+    """
+
+    def __init__(
+        self,
+        reduction: Reduction,
+        events: Sequence[ArcEvent],
+        bits: Sequence[int | None] | None = None,
+        before: Triggers | None = None,
+        keep: Callable[[int], bool] = lambda le: False,
+    ) -> None:
+        self.reduction = reduction
+        self.events = tuple(events)
+        known = before._parts if before is not None else {}
+        self._parts: dict[int, Parts] = {}
+        for arc in {id(event.arc): event.arc for event in events if event.arc.kind == CONSUME}.values():
+            self._parts[id(arc)] = known.get(id(arc)) or self._shared(reduction.parts(arc), known)
+        wanted: list[int | None] = [None] * len(self.events)
+        if bits is not None:
+            wanted = list(bits)
+        elif before is not None:
+            held = {place: bit for place, bit in before.places.items() if keep(place[1])}
+            wanted = [held.get((id(event.arc), event.le)) for event in self.events]
+        self.bits: list[int | None] = self._given(wanted)
+        arcs = before._arcs if before is not None else {}
+        self._arcs: dict[tuple[int, int | None], Arc] = {}
+        self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
+
+    def followed_by(self, events: Sequence[ArcEvent], now: int) -> Triggers:
+        """Those of other arcs in force, where all events that have come have an LE below ``now``."""
+        return Triggers(self.reduction, events, None, self, lambda le: le < now)
+
+    @cached_property
+    def places(self) -> dict[tuple[int, int], int | None]:
+        """The bit of each arc event, by ``(id(arc), le)``."""
+        return {(id(event.arc), event.le): bit for event, bit in zip(self.events, self.bits)}
+
+    def rewrites(self, arc: Arc) -> list[Arc]:
+        """All arcs over triggering sets that were made of a consuming arc: it may have other bits at other times."""
+        return [rewritten for (of, _), rewritten in self._arcs.items() if of == id(arc)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Triggers:
+        return self  # a value
+
+    # -- bits ------------------------------------------------------------------------------------------------------------------
+
+    def _shared(self, parts: Parts, known: Mapping[int, Parts]) -> Parts:
+        """With the event part of another arc, if it has an equal one: by that object it is known."""
+        others = [*known.values(), *self._parts.values()]
+        return parts._replace(event=next((other.event for other in others if other.event == parts.event), parts.event))
+
+    def _given(self, wanted: Sequence[int | None]) -> list[int | None]:
+        """The bit of each arc event; those without one get that of an equal part, or the lowest free one, in the order of LE."""
+        bits: list[int | None] = [None] * len(self.events)
+        busy: list[tuple[Expr | None, int]] = [(None, BEGINNING)] * BITS  # the part that holds each bit, and until when
+        for i in sorted(range(len(self.events)), key=lambda i: self.events[i].le):
+            arc, le, re = self.events[i]
+            part = self._parts[id(arc)].event if arc.kind == CONSUME else None
+            if part is None:
+                continue
+            bit = wanted[i]
+            if bit is None:
+                bit = next((b for b, (other, _) in enumerate(busy) if other is part), None)
+            if bit is None:
+                bit = next((b for b, (_, end) in enumerate(busy) if end <= le), None)
+            if bit is None:
+                raise refused(arc, f"more than {BITS} different event parts are in force at le={le}", "arcs")
+            other, end = busy[bit]
+            if other is not part and end > le:
+                raise AutomatonError(f"expected one event part at a time but got two at le={le} for bit={bit!r}, with {arc!r}")
+            busy[bit] = (part, max(end, re) if other is part else re)
+            bits[i] = bit
+        return bits
+
+    def _arc(self, arc: Arc, bit: int | None, known: Mapping[tuple[int, int | None], Arc]) -> Arc:
+        if arc.kind != CONSUME:
+            return arc
+        key = id(arc), bit
+        if key not in self._arcs:
+            self._arcs[key] = known.get(key) or self.reduction.arc(self._parts[id(arc)], bit)
+        return self._arcs[key]
+
+    # -- events ----------------------------------------------------------------------------------------------------------------
+
+    def of(self, payload: Any, le: int) -> int:
+        """The triggering set of an event. O(event parts in force).
+
+        Raises
+        ------
+        Exception
+            What an event part raises, with the arc and the event named.
+        """
+        found = 0
+        for mask, parts in self._at(bisect_right(self._bounds, le)):
+            if parts.ask(payload, le):
+                found |= mask
+        return found
+
+    def of_columns(self, columns: Mapping[str, Column], le: Any) -> Any:
+        """The triggering sets of events in columns; as `of`. O(events) for each event part in force at all of them."""
+        found = np.zeros(len(le), np.int64)
+        order = None if (le[1:] >= le[:-1]).all() else np.argsort(le, kind="stable")
+        times = le if order is None else le[order]
+        held = {(bit, le, re): arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None}
+        for (bit, begin, end), arc in held.items():
+            low, high = np.searchsorted(times, [begin, end]).tolist()
+            if low == high:
+                continue
+            rows: Any = slice(low, high) if order is None or high - low == len(le) else order[low:high]
+            found[rows] |= np.where(self._asked(self._parts[id(arc)], Picked(columns, rows), le[rows]), 1 << bit, 0)
+        return found
+
+    def _asked(self, parts: Parts, columns: Picked, le: Any) -> Any:
+        """Of which rows an event part is true."""
+        if parts.vector is not None:
+            return parts.vector(columns)
+        fields = self.reduction.schema.fields
+        payloads = records([columns[field.name] for field in fields], self.reduction.schema, len(le))
+        return np.fromiter(map(parts.ask, payloads, le.tolist()), np.bool_, len(le))
+
+    def asks(self, arc: Arc) -> Callable[[Any], bool]:
+        """Whether a consuming arc's event part may be true of an event, by its set; bits may be other arcs' at other times."""
+        bits = [bit for event, bit in zip(self.events, self.bits) if event.arc is arc]
+        if None in bits:
+            return lambda kept: True
+        mask = sum({1 << bit for bit in bits if bit is not None})
+        return lambda kept: bool(kept[0] & mask)
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        """The instants at which it changes what is asked."""
+        return sorted({t for event, bit in zip(self.events, self.bits) if bit is not None for t in (event.le, event.re)})
+
+    @cached_property
+    def _known(self) -> dict[int, list[tuple[int, Parts]]]:
+        return {}
+
+    def _at(self, place: int) -> list[tuple[int, Parts]]:
+        """What is asked between two of the bounds: each event part in force with its bit."""
+        if place not in self._known:
+            at = self._bounds[place - 1] if place else BEGINNING - 1
+            held = {bit: arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None and le <= at < re}
+            self._known[place] = [(1 << bit, self._parts[id(arc)]) for bit, arc in sorted(held.items())]
+        return self._known[place]
+
+
+class Picked(dict[str, Column]):
+    """Some rows of columns, picked when they are asked for."""
+
+    def __init__(self, columns: Mapping[str, Column], rows: Any) -> None:
+        self._columns, self._rows = columns, rows
+
+    def __missing__(self, name: str) -> Column:
+        values, present, texts = self._columns[name]
+        self[name] = Column(values[self._rows], None if present is None else present[self._rows], texts)
+        return self[name]

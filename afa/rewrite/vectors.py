@@ -1,0 +1,188 @@
+"""What only the event decides, asked of whole columns at once: numpy, where that means exactly what Python means.
+
+Comparisons, ``and``/``or``/``not`` and ``in`` of numbers; ``+ - *`` and ``/`` by a constant of floats, which neither raise nor
+round otherwise; whatever reads one str only, once for each text. All else (ints that could overflow, ints against floats, what
+could raise) is left to be asked row by row.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from afa.expression.callables import callable_of
+from afa.expression.kinds import CONDITION
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, In, IsNone, Not, Or, Unary, walk
+from afa.expression.types import may_raise
+from afa.schema import Schema
+from afa.state.states import Column
+from punctuation.time import BEGINNING, FOREVER
+
+Columns = Mapping[str, Column]
+Vector = Callable[[Columns], Any]
+INT, FLOAT, BOOL = "int", "float", "bool"
+COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
+ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
+
+
+class _Unfit(Exception):  # noqa: N818  (no error: rows are asked one by one)
+    """An expression that numpy does not mean as Python does."""
+
+
+def vector_of(expr: Expr, event_schema: Schema, register_schema: Schema) -> Vector | None:
+    """The truth of an expression over the event as a function of columns; None: ask row by row.
+
+    Parameters
+    ----------
+    expr : Expr
+        That reads no register.
+    event_schema, register_schema : Schema
+
+    Returns
+    -------
+    callable or None
+        From the columns of the fields to an array of bools, or one bool for all rows.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.expression import FENCE, parse
+    >>> class E(NamedTuple):
+    ...     x: float
+    ...     who: str
+    >>> schemas = Schema.of(E, "event"), Schema.of(E, "register")
+    >>> found = vector_of(parse("x > 1 and who.startswith('a')", FENCE, *schemas), *schemas)
+    >>> found({"x": Column(np.array([2.0, 2.0, 0.0])), "who": Column(np.array([0, 1, 0]), None, ["ash", "elm"])}).tolist()
+    [True, False, False]
+    >>> vector_of(parse("1 / x > 1", FENCE, *schemas), *schemas) is None
+    True
+    """
+    if may_raise(expr, event_schema, register_schema):
+        return None
+    try:
+        found = _Reader(event_schema, register_schema).truth(expr)
+    except _Unfit:
+        return None
+
+    def vector(columns: Columns) -> Any:
+        with np.errstate(all="ignore"):
+            return found(columns)
+
+    return vector
+
+
+class _Reader:
+    """The functions of one expression's nodes."""
+
+    def __init__(self, event_schema: Schema, register_schema: Schema) -> None:
+        self._fields = {field.name: field for field in event_schema.fields}
+        self._register_schema = register_schema
+
+    def truth(self, expr: Expr) -> Vector:
+        """The truth of a value."""
+        if self._reads_one_text(expr):
+            return self._by_text(expr)
+        match expr:
+            case Const(value):
+                return lambda columns: np.bool_(bool(value))
+            case And(items) | Or(items):
+                parts = [self.truth(item) for item in items]
+                join = np.logical_and if isinstance(expr, And) else np.logical_or
+                return lambda columns: functools.reduce(join, [part(columns) for part in parts])
+            case Not(x):
+                inner = self.truth(x)
+                return lambda columns: np.logical_not(inner(columns))
+            case Compare(op, left, right):
+                return self._two(COMPARE[op], left, right)
+            case In(x, items):
+                same = [self._two(np.equal, x, item) for item in items]
+                return lambda columns: functools.reduce(np.logical_or, [one(columns) for one in same], np.bool_(False))
+            case IsNone(Field(_, name)) if name in self._fields:
+                return lambda columns: np.bool_(False) if columns[name].present is None else ~columns[name].present
+        number = self._number(expr)[1]
+        return lambda columns: np.not_equal(number(columns), 0)
+
+    def _reads_one_text(self, expr: Expr) -> bool:
+        names = {node.name for node in walk(expr) if isinstance(node, Field)}
+        return len(names) == 1 and all(self._fields[name].type is str for name in names)
+
+    def _by_text(self, expr: Expr) -> Vector:
+        """What reads one str: asked once for each text, and once for None."""
+        (name,) = {node.name for node in walk(expr) if isinstance(node, Field)}
+        function, optional = callable_of(expr, CONDITION, self._register_schema), self._fields[name].optional
+
+        def asked(text: str | None) -> bool:
+            return bool(function(SimpleNamespace(**{name: text}), None))
+
+        def vector(columns: Columns) -> Any:
+            column = columns[name]
+            table = np.array([asked(text) for text in column.texts or ()] or [False], np.bool_)
+            found = table[column.values]
+            return found if column.present is None or not optional else np.where(column.present, found, asked(None))
+
+        return vector
+
+    def _two(self, function: Any, left: Expr, right: Expr) -> Vector:
+        """Two numbers of one kind, side by side."""
+        (kind, one), (other_kind, other) = self._number(left), self._number(right)
+        if kind != other_kind:
+            if isinstance(right, Const):
+                other = _constant(_exactly(right.value, kind))
+            elif isinstance(left, Const):
+                one = _constant(_exactly(left.value, other_kind))
+            else:
+                raise _Unfit
+        return lambda columns: function(one(columns), other(columns))
+
+    def _number(self, expr: Expr) -> tuple[str, Vector]:
+        """A number, and of which kind."""
+        match expr:
+            case Const(bool() | int() | float() as value):
+                return type(value).__name__, _constant(value)
+            case Field(_, name):
+                field = self._fields[name]
+                if field.optional or field.type not in (int, float, bool):
+                    raise _Unfit
+                return field.type.__name__, lambda columns: columns[name].values
+            case Unary("-", x):
+                return FLOAT, self._floats(np.negative, x)
+            case Binary("+" | "-" | "*" as op, left, right):
+                return FLOAT, self._floats(ARITHMETIC[op], left, right)
+            case Binary("/", left, Const(int() | float()) as right):
+                return FLOAT, self._floats(np.divide, left, right)
+            case Binary("%", Field(_, name), Const(int() as n)) if self._fields[name] == (name, int, False) and n > 0:
+                return INT, lambda columns: np.remainder(columns[name].values, n)
+        raise _Unfit
+
+    def _floats(self, function: Any, *items: Expr) -> Vector:
+        """An operation on floats, one of them no constant."""
+        if all(isinstance(item, Const) for item in items):
+            raise _Unfit
+        parts = []
+        for item in items:
+            kind, part = self._number(item)
+            if kind != FLOAT:
+                if not isinstance(item, Const):
+                    raise _Unfit
+                part = _constant(_exactly(item.value, FLOAT))
+            parts.append(part)
+        return lambda columns: function(*[part(columns) for part in parts])
+
+
+def _constant(value: Any) -> Vector:
+    return lambda columns: value
+
+
+def _exactly(value: Any, kind: str) -> Any:
+    """A number as one of another kind that equals it."""
+    try:
+        found = {INT: int, FLOAT: float, BOOL: bool}[kind](value)
+    except (OverflowError, ValueError) as error:
+        raise _Unfit from error
+    if found != value or (kind == INT and not BEGINNING <= found <= FOREVER):
+        raise _Unfit
+    return found

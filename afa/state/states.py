@@ -1,0 +1,317 @@
+"""The states of keys as columns, the same for every engine: what can't be computed again.
+
+    keys       key                             in an order that only they decide
+    heads      changes, rows, LE               of each key: how many of the two below; its cover's LE
+    rows       start, m, state | register..    cover: the list of the step before the punctuation ([AFA10] App. C.1)
+    changes    LE, RE, copies | payload..      events; copies < 0: retractions that wait for their insertion
+    pruned     steps with their lists          of keys that punctuations with conditions have thinned out: what nothing gives again
+
+The rows of a key stand side by side, in the order of the keys. What partial matches the events leave, and what matches are in
+force, follows from these, the punctuation that was final then (`States.final`) and the arcs in force. A key without changes and
+without rows is gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.schema import NAN, Field, Schema
+from afa.state.canonical import Parts, in_order, order_of, permuted
+
+ANYTHING = Field("payload", None, True)
+CHANGES, ROWS, COVER = 0, 1, 2
+START, M, STATE = 0, 1, 2
+LE, RE, COPIES = 0, 1, 2
+
+
+class Column(NamedTuple):
+    """The values of one field.
+
+    Parameters
+    ----------
+    values : numpy array or list
+        float64; int64, for bool and str too; or a list, of a field that holds anything.
+    present : numpy array of bool or None
+        Of an optional field: which values are there.
+    texts : list of str or None
+        The strings that ``values`` numbers.
+    """
+
+    values: Any
+    present: Any = None
+    texts: list[str] | None = None
+
+    @classmethod
+    def of(cls, items: Sequence[Any], field: Field) -> Column:
+        """The column of values in their schema's form."""
+        if field.type is None:
+            return cls(list(items))
+        present = None
+        if field.optional:
+            present = np.array([item is not None for item in items], np.bool_)
+            nothing = field.type()
+            items = [nothing if item is None else item for item in items]
+        if field.type is str:
+            texts = in_order(set(items))
+            numbers = {text: i for i, text in enumerate(texts)}
+            return cls(np.array([numbers[item] for item in items], np.int64), present, texts)
+        return cls(np.array(items, np.float64 if field.type is float else np.int64), present)
+
+    def items(self, field: Field) -> list[Any]:
+        """The values again, as Python objects."""
+        if field.type is None:
+            return list(self.values)
+        items = self.values.tolist()
+        if field.type is float:
+            items = [NAN if item != item else item for item in items]
+        elif field.type is bool:
+            items = list(map(bool, items))
+        elif self.texts is not None:
+            items = list(map(self.texts.__getitem__, items))
+        return items if self.present is None else [item if there else None for item, there in zip(items, self.present.tolist())]
+
+    def take(self, places: Any) -> Column:
+        """Some of the values; of texts only those that are in use."""
+        found = self.moved(places)
+        return (
+            found
+            if self.texts is None
+            else found._replace(**dict(zip(("values", "texts"), sorted_texts(found.values, self.texts))))
+        )
+
+    def moved(self, places: Any) -> Column:
+        """The values at places; the texts as they are."""
+        if isinstance(self.values, list):
+            return Column(permuted(self.values, places))
+        return Column(self.values[places], None if self.present is None else self.present[places], self.texts)
+
+    @property
+    def sort_keys(self) -> list[Any]:
+        """Arrays that bring the values into an order of their own, the first one first."""
+        if isinstance(self.values, list):
+            return [np.unique([repr(value) for value in self.values], return_inverse=True)[1]]
+        values = self.values.view(np.int64)  # floats too: any order will do
+        return [values] if self.present is None else [self.present, values]
+
+
+class Pruned(NamedTuple):
+    """The first steps of a key whose lists the others do not give any more ([AFA10] App. F.2); plain data.
+
+    Parameters
+    ----------
+    key : int
+        Its number among the keys.
+    promised : int
+        No event of the key comes before it.
+    last : int or None
+        The LE of the last such step; one more follows in ``steps``, if there is one.
+    steps : list
+        As `given_steps` makes them.
+    """
+
+    key: int
+    promised: int
+    last: int | None
+    steps: list[Any]
+
+
+def given_steps(steps: Iterable[tuple[int, Iterable[Any], Iterable[Any]]], plain: Callable[[Any], list[Any]]) -> list[Any]:
+    """Steps with their lists in the one form that `Pruned` has them in; O(rows of the lists).
+
+    Parameters
+    ----------
+    steps : iterable of (LE, partial matches, events)
+        In order. The same object stands for a partial match at all steps in a row; an event is ``[RE, copies, [payload..]]``.
+    plain : callable
+        A partial match as ``[start, m, state, [register..]]``.
+
+    Returns
+    -------
+    list
+        ``[LE, [[start, m, state, [register..], until]..], events]`` each: the partial matches that are not in the list before, and
+        the LE of the first step at which they are there no longer; None: they are in the last list.
+
+    Examples
+    --------
+    >>> given_steps([(1, ["p"], []), (2, ["p", "q"], []), (4, ["q"], [])], lambda p: [0, 9, p, []])
+    [[1, [[0, 9, 'p', [], 4]], []], [2, [[0, 9, 'q', [], None]], []], [4, [], []]]
+    """
+    known: dict[int, tuple[Any, str, list[Any]]] = {}  # by the object's id; with the object, so that no other has it
+    standing: dict[str, list[Any]] = {}
+    found: list[Any] = []
+    for le, rows, events in steps:
+        here: dict[str, list[Any]] = {}
+        for p in rows:
+            if id(p) not in known:
+                row = plain(p)
+                known[id(p)] = p, repr(row), row
+            _, text, row = known[id(p)]
+            here[text] = row
+        for text in [text for text in standing if text not in here]:
+            standing.pop(text)[-1] = le
+        new = {text: [*here[text], None] for text in sorted(here) if text not in standing}
+        standing |= new
+        found.append([le, list(new.values()), sorted(events, key=repr)])
+    return found
+
+
+class States(NamedTuple):
+    """The states of some keys; see above.
+
+    Parameters
+    ----------
+    keys : sequence
+    final : int
+        What time-outs before it have made stands in the covers.
+    heads : numpy array of shape (3, keys)
+    names : list of str
+        The states that ``rows`` numbers.
+    rows : numpy array of shape (3, n)
+    registers : list of Column
+    changes : numpy array of shape (3, n)
+    payloads : list of Column
+        One a field; one, without a schema.
+    pruned : list of Pruned
+        Of keys that have any; the events of their other steps stand in ``changes``.
+    parts : Parts or None
+        The keys taken apart, where that is known.
+    """
+
+    keys: Sequence[Hashable]
+    final: int
+    heads: Any
+    names: list[str]
+    rows: Any
+    registers: list[Column]
+    changes: Any
+    payloads: list[Column]
+    pruned: list[Pruned] = []  # noqa: RUF012  # never written to
+    parts: Parts | None = None
+
+    @property
+    def held(self) -> Any:
+        """Which keys have anything; an array of bools."""
+        found: Any = self.heads[[CHANGES, ROWS]].any(axis=0)
+        found[[part.key for part in self.pruned if part.steps]] = True
+        return found
+
+    def only(self, wanted: Any) -> States:
+        """The states of some keys; ``wanted``: an array of bools."""
+        if wanted.all():
+            return self
+        places = [np.flatnonzero(np.repeat(wanted, self.heads[which])) for which in (ROWS, CHANGES)]
+        return States(
+            list(itertools.compress(self.keys, wanted)),
+            self.final,
+            self.heads[:, wanted],
+            self.names,
+            self.rows[:, places[0]],
+            [column.take(places[0]) for column in self.registers],
+            self.changes[:, places[1]],
+            [column.take(places[1]) for column in self.payloads],
+            [part._replace(key=int(wanted[: part.key].sum())) for part in self.pruned if wanted[part.key]],
+        )
+
+    def arranged(self) -> States:
+        """The same in the one order that only the state decides, if the keys are in theirs; equal partial matches once."""
+        numbers, names = sorted_texts(self.rows[STATE], self.names)
+        rows, registers, heads = np.stack([self.rows[START], self.rows[M], numbers]), self.registers, self.heads
+        of_row, of_change = self.of(ROWS), self.of(CHANGES)
+        order = _order([of_row, *rows], registers)
+        if order is not None:
+            rows, registers, of_row = rows[:, order], [column.moved(order) for column in registers], of_row[order]
+        twins = same([of_row, *rows, *(array for column in registers for array in column.sort_keys)])
+        if twins.any():  # with a sequence, two may have begun at steps of one LE
+            once = np.flatnonzero(~np.concatenate([[False], twins]))
+            rows, registers, heads = rows[:, once], [column.take(once) for column in registers], heads.copy()
+            heads[ROWS] = np.bincount(of_row[once], minlength=len(self.keys))
+        changes, payloads = self.changes, self.payloads
+        order = _order([of_change, changes[LE], changes[RE]], payloads)
+        if order is not None:
+            changes, payloads = changes[:, order], [column.moved(order) for column in payloads]
+        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned, self.parts)
+
+    def of(self, which: int) -> Any:
+        """Which key each change, or each row, is of."""
+        return np.repeat(np.arange(len(self.keys)), self.heads[which])
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows and changes stand as `arranged` has them: then no two are equal."""
+        rows, changes = self.rows, self.changes
+        return ascends(_arrays([self.of(ROWS), *rows], self.registers)) and ascends(
+            _arrays([self.of(CHANGES), changes[LE], changes[RE]], self.payloads)
+        )
+
+
+def fields(schema: Schema | None) -> Sequence[Field]:
+    """What columns a payload has."""
+    return (ANYTHING,) if schema is None else schema.fields
+
+
+def columns(records: Sequence[Any], schema: Schema | None) -> list[Column]:
+    """The columns of payloads or registers."""
+    if schema is None:
+        return [Column.of(records, ANYTHING)]
+    parts = zip(*records) if records else [()] * len(schema.fields)
+    return [Column.of(part, field) for part, field in zip(parts, schema.fields)]
+
+
+def records(parts: Sequence[Column], schema: Schema | None, n: int) -> list[Any]:
+    """The payloads or registers of columns."""
+    if schema is None:
+        return parts[0].items(ANYTHING)
+    items = [part.items(field) for part, field in zip(parts, schema.fields)]
+    return [schema.cls(*record) for record in zip(*items)] if items else [schema.cls()] * n
+
+
+def sorted_texts(numbers: Any, texts: Sequence[str]) -> tuple[Any, list[str]]:
+    """Numbers of different texts as numbers of those that are in use, in the order of `afa.state.canonical`."""
+    if len(texts) > 4 * len(numbers):  # most are not in use
+        used, numbers = np.unique(numbers, return_inverse=True)
+        numbers, texts = numbers.reshape(-1), [texts[i] for i in used.tolist()]
+    there = np.zeros(len(texts), np.bool_)
+    there[numbers] = True
+    places = np.flatnonzero(there)
+    found = texts if len(places) == len(texts) else permuted(texts, places)
+    order = order_of(found)
+    rank = np.empty(len(texts), np.int64)
+    rank[places[order]] = np.arange(len(order))
+    return rank[numbers], permuted(found, order)
+
+
+def _arrays(numbers: Iterable[Any], more: Iterable[Column]) -> Iterator[Any]:
+    """What rows are in order by, the first one first; those of columns are made when they are asked for."""
+    yield from numbers
+    for column in more:
+        yield from column.sort_keys
+
+
+def _order(numbers: list[Any], more: list[Column]) -> Any:
+    """The places of rows in order; None: they are."""
+    return None if ascends(_arrays(numbers, more)) else np.lexsort(list(_arrays(numbers, more))[::-1])
+
+
+def same(arrays: Sequence[Any]) -> Any:
+    """Which rows equal the one before; an array of one bool fewer."""
+    found = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
+    for array in arrays:
+        found &= array[1:] == array[:-1]
+    return found
+
+
+def ascends(arrays: Iterable[Any]) -> bool:
+    """Whether each row is above the one before, the first array counting most."""
+    level = None
+    for array in arrays:
+        level = np.ones(max(len(array) - 1, 0), np.bool_) if level is None else level
+        if (level & (array[1:] < array[:-1])).any():
+            return False
+        level &= array[1:] == array[:-1]
+        if not level.any():
+            return True
+    return False

@@ -1,0 +1,398 @@
+"""A stage at the input or at the output of an operator: together they are pushed to as the operator is.
+
+    Before   change -> stage -> operator -> out     what waits is not computed yet
+    After    change -> operator -> stage -> out     all is computed, what waits is not seen yet
+
+A call is all or nothing over both. ``statistics`` are the operator's; the stage has its own (``stage.statistics``).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.model.copies import COPIES
+from afa.model.keys import Keys, take_key
+from afa.operator import snapshot
+from afa.operator import tables as table
+from afa.operator.call import Core
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
+from afa.operator.statistics import Statistics
+from afa.operator.table_out import check_output, kind_of, write
+from afa.schema import as_ticks
+from afa.state.sound import wanted
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
+from speculation import stage_state as saved
+from speculation.event_columns import Columns
+from speculation.stage import STAGES, Output
+from speculation.waiting_rows import copies_of, joined
+
+Item = tuple[str, Any, Hashable]
+_MISSING: Any = object()
+
+
+class Around:
+    """What `Before` and `After` share."""
+
+    stage: Any
+    operator: Any
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        return self._core.calls.either(self._push_alone, self._push, change, key)
+
+    def _push(self, change: Any, key: Hashable) -> Output:
+        return self.run([("event", change, self._key_of(change, key))], net=True)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        """A call of one event that the engine takes alone; None where it must go another way."""
+        return None
+
+    def push_arc(self, change: Change | Punctuation) -> Output:
+        """Take an arc, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
+        return self._core.calls.call(self.run, [("arc", change, None)], net=True)
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call; as `Operator.push_many`."""
+        return self._core.calls.call(self._push_many, batch, net, arcs)
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+        core, keys = self._core, self._key
+        return table.shaped(self.run(table.items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+
+    def run(self, items: Iterable[Item], net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`."""
+        raise NotImplementedError
+
+    @property
+    def automaton(self) -> Automaton:
+        """The operator's."""
+        return self._core.automaton
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys of which the operator holds anything."""
+        return self._core.calls.call(self._core.engine.keys)
+
+    @property
+    def statistics(self) -> Statistics:
+        """The operator's; what waits is in ``stage.statistics``."""
+        return self._core.calls.call(self._core.statistics)
+
+    @property
+    def _core(self) -> Core:
+        core: Core = self.operator._core
+        return core
+
+    @property
+    def _key(self) -> Keys | None:
+        return getattr(self.operator, "_key", None)
+
+    def _key_of(self, change: Any, key: Hashable) -> Hashable:
+        """The key of a change, in its form."""
+        if not isinstance(change, Change):
+            return None
+        if self._key is None:
+            if key is not _MISSING:
+                raise ChangeError(f"expected a key for a Keyed only but got key={key!r} for an Operator")
+            return None
+        found: Hashable = take_key(self._key.of_change(change) if key is _MISSING else key)
+        return found
+
+    def snapshot(self) -> bytes:
+        """Stage and operator as bytes: plain data.
+
+        Raises
+        ------
+        SnapshotError
+            As `Operator.snapshot`; or a key or payload that waits is no plain data.
+        """
+        return self._core.calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
+        stage, operator = self.stage, self.operator
+        around = isinstance(operator, Around)
+        inner = operator._snapshot() if around else snapshot.save(self._core, keyed=self._key is not None)
+        return saved.seal(type(stage).__name__, self._place, stage.numbers(), stage.waiting(), self._rows(), inner)
+
+    _place: str
+    """Where the stage stands, as snapshots have it."""
+
+    def _rows(self) -> bytes | None:
+        """The rows that wait, as bytes."""
+        return None
+
+    def __copy__(self) -> Around:
+        return copy.deepcopy(self)
+
+    def _check_keys(self) -> None:
+        """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
+        keys = [change.key for change in self.stage.waiting()]
+        keyed = self._core.keyed
+        wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
+
+    def _check(self) -> None:
+        """Assert the operator's invariants; for tests."""
+        self._core.calls.call(self._core.check)
+
+
+class Before(Around):
+    """A `Cleanse` at the input of an operator; made by `Cleanse.before`.
+
+    The operator gets an event when its LE is below the stage's bound, and what a punctuation releases as one step with it: so with
+    ``sigma=0`` no match is ever withdrawn, unless an arc with a lifetime in the past does it. An event that waits has been seen: an
+    arc in default mode begins after it.
+
+    Parameters
+    ----------
+    stage : Cleanse
+    operator : Operator or Keyed
+
+    Raises
+    ------
+    AfaError
+        ``operator`` is neither; or what waits in the stage is late for it.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, Operator, Punctuation, insert
+    >>> from speculation import Cleanse
+    >>> two = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")])
+    >>> late = [insert("b", le=5), insert("a", le=3), insert("x", le=4), Punctuation(9)]
+    >>> [len(Operator(two, window=10).push_many(late, net=False)), len(Cleanse(0).before(Operator(two, window=10)).push_many(late))]
+    [3, 1]
+    """
+
+    def __init__(self, stage: Any, operator: Operator | Keyed) -> None:
+        if not isinstance(operator, (Operator, Keyed)):
+            raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
+        self.stage, self.operator = stage, operator
+        stage.begin(self._core.progress.events)
+        stage.join(self._core.calls)
+        self._columns = Columns(self._core, self._key)
+
+    def _push(self, change: Any, key: Hashable) -> Output:
+        if isinstance(change, Punctuation) and change.where is None and self.stage.rows.tables and self.stage.only_rows:
+            out, promised = self._run_rows([change], None)
+            return out if promised is None else [*out, Punctuation(promised)]
+        return super()._push(change, key)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        core, stage = self._core, self.stage
+        if not core.takes_alone(change):
+            return None
+        le, key = change.le, self._key_of(change, key)
+        if stage.admits(le):
+            core.begin_alone(stage)
+            stage.passes(change)
+            out = core.push_alone(core.typed(change, key))
+            stage.answered(out)
+            core.end_alone(stage, out)
+            return out
+        if stage.rows.tables:
+            return None
+        core.begin_alone(stage)
+        stage.passes(core.typed(change, key))
+        core.progress.see(le)
+        core.end_alone(stage, [])
+        return []
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+        """Rows of tables wait as rows while nothing else waits."""
+        parts = self._parts(batch) if net and self.stage.only_rows else None
+        if parts is None:
+            return super()._push_many(batch, net, arcs)
+        listed = table.is_list(batch)
+        like = table.like_of(batch) if listed else batch
+        out, promised = self._run_rows(parts, like)
+        if not listed:
+            return out
+        return [*(out if like is None else [out]), *([] if promised is None else [Punctuation(promised)])]
+
+    def _parts(self, batch: Any) -> list[Any] | None:
+        """A batch as tables of one form and punctuations; None if it must go one by one."""
+        parts: list[Any] = []
+        for part in batch if table.is_list(batch) else [batch]:
+            if isinstance(part, Punctuation) and part.where is not None:
+                return None
+            found = part if isinstance(part, Punctuation) else self._columns.of(part) if kind_of(part) else None
+            if found is None or not (isinstance(found, Punctuation) or self._keeps(found)):
+                return None
+            parts.append(found)
+        come = [part for part in parts if not isinstance(part, Punctuation)]
+        if self.stage.rows.copies + sum(map(copies_of, come)) > COPIES:
+            return None  # of one event there may be too many
+        tables = [*self.stage.rows.tables, *come]
+        return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
+
+    def _keeps(self, rows: Any) -> bool:
+        """Whether no row can break a promise with a condition."""
+        progress = self._core.progress
+        return progress.some <= progress.events or not (rows.column("le").to_numpy() < progress.some).any()
+
+    def _run_rows(self, parts: Sequence[Any], like: Any) -> tuple[Any, int | None]:
+        """Carry out a call of tables and punctuations; its output as `afa.operator.tables.run_table` has it."""
+        core, through, seen = self._core, [], None
+        if like is not None:
+            check_output(core.automaton, self._key, like)
+        for part in parts:
+            if isinstance(part, Punctuation):
+                fresh, head = self.stage.punctuate_rows(as_ticks(part.t, "t"))
+                through += [] if head is None else [head]
+                through += [part] if fresh else []
+            elif len(part):
+                head = self.stage.pass_rows(part)
+                through += [] if head is None else [head]
+                seen = max(part.column("le").to_numpy().max(), BEGINNING if seen is None else seen)
+        found = self._through(through, like)
+        if seen is not None:
+            core.progress.see(int(seen))  # without arcs in it, the order does not matter
+        return found
+
+    def _through(self, through: Sequence[Any], like: Any) -> tuple[Any, int | None]:
+        core, keys = self._core, self._key
+        if through:
+            return table.run_table(core, self._columns.mixed(through), keys, like=like)
+        return ([] if like is None else write([], like, core.automaton, keys, mixed=False)), None
+
+    def run(self, items: Iterable[Item], net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
+        parts: Iterable[Iterable[Item]] = (self._reaches(*item) for item in items)
+        out = self._core.run_parts([chain.from_iterable(parts)] if net else parts)
+        self.stage.answered(out)
+        return out
+
+    def _reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Item]:
+        """What of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
+        if port == "arc":
+            yield port, item, key
+        elif isinstance(item, Change):
+            change = self._core.typed(item, key)
+            at: Any = change.le
+            if at < self._core.progress.some and self._core.broken(change.payload, at) is not None:
+                yield port, change, key  # late now, not when it would leave
+                return
+            if not self.stage.admits(at):
+                self.stage.unroll(self._columns.changes)
+            if self.stage.passes(change):
+                yield port, change, key
+            else:
+                self._core.progress.see(at)
+        elif isinstance(item, Punctuation) and item.where is not None:
+            yield port, self.stage.some(item), None
+        elif isinstance(item, Punctuation):
+            self.stage.unroll(self._columns.changes)
+            released = self.stage.punctuate(as_ticks(item.t, "t"))
+            if released is not None:
+                yield from (("event", change, change.key) for change in released)
+                yield port, item, None
+        else:
+            yield port, item, key  # which refuses it
+
+    _place = "before"
+
+    def _rows(self) -> bytes | None:
+        rows = self.stage.rows.tables
+        return saved.stream_of(joined(rows)) if rows else None
+
+    @classmethod
+    def restore(cls, blob: bytes, operator: Callable[[bytes], Operator | Keyed]) -> Before:
+        """What `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        operator : callable
+            Restores the operator from its part: ``lambda blob: Keyed.restore(automaton, blob, key="symbol")``.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of a stage before an operator, or damaged; and what ``operator`` raises.
+        """
+        _, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
+        made = operator(inner)
+        found = cls(STAGES["Cleanse"](), made)
+        rows = None if stream is None else saved.rows_of(stream, found._columns.of)
+        found._core.calls.leave_out(found.stage)
+        found.stage = STAGES["Cleanse"].of(numbers, waiting, saved.take_of(made.automaton.event_schema), rows)
+        found.stage.join(found._core.calls)
+        found._check_keys()
+        return found
+
+
+class After(Around):
+    """A stage at the output of an operator; made by `Cleanse.after` and `Consolidate.after`.
+
+    Parameters
+    ----------
+    stage : Cleanse or Consolidate
+    operator : Operator or Keyed, or one of these with a stage
+
+    Raises
+    ------
+    AfaError
+        ``operator`` is none of these.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, Operator, Punctuation, insert
+    >>> from speculation import Cleanse
+    >>> two = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")])
+    >>> after = Cleanse(0).after(Operator(two, window=10))
+    >>> [after.push(item) for item in (insert("b", le=5), insert("a", le=3), insert("x", le=4), Punctuation(9))][-1]
+    [Punctuation(t=9)]
+    >>> after.statistics.outputs, after.statistics.retractions, after.stage.statistics.annihilated
+    (1, 1, 1)
+    """
+
+    def __init__(self, stage: Any, operator: Any) -> None:
+        if not isinstance(operator, (Operator, Keyed, Around)):
+            raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
+        self.stage, self.operator = stage, operator
+        stage.join(self._core.calls)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        core = self._core
+        if isinstance(self.operator, Around) or not core.takes_alone(change):
+            return None
+        checked = core.typed(change, self._key_of(change, key))
+        core.begin_alone(self.stage)
+        out = core.push_alone(checked)
+        left = self.stage.push_fitting(out) if out else []
+        core.end_alone(self.stage, out)
+        return left
+
+    def run(self, items: Iterable[Item], net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
+        inner = self.operator if isinstance(self.operator, Around) else self._core
+        found: Output = self.stage.push_fitting(inner.run(items, net))
+        return found
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+        """Of a table's rows no objects are made, of the output they are."""
+        if table.is_list(batch) or not net or isinstance(self.operator, Around):
+            return super()._push_many(batch, net, arcs)
+        core, keys = self._core, self._key
+        out, promised = table.run_table(core, batch, keys, arcs)
+        found = self.stage.push_fitting(out if promised is None else [*out, Punctuation(promised)])
+        return table.shaped(found, core, batch, keys, net)
+
+    _place = "after"
+
+    @classmethod
+    def restore(cls, blob: bytes, operator: Callable[[bytes], Any]) -> After:
+        """What `snapshot` saved; parameters and errors as of `Before.restore`."""
+        name, numbers, waiting, _, inner = saved.unseal(blob, ("Cleanse", "Consolidate"), "after")
+        made = operator(inner)
+        found = cls(STAGES[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)
+        found._check_keys()
+        return found

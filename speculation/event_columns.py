@@ -1,0 +1,170 @@
+"""Tables of events in one form: Arrow columns of the schema's types, so that rows can wait without an object each.
+
+What is not plainly of its type is left to the rows' own path (`afa.operator.tables`), which says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.change import Change
+from afa.model.copies import COPIES, total
+from afa.model.keys import Keys
+from afa.operator.call import Core
+from afa.operator.table_out import TIMES, kind_of, names_of
+from afa.operator.tables import is_mixed
+from afa.schema import ODD, Field
+from punctuation.promise import Punctuation
+from punctuation.reading import EVENT, PUNCTUATION
+from punctuation.time import FOREVER
+from speculation.waiting_rows import joined
+
+
+class Columns:
+    """The columns of an operator's events: the key's that are no fields, the fields, ``le``, ``re``, ``diff``.
+
+    Parameters
+    ----------
+    core : Core
+    keys : Keys or None
+    """
+
+    def __init__(self, core: Core, keys: Keys | None) -> None:
+        schema = core.automaton.event_schema
+        self._core, self._keys = core, keys
+        self._fields: Sequence[Field] = schema.fields if schema else ()
+        self._beside = list(keys.columns) if keys else []
+        names = [*self._beside, *(field.name for field in self._fields)]
+        fit = schema is not None and schema.scalar and (keys is None or keys.function is None)
+        self.fit = fit and not set(names) & {*TIMES, "kind"} and len(set(names)) == len(names)
+        """Whether there is such a form, and a column ``kind`` can stand beside it."""
+
+    def of(self, batch: Any) -> Any:
+        """A table in this form; None if it must go row by row."""
+        import pyarrow as pa
+
+        there = names_of(batch)
+        if not self.fit or len(set(there)) < len(there) or is_mixed(self._core, batch, self._keys):
+            return None
+        if any(name not in there for name in (*self._beside, *(field.name for field in self._fields), "le")):
+            return None
+        try:
+            return self._of(batch, there)
+        except (pa.ArrowException, *ODD):
+            return None
+
+    def _of(self, batch: Any, there: list[str]) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = {name: _key(_arrow(batch, name)) for name in self._beside}
+        for field in self._fields:
+            found[field.name] = _plain(_arrow(batch, field.name), field, kind_of(batch) == "pandas")
+        times = {name: _plain(_arrow(batch, name), Field(name, int, name == "re"), False) for name in TIMES if name in there}
+        if any(column is None for column in (*found.values(), *times.values())):
+            return None
+        le = times["le"]
+        numbers = le.to_numpy()
+        window = self._core.window
+        if window is not None and len(numbers) and int(numbers.max()) > FOREVER - window:
+            return None
+        ends = pa.chunked_array([np.full(len(le), FOREVER) if window is None else numbers + window])
+        re = ends if "re" not in times else pc.if_else(pc.is_null(times["re"]), ends, times["re"])
+        diff = times.get("diff", pa.chunked_array([np.ones(len(le), np.int64)]))
+        diffs = diff.to_numpy()
+        if (re.to_numpy() <= numbers).any() or (diffs == 0).any() or total(diffs) > COPIES or self._no_number(found):
+            return None
+        if not self._core.retractions and (diffs < 0).any():
+            return None
+        return pa.table({**found, "le": le, "re": re, "diff": diff})
+
+    def _no_number(self, found: dict[str, Any]) -> bool:
+        """Whether a sequence is no number somewhere."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = found.get(self._core.sequence or "")
+        return column is not None and pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
+
+    def mixed(self, parts: Sequence[Any]) -> Any:
+        """Tables of this form and punctuations, in order, as one; with a column ``kind`` if there is one of them."""
+        import pyarrow as pa
+
+        like = next((part for part in parts if not isinstance(part, Punctuation)), None)
+        rows: list[Any] = []
+        if not any(isinstance(part, Punctuation) for part in parts):
+            return joined(parts)
+        for part in parts:
+            if isinstance(part, Punctuation):
+                fill: dict[str, Any] = {field.name: [self._filling(field)] for field in self._fields}
+                for name in self._beside:
+                    fill[name] = like.column(name).slice(0, 1).to_pylist() if like is not None else [""]
+                table = pa.table({**fill, "le": [part.t], "re": [FOREVER], "diff": [1]})
+                table = table if like is None else table.select(like.column_names).cast(like.schema)
+            else:
+                table = part
+            kind = PUNCTUATION if isinstance(part, Punctuation) else EVENT
+            rows.append(table.append_column("kind", pa.array(np.full(len(table), kind, np.int8))))
+        return joined(rows)
+
+    def _filling(self, field: Field) -> Any:
+        return None if field.optional else field.type() if field.type else None
+
+    def changes(self, table: Any) -> list[Change]:
+        """Rows of this form as changes in their form, with their keys."""
+        schema, keys = self._core.automaton.event_schema, self._keys
+        assert schema is not None
+        listed = {name: table.column(name).to_pylist() for name in table.column_names}
+        n = len(table)
+        records = list(zip(*(listed[field.name] for field in self._fields))) if self._fields else [()] * n
+        payloads = [schema.take(schema.cls(*record)) for record in records]
+        of_rows = keys.of_rows(listed, payloads) if keys else [None] * n
+        return [Change(*change) for change in zip(payloads, listed["le"], listed["re"], listed["diff"], of_rows)]
+
+
+def _arrow(batch: Any, name: str) -> Any:
+    """A column as an Arrow one, as it is."""
+    import pyarrow as pa
+
+    column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        if not hasattr(column, "dtype"):
+            raise TypeError("a list says no type")
+        numbers = isinstance(column.dtype, np.dtype)  # in which NaN is a NaN
+        column = pa.array(np.asarray(column), from_pandas=False) if numbers else pa.array(column)
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def _plain(column: Any, field: Field, pandas: bool) -> Any:
+    """A column in its field's type; None if it is not plainly of it."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    given = column.type.value_type if kinds.is_dictionary(column.type) else column.type
+    if (column.null_count and not field.optional) or (pandas and field.optional and kinds.is_floating(given)):
+        return None  # in pandas NaN may say that something is missing
+    fits: dict[Any, tuple[bool, Any]] = {
+        int: (kinds.is_integer(given), pa.int64()),
+        float: (kinds.is_floating(given), pa.float64()),
+        bool: (kinds.is_boolean(given), pa.bool_()),
+        str: (kinds.is_string(given) or kinds.is_large_string(given), pa.string()),
+    }
+    fit, wanted = fits[field.type]
+    return column.cast(wanted) if fit else None
+
+
+def _key(column: Any) -> Any:
+    """A column of a key that is no field, at its full width; None if it has missing values, or a type of its own."""
+    import pyarrow as pa
+
+    given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if column.null_count:
+        return None
+    if pa.types.is_integer(given):
+        return column.cast(pa.int64())
+    if pa.types.is_boolean(given):
+        return column.cast(pa.bool_())
+    return column.cast(pa.string()) if pa.types.is_string(given) or pa.types.is_large_string(given) else None

@@ -1,0 +1,154 @@
+"""A stage as bytes, alone or with the operator that it stands at; plain data only, as in `afa.operator.snapshot`.
+
+Format, version 1
+-----------------
+    a blob of `punctuation.sealed` with the magic b"AFAC": [ what, numbers, waiting, rows, operator ]
+    what          ["Cleanse" | "Consolidate", null: alone, or "before" or "after": with an operator]
+    numbers       the stage's own
+    waiting       [fields or null, keys, LEs, REs, diffs, [column of a field..] or payloads], in order of arrival
+    rows          null, or an Arrow stream of the rows of tables that wait, in the form of `speculation.event_columns`
+    operator      null, or its snapshot
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from afa.change import Change
+from afa.errors import SnapshotError
+from afa.operator import snapshot
+from afa.schema import Schema, any_payload, taker
+from afa.state.sound import short
+from punctuation import sealed
+
+MAGIC, VERSION = b"AFAC", 1
+Take = Callable[[Any], Any]
+
+
+def seal(
+    name: str,
+    place: str | None,
+    numbers: list[Any],
+    waiting: Sequence[Change],
+    rows: bytes | None = None,
+    operator: bytes | None = None,
+) -> bytes:
+    """A stage, and its operator's snapshot if it has one.
+
+    Raises
+    ------
+    SnapshotError
+        A payload or key is no plain data.
+    """
+    return sealed.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), rows, operator]))
+
+
+def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:
+    """The stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind.
+
+    Raises
+    ------
+    SnapshotError
+    """
+    body = snapshot.unseal(MAGIC, VERSION, blob)
+    try:
+        (name, found), numbers, waiting, rows, operator = body
+    except (TypeError, ValueError) as error:
+        raise SnapshotError(f"expected the five fields of a stage's snapshot but got {short(body)}") from error
+    if not isinstance(name, str) or name not in names or found != place:
+        wanted = " or ".join(_said(name, place) for name in names)
+        raise SnapshotError(f"expected a snapshot of {wanted} but got one of {_said(name, found)}")
+    if not isinstance(numbers, list):
+        raise SnapshotError(f"expected the numbers of a stage but got {short(numbers)}")
+    return name, numbers, waiting, rows, operator
+
+
+def _said(name: Any, place: Any) -> str:
+    text = name if isinstance(name, str) else short(name)
+    return f"{text} alone" if place is None else f"{text} {short(place) if not isinstance(place, str) else place} an operator"
+
+
+def changes(data: Any, take: Take) -> list[Change]:
+    """What waited, payloads in their form.
+
+    Raises
+    ------
+    SnapshotError
+    """
+    try:
+        fields, keys, le, re, diffs, columns = data
+        payloads = columns if fields is None else list(zip(*columns)) if columns else [()] * len(le)
+        if len({len(part) for part in (keys, le, re, diffs, payloads)}) > 1:
+            raise SnapshotError(f"expected columns of one length but got {short(data)}")
+        if fields is not None:
+            take = _checked(take, fields)
+        return [Change(take(payload), *rest) for payload, *rest in zip(payloads, le, re, diffs, keys)]
+    except (SnapshotError, MemoryError):
+        raise
+    except Exception as error:  # what is none of ours may be wrong in any way
+        raise SnapshotError(f"expected changes that wait but got something else: {error}") from error
+
+
+def stream_of(table: Any) -> bytes:
+    """A table as an Arrow stream."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def rows_of(stream: Any, form: Take) -> Any:
+    """The table of an Arrow stream; ``form`` gives None where it does not fit.
+
+    Raises
+    ------
+    SnapshotError
+    """
+    import pyarrow as pa
+
+    try:
+        table = pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, TypeError, OSError, EOFError) as error:
+        raise SnapshotError(f"expected an Arrow stream of rows but got something else: {error}") from error
+    found = form(table)
+    if found is None:
+        there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
+        raise SnapshotError(f"expected rows of the operator's events but got the columns {there or 'none'}")
+    return found
+
+
+def take_of(schema: Schema | None) -> Take:
+    """How the payloads of an operator's events or matches are brought into their form."""
+    return taker(schema)
+
+
+def take_as(payload: type | None) -> Take:
+    """How payloads are read where no schema is known: as records of a ``NamedTuple``, or as they are."""
+    return any_payload if payload is None else lambda value: any_payload(payload(*value))
+
+
+def _checked(take: Take, fields: list[str]) -> Take:
+    """Refuse records of other fields than were saved."""
+
+    def checked(value: Any) -> Any:
+        found = take(value)
+        if list(getattr(found, "_fields", ())) != fields:
+            raise SnapshotError(f"expected payload=<NamedTuple of the fields {', '.join(fields)}> but got {found!r}")
+        return found
+
+    return checked
+
+
+def _columns(waiting: Sequence[Change]) -> list[Any]:
+    payloads = [change.payload for change in waiting]
+    kinds = {type(payload) for payload in payloads}
+    fields = list(getattr(next(iter(kinds)), "_fields", ())) if len(kinds) == 1 else []
+    record = len(kinds) == 1 and hasattr(next(iter(kinds)), "_fields")
+    keys, le, re, diffs = ([getattr(change, name) for change in waiting] for name in ("key", "le", "re", "diff"))
+    columns = [list(column) for column in zip(*payloads)] if record else payloads
+    return [fields if record else None, keys, le, re, diffs, columns]
