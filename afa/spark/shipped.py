@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -47,10 +47,23 @@ class Parcel:
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
         try:
-            content = cloudpickle.dumps((self._content, self._arcs))
+            cloudpickle.dumps((self._content, self._arcs))  # what can't be pickled is told before the turn to by-value, which stays
         finally:
             _forget(modules)
-        return _opener(), (_Watch(), content)  # which are unpickled in this order
+        begin, end = _Turn(cloudpickle.register_pickle_by_value, modules), _Turn(cloudpickle.unregister_pickle_by_value, modules)
+        return _opener(), (_Watch(), begin, self._content, self._arcs, end)  # which are pickled and unpickled in this order
+
+
+class _Turn:
+    """What is nothing, but does something with modules when it is pickled."""
+
+    def __init__(self, turn: Callable[[ModuleType], None], modules: Sequence[ModuleType]) -> None:
+        self._turn, self._modules = turn, modules
+
+    def __reduce__(self) -> Any:
+        for module in self._modules:
+            self._turn(module)
+        return str, ()
 
 
 class _Watch:
@@ -74,13 +87,11 @@ def shipped(function: Callable[[Any], Any], arcs: Iterable[Arc] = ()) -> Callabl
 def _opener() -> Callable[..., Any]:
     """A function that goes to workers by value, since it has no place in a module."""
 
-    def opened(watch: Any, packed: bytes) -> Any:
-        import pickle
+    def opened(watch: Any, _begin: str, content: Any, arcs: list[Any], _end: str) -> Any:
         import sys
 
         from afa.compiled.fit import know
 
-        content, arcs = pickle.loads(packed)
         if watch in sys.meta_path:
             sys.meta_path.remove(watch)
         know(arcs)

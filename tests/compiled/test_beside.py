@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from afa.compiled.machine import beside
-from afa.compiled.machine import kernels
+from afa.compiled.machine import beside, kernels
 from afa.compiled.machine.beside import Beside
 from afa.compiled.machine.folder import Folder
 from afa.compiled.machine.native import FULL, Native

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Operator
-from afa.arctable import ArcEvent
+from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
-from afa.compiled.kernel.arcs import seek
+from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.program import Program, Slots, class_of
-from afa.compiled.strings import Strings
+from afa.model.arctable import ArcEvent
 from punctuation.time import FOREVER
 
 NUMBERS = {"a": 0, "b": 1, "c": 2}

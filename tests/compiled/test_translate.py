@@ -14,8 +14,7 @@ import pytest
 
 from afa.compiled import compiled_engine as engine
 from afa.compiled import reserve
-from afa.compiled.machine import kernel_ir
-from afa.compiled.machine import kernels
+from afa.compiled.machine import kernel_ir, kernels
 from afa.compiled.machine.kernel_ir import _signature
 from afa.compiled.machine.native import FULL, HASTE, Effort, native
 from afa.compiled.machine.statements import Body
