@@ -147,11 +147,11 @@ class Versions:
         """Let lines come, in any order."""
         taken = Taken({}, [], [], [])
         for line in lines:
-            if line.at < self.promised:
-                taken.late.append(line)
-                continue
             known = self._known.get(line.identity)
             if known is not None and known[:5] == line[:5]:
+                continue
+            if line.at < self.promised:
+                taken.late.append(line)
                 continue
             if known is not None:
                 first, other = sorted([known, line], key=_order)

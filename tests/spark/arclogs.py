@@ -46,19 +46,34 @@ def counted(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def in_force(lines: list[dict[str, Any]], own: dict[str, Any]) -> tuple[Lifetimes, list[str]]:
     """What a set of lines leaves in force, and of the automaton's own arcs, by name; and the retractions that end nothing."""
-    begun, idle = [{"name": name, "arc": arc, "le": BEGINNING, "re": FOREVER} for name, arc in own.items()], []
+    begun, idle = versions(lines, own)
+    return [(v["name"], v["arc"], v["le"], v["re"]) for v in begun if v["le"] < v["re"]], idle
+
+
+def is_late(line: dict[str, Any], lines: list[dict[str, Any]], own: dict[str, Any], promised: int) -> bool:
+    """Whether a line is late: behind the promise, and not one of these whose version lasts."""
+    if ticks(line["at"]) >= promised:
+        return False
+    begun, _ = versions([each for each in lines if ticks(each["at"]) < promised], own)
+    lasting = [v["line"] for v in begun if v["line"] is not None and v["le"] < v["re"] > promised]
+    return not any(said(each) == said(line) and each.get("id") == line.get("id") for each in lasting)
+
+
+def versions(lines: list[dict[str, Any]], own: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """All versions that lines begin, each with its line, and the retractions that end nothing."""
+    begun, idle = [{"name": name, "arc": arc, "le": BEGINNING, "re": FOREVER, "line": None} for name, arc in own.items()], []
     for line in sorted(counted(lines), key=place):
         name, at = line["arc"]["name"], ticks(line["at"])
         if line["op"] == "insert":
             until = FOREVER if line.get("until") is None else ticks(line["until"])
-            begun.append({"name": name, "arc": line["arc"], "le": at, "re": until})
+            begun.append({"name": name, "arc": line["arc"], "le": at, "re": until, "line": line})
             continue
         there = [version for version in begun if version["name"] == name and version["le"] <= at < version["re"]]
         if there:
             there[-1]["re"] = at
         else:
             idle.append(said(line))
-    return [(v["name"], v["arc"], v["le"], v["re"]) for v in begun if v["le"] < v["re"]], idle
+    return begun, idle
 
 
 def bare(automaton: Automaton) -> Automaton:

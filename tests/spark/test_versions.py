@@ -11,7 +11,7 @@ import pytest
 from afa.spark.arc_lines import read_line
 from afa.spark.versions import INSERT, Line, Version, Versions
 from punctuation.time import BEGINNING, FOREVER
-from tests.spark.arclogs import in_force, random_log, said
+from tests.spark.arclogs import in_force, is_late, random_log, said
 from tests.strategies import Seeded
 
 ARCS = [{"name": name, "src": "a", "dst": "b", "fence": fence} for name in "xyz" for fence in ("True", "False")]
@@ -70,8 +70,10 @@ def test_a_promise_changes_nothing_but_what_is_late(number: int) -> None:
         here, lines = lines[:n], lines[n:]
         wanted = [line for line in here if json.loads(line)["at"] >= promised]
         taken += wanted
-        late += len(here) - len(wanted)
-        assert len(versions.take(map(read_line, here)).late) == len(here) - len(wanted)
+        before = list(map(json.loads, taken))
+        behind = sum(is_late(json.loads(line), before, {"x": "own"}, promised) for line in here)
+        late += behind
+        assert len(versions.take(map(read_line, here)).late) == behind
         promised = max(promised, json.loads(here[-1])["at"] - choose.number(0, 12))
         idle += versions.promise(promised)
         assert shown(versions.all(), promised) == expected(taken, promised)[0]
