@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,20 @@ def compare(function: Any, kind: Kind) -> None:
         assert outcome(lambda e, r: plain(closures(e, r), kind), e, r) == python, (found, e, r)
 
 
-@pytest.mark.parametrize("function", [*lambdas.FENCES, *defs.FENCES], ids=str)
+def place(function: Any) -> str:
+    """Where a function stands: each worker must give a test the same name."""
+    code = getattr(function, "__code__", None)
+    if code is None:  # a method, a partial
+        return str(getattr(function, "__name__", type(function).__name__))
+    return f"{Path(code.co_filename).stem}:{code.co_firstlineno}"
+
+
+@pytest.mark.parametrize("function", [*lambdas.FENCES, *defs.FENCES], ids=place)
 def test_fences(function: Any) -> None:
     compare(function, FENCE)
 
 
-@pytest.mark.parametrize("function", [*lambdas.TRANSFERS, *defs.TRANSFERS], ids=str)
+@pytest.mark.parametrize("function", [*lambdas.TRANSFERS, *defs.TRANSFERS], ids=place)
 def test_transfers(function: Any) -> None:
     compare(function, TRANSFER)
 
