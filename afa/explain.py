@@ -1,6 +1,6 @@
-"""What becomes of each arc of an automaton: its text, the parts of its fence, the values that it allows, and how it runs.
+"""Explain an automaton: each arc's text, the parts of its fence, the values that it allows, and how it runs.
 
-And which states wait for arcs to come.
+Also the states that wait for arcs to come.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMPILED, PYTHON, INTERPRETED = "compiled", "Python per partial match", "interpr
 
 
 class Rung(NamedTuple):
-    """How an arc runs, and where that is not the fastest, why and how to write it."""
+    """How an arc runs: compiled, or in Python. If in Python: why, and how to write the arc so that it compiles."""
 
     rung: str
     reason: str | None = None
@@ -32,7 +32,7 @@ class Rung(NamedTuple):
 
 
 class ArcExplanation(NamedTuple):
-    """One arc: the text of each function by role, the parts of the fence, in words the values that it allows each field."""
+    """The explanation of one arc: the text of each function by role, the fence's parts, the values that each field may have."""
 
     arc: Arc
     rung: Rung
@@ -54,7 +54,7 @@ class ArcExplanation(NamedTuple):
 
 
 class Explanation(tuple[ArcExplanation, ...]):
-    """One explanation an arc; as text one block an arc, then a line for each state that only arcs to come can connect.
+    """The explanations of all arcs. Printed: a block for each arc, then a line for each state that only arcs to come can connect.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def explain(automaton: Automaton) -> Explanation:
 
 
 def rung_of(arc: Arc, automaton: Automaton) -> Rung:
-    """How ``engine="auto"`` runs an arc, and where that is not compiled, why and how to write it."""
+    """Return how ``engine="auto"`` runs an arc; if in Python, with the reason and how to write the arc so that it compiles."""
     from afa.compiled.fit import taken_apart, unfit
 
     why = unfit(automaton)

@@ -1,13 +1,13 @@
-"""The error base, and the one error that progress itself raises.
+"""The base of all errors, and the error for late changes.
 
-They stand here because imports point one way (``punctuation`` <- ``afa`` <- ``speculation``); users take them from ``afa``.
+They stand here because imports point one way (``punctuation`` <- ``afa`` <- ``speculation``); users import them from ``afa``.
 """
 
 from __future__ import annotations
 
 
 class AfaError(Exception):
-    """Base of all errors of this library; state is as it was before the call that raised it."""
+    """The base of all errors of this library. A call that raises one leaves the state as it was."""
 
 
 class LateEventError(AfaError):

@@ -1,13 +1,12 @@
-"""One call after the other, each of them all or nothing, whatever raises in it and at whichever line.
+"""Calls served one after the other, each all or nothing: a call that raises, at whichever line, is taken back.
 
     before    None     no call is under way
-              ways     one is: how each member goes back to what it was. Where that call has ended, it was interrupted, and so was
-                       the way back: whoever comes next goes back first
-              DONE     the call has worked; what is left to do is tidying up
+              ways     a call is under way: for each member, how it returns to its state before the call. If that call is over
+                       already, an interrupt has cut short both the call and its way back: the next call finishes the way back first
+              DONE     the call has worked; only tidying up is left
 
-That a call has worked is one write, of DONE. The ways back and the tidying up may be gone again from the start, so that an
-interrupt in them (Ctrl-C, a signal handler that raises, a want of memory) costs nothing but another time. Threads wait for each
-other.
+A single write, of DONE, makes a call successful. Ways back and tidying up can be repeated from the start, so that an interrupt
+within them (Ctrl-C, a signal handler that raises, a lack of memory) costs only the repetition. Threads wait for each other.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ENTRIES: set[CodeType] = set()
 
 
 class Member:
-    """Whose state the calls change: an operator, a stage, a source."""
+    """An object whose state the calls change: an operator, a stage, a source."""
 
     __slots__ = ("__weakref__",)
 
@@ -40,18 +39,18 @@ class Member:
     """Whether there is something to do at the end of a call."""
 
     def call_begins(self) -> Any:
-        """What `call_failed` needs to know; changes nothing."""
+        """Return what `call_failed` needs to restore the state. Changes nothing."""
         raise NotImplementedError
 
     def call_ends(self) -> None:
-        """The last of a call that may fail: callbacks get what it has gathered."""
+        """Do the last part of a call that may fail: hand callbacks what the call has gathered."""
 
     def call_failed(self, before: Any) -> None:
-        """Be as before the call. May be done again from the start."""
+        """Restore the state from before the call. Can be repeated from the start."""
         raise NotImplementedError
 
     def call_worked(self) -> None:
-        """The call has worked: forget the way back. May be done again from the start."""
+        """Forget how to restore the earlier state, as the call has worked. Can be repeated from the start."""
 
 
 class Calls:
@@ -60,8 +59,8 @@ class Calls:
     Parameters
     ----------
     members : Member
-        Whose state a call changes, all of it or nothing. They hold this object, and it does not hold them: memory is free when the
-        last one lets go.
+        The objects that a call changes, all or none of them. They hold this `Calls`, which refers to them weakly: their memory is
+        freed when the last user lets go of them.
 
     Attributes
     ----------
@@ -98,30 +97,30 @@ class Calls:
 
     @property
     def members(self) -> list[Member]:
-        """Those that are still there."""
+        """The members that still exist."""
         return [member for ref in self._members if (member := ref()) is not None]
 
     def join(self, member: Member) -> None:
-        """Let one more be part of each call."""
+        """Make one more object part of each call."""
         if not any(known is member for known in self.members):
             self._members = (*self._members, weakref.ref(member))
 
     def leave_out(self, member: Member) -> None:
-        """Let one be part of no call any more."""
+        """Make an object part of no further call."""
         self._members = tuple(ref for ref in self._members if ref() not in (None, member))
 
     def include(self, member: Member) -> None:
-        """Let one be part of the call under way, from here on: what it does is taken back with the others."""
+        """Make an object part of the call under way, from here on: if the call fails, the object is restored with the others."""
         assert self.before is not None
         self.before = (*self.before, (member.call_failed, member.call_begins()))
 
     def call(self, work: Callable[..., R], *args: Any, **options: Any) -> R:
-        """Carry out ``work(*args, **options)`` as one call, once no other is under way.
+        """Carry out ``work(*args, **options)`` as one call, once no other call is under way, and return its result.
 
         Raises
         ------
         AfaError
-            It comes from within a call of the same; or one that was interrupted can't be taken back.
+            The call comes from within a call of the same members; or an interrupted call can't be taken back.
         BaseException
             What ``work`` raises. All members are as they were.
         """
@@ -138,7 +137,7 @@ class Calls:
             raise
 
     def either(self, alone: Callable[..., R | None], work: Callable[..., R], *args: Any) -> R:
-        """As `call`, but ``alone(*args)`` may do it in a way of its own, which begins and ends the call; None: it can't."""
+        """As `call`, but try ``alone(*args)`` first, which begins and ends a call by itself; if it returns None, do the work."""
         mine = False
         try:
             with self.lock:
@@ -153,7 +152,7 @@ class Calls:
             raise
 
     def carry_out(self, work: Callable[..., R], *args: Any, **options: Any) -> R:
-        """`call`, by one who holds the lock and has entered."""
+        """Do what `call` does, for a caller that holds the lock and has called `enter`."""
         members = self.members
         self.before = tuple([(member.call_failed, member.call_begins()) for member in members])
         found = work(*args, **options)
@@ -167,12 +166,12 @@ class Calls:
         return found
 
     def enter(self) -> None:
-        """Take back what an interrupt has left half done; by one who holds the lock.
+        """Take back what an interrupt has left half done. The caller holds the lock.
 
         Raises
         ------
         AfaError
-            No interrupt: the call comes from within another one, or the state can't be brought back.
+            Not an interrupt but a call from within another one; or the earlier state can't be restored.
         """
         frame: Any = sys._getframe(2)
         while frame is not None:
@@ -191,7 +190,7 @@ class Calls:
             ) from error
 
     def leave(self) -> None:
-        """Be as before a call that has raised, or after it if it had worked; and let go of the lock, wherever it was raised."""
+        """Restore the state from before a call that has raised (after it, if the call had worked), and release the lock."""
         with self.lock:
             if self.before is not None:
                 self._recover()
@@ -232,7 +231,7 @@ _all: weakref.WeakSet[Calls] = weakref.WeakSet()
 
 
 def _forked() -> None:
-    """In a forked process the threads are gone that held locks; what they left half done is taken back by whoever comes next."""
+    """Give a forked process fresh locks: the threads that held them are gone; the next call takes back what they left half done."""
     for calls in list(_all):
         calls.lock = threading.RLock()
 

@@ -1,4 +1,4 @@
-"""Which keys a punctuation concerns: a heap of deadlines, so that a punctuation costs what it does, not the keys that exist."""
+"""Find the keys that a punctuation concerns, by a heap of deadlines: its cost is that of these keys, not of all that exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Deadlines:
-    """For each key the smallest punctuation that changes something for it.
+    """The deadline of each key: the smallest punctuation that changes something for it.
 
     Examples
     --------
@@ -30,11 +30,11 @@ class Deadlines:
 
     @property
     def whole(self) -> bool:
-        """Whether no `set` was interrupted; one that was leaves it to the caller to begin anew."""
+        """Whether no `set` was interrupted. After an interrupted one the caller must set all deadlines anew."""
         return self._writing == 0
 
     def set(self, key: Hashable, deadline: int | None) -> None:
-        """Note the deadline of a key; None: no punctuation concerns it. O(log n)."""
+        """Set the deadline of a key. None: no punctuation concerns the key. O(log n)."""
         self._writing += 1
         if deadline is None:
             self._at.pop(key, None)
@@ -48,7 +48,7 @@ class Deadlines:
         self._writing -= 1
 
     def due(self, t: int) -> list[Any]:
-        """The keys that a punctuation ``t`` concerns; each must be `set` again. O(due log n)."""
+        """Remove and return the keys that a punctuation ``t`` concerns; the caller must `set` each again. O(due log n)."""
         keys = []
         while self._heap and self._heap[0][0] <= t:
             deadline, _, key = heapq.heappop(self._heap)

@@ -1,4 +1,4 @@
-"""What becomes of a change that comes too late: a named policy decides, and every one is counted."""
+"""Policies for late changes: each says what becomes of a change that comes behind a promise, and counts it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Late:
         self.waiting: list[Any] = []
 
     def take(self, change: Any, reason: str) -> None:
-        """Treat ``change`` as late.
+        """Apply the policy to ``change``, which is late.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class Late:
             self.waiting.append(change)
 
     def hand_over(self, calls: Calls) -> None:
-        """Give the callback what the call, which is one of these, has gathered; a `SideOutput` gives it back if the call fails."""
+        """Hand the callback the late changes of the call under way. A `SideOutput` drops them again if the call fails."""
         waiting, self.waiting = self.waiting, []
         if callable(self.policy):
             for change in waiting:
@@ -75,14 +75,14 @@ class SideOutput(Member):
     Parameters
     ----------
     limit : int, optional
-        How many are kept; beyond it the oldest one is let go and counted. None: all.
+        How many changes are kept; beyond it the oldest one is dropped and counted in ``lost``. None: all are kept.
 
     Attributes
     ----------
     count : int
-        How many ever came.
+        How many changes have ever come.
     lost : int
-        How many were let go for ``limit``.
+        How many changes were dropped because of ``limit``.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class SideOutput(Member):
         return [change for _, change in self._kept]
 
     def take(self) -> list[Any]:
-        """What is kept, the oldest first; nothing of it is kept any longer."""
+        """Remove and return the changes that are kept, the oldest first."""
         return self._calls.call(self._take)
 
     def _take(self) -> list[Any]:
@@ -142,11 +142,11 @@ class SideOutput(Member):
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        """What is kept, how many came and were let go, and the one that may be next."""
+        """Return the changes that are kept, the counters, and the oldest change, which the limit may drop next."""
         return self._kept, self.count, self.lost, self._kept[0] if self._kept else None
 
     def call_failed(self, before: Any) -> None:
-        """Be as before a call."""
+        """Restore the state from before a call."""
         self._kept, self.count, self.lost, first = before
         while self._kept and self._kept[-1][0] > self.count:
             self._kept.pop()

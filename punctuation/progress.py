@@ -1,9 +1,9 @@
-"""How far the inputs have promised, and what is therefore final ([AFA10] Sec. 5.4, App. C.1).
+"""The promises of both inputs, and which output they make final ([AFA10] Sec. 5.4, App. C.1).
 
 events'   t_e   no later change of an event with LE < t_e
 arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises, of some events or of all
-effective t_p = min(t_e, t_a): what is below it is final, and is passed on as the output's own punctuation
-now             one tick past the largest event LE or punctuation so far: there the default mode of arcs begins
+effective t_p = min(t_e, t_a): output below t_p is final; t_p leaves as the output's own punctuation
+now             one tick past the largest event LE or punctuation so far: arcs pushed without a lifetime begin there
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class Progress:
         self.events, self.arcs, self.final, self.now, self.stale, self.some = marks
 
     def see(self, le: int) -> None:
-        """Note an event's LE: it moves the current time of the default mode."""
+        """Take note of an event's LE, so that ``now`` lies past it."""
         if le >= self.now:
             self.now = min(le + 1, FOREVER)
 
     @property
     def arc_promise(self) -> int:
-        """Below it a change of an arc is late."""
+        """The promise of the arc input: a change of an arc with an LE below it is late."""
         return self.arcs if self.arc_punctuation else max(self.events, self.some)
 
     @property
@@ -73,7 +73,7 @@ class Progress:
         return min(self.events, self.arc_promise)
 
     def promise_events(self, t: int) -> bool:
-        """Take a punctuation of the event input; False (and counted as stale) where it promises nothing new."""
+        """Take a punctuation of the event input. Returns whether it promises something new; if not, counts it as stale."""
         if t <= self.events:
             self.stale += 1
             return False
@@ -82,12 +82,15 @@ class Progress:
         return True
 
     def promise_some(self, t: int) -> None:
-        """Take a punctuation with a condition: arcs that would serve what it has made superfluous are late from now on."""
+        """Take a punctuation with a condition: from now on a change of an arc with an LE below ``t`` is late.
+
+        The state that such an arc would need may be gone.
+        """
         self.some = max(self.some, t)
         self.see(t)
 
     def promise_arcs(self, t: int) -> bool:
-        """Take a punctuation of the arc input; it counts only where that input makes promises of its own."""
+        """Take a punctuation of the arc input, which has an effect only with ``arc_punctuation=True``. Returns whether it moved."""
         if not self.arc_punctuation or t <= self.arcs:
             self.stale += 1
             return False
@@ -96,7 +99,7 @@ class Progress:
         return True
 
     def advance(self) -> bool:
-        """Make the effective punctuation final; whether it moved."""
+        """Make all output below the effective punctuation final. Returns whether the effective punctuation moved."""
         if self.effective <= self.final:
             return False
         self.final = self.effective

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Punctuation(NamedTuple):
-    """No later change (insertion or retraction) of an event with LE < ``t``.
+    """The promise that no change (insertion or retraction) of an event with LE < ``t`` comes any more.
 
     Parameters
     ----------

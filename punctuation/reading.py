@@ -1,6 +1,7 @@
-"""What a source reads of what passes through it: the LE of each event, and the promises that stand in the input.
+"""Read what passes through a source: the LE of each event, and the punctuations in the input.
 
-Nothing here knows `afa`: an event change is what has a number ``le``, an arc's change what has a payload with a ``fence``.
+This module does not import `afa`: any item with an int ``le`` counts as an event change, and as an arc's change if its payload
+has a ``fence``.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ EVENT, ARC, PUNCTUATION = 0, 1, 2
 
 
 class Told(NamedTuple):
-    """A punctuation in a row of a table, which is passed on with the table."""
+    """A punctuation that stands in a row of a table, and is passed on with the table."""
 
     t: int
 
 
 class Part(NamedTuple):
-    """Items that follow on each other without a punctuation between them.
+    """Consecutive items without a punctuation between them.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Part(NamedTuple):
 
 
 def le_of(item: Any) -> int | None:
-    """The LE of an event change; None for an arc's, which belongs to the other input and moves no promise of this one.
+    """Return the LE of an event change; None for an arc's change, as arcs move no promise of the event input.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def le_of(item: Any) -> int | None:
 
 
 def is_table(batch: Any) -> bool:
-    """Whether it is a dict of columns, an Arrow table or a pandas frame."""
+    """Return whether an item is a dict of columns, an Arrow table or a pandas frame."""
     if isinstance(batch, Mapping):
         return True
     module = type(batch).__module__.partition(".")[0]
@@ -73,14 +74,15 @@ def is_table(batch: Any) -> bool:
 
 
 def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Told]:
-    """A batch in parts, cut at its punctuations. Everything is checked here, so that what follows can't fail halfway.
+    """Return a batch as parts, cut at its punctuations. Checks everything, so that later steps can't fail halfway.
 
     ``kinds``: as of `punctuation.source.Source`.
 
     Raises
     ------
     AfaError
-        It is no batch, a table has no column ``le`` of ticks, or an item no time; or what the rows of a table are is not said.
+        The argument is no batch; a table has no column ``le`` of ticks, or an item no time; or nothing says whether a column
+        ``kind`` tells what each row is.
     """
     if is_table(batch):
         batch = [batch]
@@ -109,7 +111,7 @@ def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Tol
 
 
 def _cut(table: Any, kinds: bool | None) -> list[Any]:
-    """The LEs of a table's events up to its first punctuation; then each punctuation with the LEs up to the next."""
+    """Yield the LEs of a table's events up to its first punctuation, then each punctuation and the LEs up to the next one."""
     le, kind = ticks_of(table), _kinds_of(table, kinds)
     if kind is None:
         return [_before_the_end(le)]
@@ -128,12 +130,12 @@ def _before_the_end(le: Any) -> Any:
 
 
 def _kinds_of(table: Any, kinds: bool | None) -> Any:
-    """What each row of a table is; None: all are events.
+    """Return the kind of each row of a table: an event, an arc or a punctuation. None: all are events.
 
     Raises
     ------
     AfaError
-        A row is none of the three, or it is not said whether the column is a field of the event.
+        A row is none of the three; or nothing says whether the column ``kind`` is a field of the event.
     """
     if kinds is False or "kind" not in _names_of(table):
         return None
@@ -158,7 +160,7 @@ def _kinds_of(table: Any, kinds: bool | None) -> Any:
 
 
 def _may_be_ints(column: Any) -> bool:
-    """By its type alone, which costs nothing: strings are many."""
+    """Return whether a column may hold ints, by its type alone: to look at many strings would cost time."""
     kind = str(getattr(column, "type", None) or getattr(column, "dtype", "object")).lower()
     return "int" in kind or kind == "object"
 
@@ -172,12 +174,12 @@ def _column_of(table: Any, name: str) -> Any:
 
 
 def ticks_of(table: Any, name: str = "le") -> Any:
-    """A column of a table, ``le`` mostly, as int64.
+    """Return a column of a table (``le`` in most calls) as int64.
 
     Raises
     ------
     AfaError
-        There is none, or something in it is no int64.
+        The column is missing, or holds something that is no int64.
     """
     names = _names_of(table)
     if names.count(name) != 1:

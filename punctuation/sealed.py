@@ -1,4 +1,4 @@
-"""A blob that says what it is: four bytes, a version, a checksum, then what it holds. Sources, operators and stages share it.
+"""Sealed blobs: bytes with a magic, a version and a checksum before their content. Sources, operators and stages share the format.
 
 bytes 0..3    magic
 byte  4       version
@@ -19,7 +19,7 @@ _HEAD = MAGIC + 5
 
 
 def seal(magic: bytes, version: int, packed: bytes) -> bytes:
-    """What is packed as a blob.
+    """Return packed data as a blob.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def unseal(
     what: str = "a snapshot",
     error: type[AfaError] = AfaError,
 ) -> Any:
-    """What a blob holds.
+    """Return the content of a blob, once magic, version and checksum have been found right.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def unseal(
         As of `seal`.
     blob : bytes
     read : callable
-        What was packed again; it may raise anything.
+        Turns packed bytes into the content; it may raise anything.
     what : str
         What messages call it.
     error : exception class
@@ -56,7 +56,7 @@ def unseal(
     Raises
     ------
     AfaError
-        It is none of that magic and version, or damaged; ``error`` is its class.
+        The blob has another magic or version, or is damaged. ``error`` is the class of the exception.
     """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise error(f"expected the bytes of {what} but got {type(blob).__name__}")

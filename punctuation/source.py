@@ -1,7 +1,7 @@
-"""What all sources of promises share: a stream goes through, and comes out with punctuations among its items.
+"""The base of all sources of promises. A source passes a stream on and inserts punctuations among its items.
 
-Where a promise comes from differs (`punctuation.sources`, `punctuation.union`). What it means does not: it never goes back, and
-what comes behind it is still passed on, for the operator's policy to decide, and counted.
+Sources differ in where a promise comes from (`punctuation.sources`, `punctuation.union`), not in what it means: a promise never
+goes back, and an item that comes behind it is counted and passed on, for the operator's policy to decide.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ S = TypeVar("S", bound="Source")
 
 
 class Source(Member, ABC):
-    """A source of promises; a kind of its own says by `_after` what an item's LE lets it promise.
+    """A source of promises. Each subclass defines `_after`: what an item's LE lets the source promise.
 
     Parameters
     ----------
     backwards : "count" or "raise"
-        What becomes of a punctuation in the input that is smaller than one before it: passed over and counted in ``stale``, or
-        refused. One that is smaller than the source's own promise only is passed over and counted in any case.
+        What becomes of a punctuation in the input that is smaller than an earlier one of the input: "count" skips it and counts it
+        in ``stale``, "raise" refuses it. A punctuation below the source's own promise alone is always skipped and counted.
     kinds : bool, optional
         Whether a column ``kind`` of a table says of each row what it is, as `Operator.push_many` has it (0 an event, 1 an arc, 2 a
         punctuation), or is a field of the event. None: a table is refused in which it could be either. Not kept in a snapshot.
@@ -59,22 +59,22 @@ class Source(Member, ABC):
 
     @abstractmethod
     def _after(self, le: int) -> int:
-        """Take an item's LE; what it lets the source promise (int64; BEGINNING: nothing)."""
+        """Take an item's LE. Returns what the source can promise now (int64; BEGINNING: nothing)."""
 
     def _within(self, le: Any, promised: int) -> int:
-        """The largest promise on the way through some LE, at least ``promised``: what `_after` would give, one by one."""
+        """Take many LEs. Returns the largest promise that `_after` would give on the way, at least ``promised``."""
         return max(promised, *map(self._after, le.tolist()))
 
     @abstractmethod
     def _options(self) -> list[Any]:
-        """What the source was made with, as plain data."""
+        """Return the constructor's arguments as plain data."""
 
     def _state(self) -> list[Any]:
-        """What a kind of its own keeps besides, as plain data."""
+        """Return the state that a subclass adds, as plain data."""
         return []
 
     def _put_state(self, state: list[Any]) -> None:
-        """Put back what `_state` gave; raises before it changes anything."""
+        """Restore what `_state` returned. Raises before it changes anything."""
         if state:
             raise AfaError(f"expected no state of its own for a {type(self).__name__} but got {state!r}")
 
@@ -89,12 +89,12 @@ class Source(Member, ABC):
         Returns
         -------
         list
-            The item, then a `Punctuation` if the promise moved. Of a punctuation only that.
+            The item, then a `Punctuation` if the promise moved. A punctuation itself is not passed on, only the promise.
 
         Raises
         ------
         AfaError
-            It has no time; or it is a punctuation that goes backwards, and ``backwards="raise"``. The source is as it was.
+            The item has no time; or it is a punctuation that goes backwards, under ``backwards="raise"``. The source is unchanged.
         """
         calls, mine = self._calls, False
         try:
@@ -112,7 +112,7 @@ class Source(Member, ABC):
             raise
 
     def passed(self, item: Any) -> list[Any]:
-        """`push`, as part of a call."""
+        """Do what `push` does, as part of a call."""
         if isinstance(item, Punctuation):
             return self._take(read([item], self.kinds))
         le = le_of(item)
@@ -126,7 +126,7 @@ class Source(Member, ABC):
         return [item, Punctuation(promise)]
 
     def push_many(self, batch: Any) -> list[Any]:
-        """Take a batch: one step, whose promise comes after all of it.
+        """Take a batch as one step: its promise comes after all of its items.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Source(Member, ABC):
         return self.take(read(batch, self.kinds))
 
     def take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
-        """`push_many` of a batch that was read already."""
+        """Do what `push_many` does, with a batch that has been read already."""
         return self._calls.call(self._take, parts)
 
     def _take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
@@ -175,7 +175,7 @@ class Source(Member, ABC):
         return out
 
     def end(self) -> list[Any]:
-        """The end of the stream: ``[Punctuation(FOREVER)]``, or nothing if that was promised before."""
+        """End the stream. Returns ``[Punctuation(FOREVER)]``, or nothing if that was promised before."""
         return self._calls.call(self._end)
 
     def _end(self) -> list[Any]:
@@ -185,13 +185,13 @@ class Source(Member, ABC):
         return [Punctuation(FOREVER)]
 
     def __call__(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items (changes, tables, punctuations) with punctuations among them, and the end of the stream after them."""
+        """Yield the items (changes, tables, punctuations) with the source's punctuations among them, then the end of the stream."""
         for item in items:
             yield from self.push_many(item) if is_table(item) else self.push(item)
         yield from self.end()
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes: plain data (`punctuation.source_state`)."""
+        """Return the whole state as bytes: plain data, no code."""
         return self._calls.call(self._snapshot)
 
     def _snapshot(self) -> bytes:
@@ -199,12 +199,12 @@ class Source(Member, ABC):
         return pack(type(self).__name__, [*self._options(), self.backwards], [numbers, self._state()])
 
     def restore(self: S, blob: bytes) -> S:
-        """Put the state back that `snapshot` saved, into a source made with the same options; the source itself.
+        """Restore the state that `snapshot` saved, into a source made with the same options. Returns the source itself.
 
         Raises
         ------
         AfaError
-            The blob is no snapshot, is damaged, or is one of another source. The source is as it was.
+            The blob is no snapshot, is damaged, or belongs to another source. The source is unchanged.
         """
         self._calls.call(self._restore, blob)
         return self
@@ -224,19 +224,19 @@ class Source(Member, ABC):
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def _kept(self) -> Any:
-        """What a kind of its own needs to know to put back what a call has changed of its own."""
+        """Return what a subclass needs to restore its own part of the state after a failed call."""
         return None
 
     def _put_kept(self, kept: Any) -> None:
-        """Put it back."""
+        """Restore the state from what `_kept` returned."""
         assert kept is None
 
     def call_begins(self) -> Any:
-        """All that changes."""
+        """Return all of the state that a call changes."""
         return self.promised, self.late, self.stale, self._told, self._largest, self._kept()
 
     def call_failed(self, before: Any) -> None:
-        """Be as before a call."""
+        """Restore the state from before a call."""
         self.promised, self.late, self.stale, self._told, self._largest, kept = before
         self._put_kept(kept)
 

@@ -16,7 +16,7 @@ MAGIC, VERSION = b"AFAP", 1
 
 
 def pack(kind: str, options: list[Any], state: list[Any]) -> bytes:
-    """A source's state as a blob.
+    """Return a source's state as a blob.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def pack(kind: str, options: list[Any], state: list[Any]) -> bytes:
 
 
 def unpack(blob: Any, kind: str, options: list[Any]) -> list[Any]:
-    """The state that `pack` wrote for a source of this kind with these options.
+    """Return the state that `pack` wrote for a source of this kind with these options.
 
     Raises
     ------
     AfaError
-        The blob is none, is damaged, of another version, or of a source made otherwise.
+        The bytes are no blob, are damaged, of another version, or of a source with another kind or options.
     """
     was, made, state = unseal(MAGIC, VERSION, blob, _read, "a source's snapshot")
     if (was, made) != (kind, options) or not isinstance(state, list):

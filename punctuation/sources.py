@@ -1,4 +1,4 @@
-"""Promises from the events themselves: a bound that is known, and one that is observed."""
+"""Sources that promise from the events they see: by a known bound on lateness, or by the lateness observed so far."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ class ObservedLateness(Source):
     Parameters
     ----------
     percentile : float
-        In (0, 1]: the smallest lateness that at least this share of the memory does not exceed is allowed for.
+        In (0, 1]: events may be as late as this share of the remembered items was, and no later.
     floor : int
-        Ticks; so much lateness is always allowed for.
+        Ticks: events may always be at least so late.
     memory : int
-        Over how many items lateness is remembered, late ones among them.
+        The number of items, late ones among them, whose lateness is remembered.
     minimum : int, optional
-        Nothing is promised before so many items; by default 100, or ``memory`` if that is less.
+        The source promises nothing before so many items have come; by default 100, or ``memory`` if that is less.
     backwards, kinds
         As of `Source`.
 
@@ -143,7 +143,7 @@ class ObservedLateness(Source):
         self._sorted = None  # it may be half written
 
     def _rank(self, filled: int) -> int:
-        """Which of so many latenesses in order is the percentile, from 1."""
+        """Return which of so many latenesses, sorted and counted from 1, is the percentile."""
         return math.ceil(self._share * filled)
 
     def _within(self, le: Any, promised: int) -> int:
@@ -180,7 +180,7 @@ class ObservedLateness(Source):
 
 
 class _Search:
-    """The largest promise on the way through a batch, without the memory in order at each of its items.
+    """A search for the largest promise on the way through a batch, which need not sort the memory at each item.
 
     The promise after item i, ``largest[i] - max(floor, percentile of the memory then)``, is above some ``best`` where
     ``largest[i] - floor > best`` and at least rank many of the memory are at most ``largest[i] - best - 1``. This bound grows with
@@ -198,7 +198,7 @@ class _Search:
         self.ranks = np.array([*map(source._rank, filling), *[source._rank(source.memory)] * full], np.int64)
 
     def best(self, promised: int) -> int:
-        """That promise, or ``promised`` if it is larger."""
+        """Return the largest promise of the batch, or ``promised`` if that is larger."""
         chance = random.Random(0)  # which one it takes changes the time only
         above: Any = [self.n - 1] if self.first < self.n else []
         while len(above):
@@ -207,13 +207,13 @@ class _Search:
         return promised
 
     def promise(self, i: int) -> int:
-        """After item i."""
+        """Return the promise after item i."""
         end, rank = self.held + i + 1, int(self.ranks[i]) - 1
         memory = self.lateness[max(0, end - self.source.memory) : end]
         return max(int(self.largest[i]) - max(self.source.floor, int(np.partition(memory, rank)[rank])), BEGINNING)
 
     def above(self, best: int) -> Any:
-        """The items after which the promise is above ``best``."""
+        """Return the numbers of the items after which the promise is above ``best``."""
         start = max(self.first, int(np.searchsorted(self.largest, min(best + self.source.floor, FOREVER), "right")))
         if start >= self.n:
             return []
@@ -230,7 +230,7 @@ class _Search:
 
 
 def _minus(a: Any, b: Any) -> Any:
-    """``a - b`` where a >= b, as uint64: a difference of two int64 need be none."""
+    """Return ``a - b``, where a >= b, as uint64: the difference of two int64 may not fit into an int64."""
     return a.view(np.uint64) - b.view(np.uint64)
 
 

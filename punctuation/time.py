@@ -27,7 +27,7 @@ def as_time(value: Any, what: str) -> int:
     Raises
     ------
     AfaError
-        It is no integer, or no int64.
+        The value is no integer, or no int64.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def as_count(value: Any) -> int:
     Raises
     ------
     AfaError
-        It is no int64, or less than 1.
+        The value is no int64, or less than 1.
     """
     count = as_time(value, "count")
     if count < 1:
@@ -66,7 +66,7 @@ def as_count(value: Any) -> int:
 
 
 def end_of_time(le: int) -> str:
-    """What is said of an event at FOREVER, wherever it comes in: its lifetime would be empty.
+    """Return the text of the error for an event at FOREVER, the same on every way in: the event's lifetime would be empty.
 
     Examples
     --------

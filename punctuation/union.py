@@ -1,4 +1,4 @@
-"""One promise for several streams that flow together: the smallest of theirs, without those that have fallen silent."""
+"""One promise for several streams that flow together: the smallest promise of the streams that have not fallen silent."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Union(Member):
     clock : callable
         ``clock() -> float``, the time at which items arrive; it has nothing to do with LE.
     where : mapping of name to condition, optional
-        What is true of the events of a member and of no other's, ``{"a": "feed == 'a'"}``: its promises are then handed out with
-        this condition where they are ahead of the union's, so that a member that is hours late holds back what it can touch alone.
-        What a member that has ended promises is as far as the furthest of the others, not FOREVER: arcs may change behind what is
-        promised only. Not kept in a snapshot.
+        For each member a condition that its events satisfy and no other member's do, ``{"a": "feed == 'a'"}``. Where the member's
+        promise is ahead of the union's, the union hands it out with this condition, so that a member that is hours late holds
+        back only what it can touch. A member that has ended promises as far as the furthest of the others, not FOREVER, as arcs
+        can't change below a promise. Not kept in a snapshot.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Union(Member):
 
     Notes
     -----
-    One item O(1), O(members) where the member that holds the others back moves, or one may have become idle.
+    An item costs O(1); it costs O(members) if the slowest member moves, or a member may have become idle.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Union(Member):
 
     @property
     def idle(self) -> list[Any]:
-        """The names of the members that are idle now; none that has ended is."""
+        """The names of the members that are idle now. A member that has ended is not idle."""
         now = self._clock()
         return [name for name, source in self.sources.items() if source.promised < FOREVER and self._is_idle(name, now)]
 
@@ -116,12 +116,12 @@ class Union(Member):
         return sum(source.stale for source in self.sources.values())
 
     def push(self, name: Hashable, item: Any) -> list[Any]:
-        """Take one item of a member; as `Source.push`, the promise being the union's.
+        """Take one item of a member. Returns as `Source.push`, with the union's promise.
 
         Raises
         ------
         AfaError
-            There is no such member; and what its source raises. The union is as it was.
+            There is no such member; or its source refuses the item. The union is unchanged.
         """
         return self._calls.call(self._push, name, item)
 
@@ -136,9 +136,10 @@ class Union(Member):
         return self._passed(name, out, now, before)
 
     def push_many(self, name: Hashable, batch: Any) -> list[Any]:
-        """Take a batch of a member; as `Source.push_many`. A punctuation in it is that member's, and is not passed on.
+        """Take a batch of a member. Returns as `Source.push_many`, with the union's promise.
 
-        So one in a row of a table is refused: it would be, with the table.
+        A punctuation in the batch is the member's own and is not passed on. A punctuation in a row of a table is refused, as it
+        would be passed on with the table.
         """
         return self._calls.call(self._push_many, name, batch)
 
@@ -158,14 +159,14 @@ class Union(Member):
         return self._passed(name, out, now, before)
 
     def advance(self) -> list[Any]:
-        """Let time pass without an item: the punctuation that comes of a member's falling silent."""
+        """Look at the clock without an item. Returns the punctuation that follows if a member has fallen silent."""
         return self._calls.call(self._advance)
 
     def _advance(self) -> list[Any]:
         return self._moved(self._clock())
 
     def end(self, name: Hashable | None = None) -> list[Any]:
-        """The end of a member's stream, or of all of them: the punctuation that comes of it."""
+        """End a member's stream, or all streams. Returns the punctuation that follows."""
         return self._calls.call(self._end, name)
 
     def _end(self, name: Any) -> list[Any]:
@@ -181,7 +182,7 @@ class Union(Member):
         return self._moved(now)
 
     def __call__(self, pairs: Iterable[tuple[Hashable, Any]]) -> Iterator[Any]:
-        """The items of ``(name, item)`` pairs with punctuations among them, and the end of the stream after them."""
+        """Yield the items of ``(name, item)`` pairs with the union's punctuations among them, then the end of the stream."""
         for pair in pairs:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise AfaError(f"expected a pair (name, item) but got {pair!r}")
@@ -190,7 +191,7 @@ class Union(Member):
         yield from self.end()
 
     def snapshot(self) -> bytes:
-        """The whole state, that of the members too, as bytes; how long each has been silent, not when the clock heard it."""
+        """Return the whole state, the members' too, as bytes. Silence is saved as a duration, not as a time of the clock."""
         return self._calls.call(self._snapshot)
 
     def _snapshot(self) -> bytes:
@@ -200,14 +201,14 @@ class Union(Member):
         return pack("Union", self._options(), [[self.promised, self.late], silent, members])
 
     def restore(self, blob: bytes) -> Union:
-        """Put the state back that `snapshot` saved, into a union of the same members; the union itself.
+        """Restore the state that `snapshot` saved, into a union of the same members. Returns the union itself.
 
         The time between the two does not count as silence.
 
         Raises
         ------
         AfaError
-            The blob is no snapshot, is damaged, or is one of another union. The union is as it was.
+            The blob is no snapshot, is damaged, or belongs to another union. The union is unchanged.
         """
         self._calls.call(self._restore, blob)
         return self
@@ -232,11 +233,11 @@ class Union(Member):
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        """All that changes; a member's source comes with it when it is asked."""
+        """Return all of the union's own state that a call changes. A member's source joins the call when an item comes for it."""
         return self.promised, self.late, self._heard.copy()
 
     def call_failed(self, before: Any) -> None:
-        """Be as before a call; the next one looks at all members."""
+        """Restore the state from before a call. The next call looks at all members anew."""
         self.promised, self.late, self._heard = before
         self._live, self._slowest, self._due = set(), None, float("inf")
 
@@ -255,14 +256,14 @@ class Union(Member):
         return self.idle_after is not None and now - self._heard[name] >= self.idle_after
 
     def _passed(self, name: Any, out: list[Any], now: float, before: int) -> list[Any]:
-        """What a member's source has given, with the union's promise for the member's, which was ``before``."""
+        """Return what a member's source has returned, with the union's promise in place of the member's, which was ``before``."""
         items = [item for item in out if not isinstance(item, Punctuation)]
         if name not in self._live or name == self._slowest or now >= self._due:
             items += self._moved(now)  # else the smallest promise is another's, and all others are as they were
         return [*items, *self._of_conditions(name)] if self.where and before < self.sources[name].promised else items
 
     def _of_conditions(self, name: Any) -> list[Punctuation]:
-        """The promises with conditions that come of a member's promise; those who have ended promise what the furthest does."""
+        """Return the promises with conditions that follow from a member's promise. Ended members promise what the furthest does."""
         promised = self.sources[name].promised
         furthest = max((source.promised for source in self.sources.values() if source.promised < FOREVER), default=FOREVER)
         told = [name] if promised < FOREVER else []
@@ -272,7 +273,7 @@ class Union(Member):
         return [Punctuation(t, self.where[other]) for other in told if other in self.where] if self.promised < t else []
 
     def _moved(self, now: float) -> list[Any]:
-        """See who is live, and what they promise together."""
+        """Find out which members are live. Returns the union's punctuation if it moved."""
         going = {name: source.promised for name, source in self.sources.items() if source.promised < FOREVER}
         self._live = {name for name in going if not self._is_idle(name, now)}
         self._slowest = min(self._live, key=going.__getitem__, default=None)

@@ -72,7 +72,7 @@ def save(sequences: Sequences, keyed: bool) -> bytes:
 
 
 def unpacked(blob: bytes) -> Body:
-    """What a blob holds.
+    """Return the content of a blob, once magic, version and checksum have been found right.
 
     Raises
     ------

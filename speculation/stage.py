@@ -85,7 +85,7 @@ class Stage(Member):
         return self._before(self)
 
     def call_failed(self, before: Any) -> None:
-        """Be as before a call."""
+        """Restore the state from before a call."""
         self._journal.rollback()
         self._waiting.arrivals, self._waiting.copies, *numbers = before
         for name, value in zip(self._numbers, numbers):

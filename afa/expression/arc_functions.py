@@ -1,4 +1,4 @@
-"""The expressions of an arc."""
+"""Find the functions of an arc, and the expressions that they mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from afa.expression.written import Readable
 from afa.schema import Schema
 
 KINDS: dict[str, tuple[Kind, ...]] = {"consume": (FENCE, TRANSFER), "epsilon": (EPSILON_FENCE, EPSILON_TRANSFER), "timeout": (AT,)}
-"""The functions of each kind of arc."""
+"""Which functions each kind of arc has."""
 
 
 class ArcLike(Protocol):
@@ -37,19 +37,19 @@ class Schemas(Protocol):
 
 
 def functions_of(arc: ArcLike) -> list[tuple[Kind, Any]]:
-    """The functions that an arc has, with what each is."""
+    """Return the functions that an arc has, each with its kind."""
     return [(kind, getattr(arc, kind.role)) for kind in KINDS[arc.kind] if getattr(arc, kind.role) is not None]
 
 
 def expression_of(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """The expression of a function, of text, or of a callable that knows its own.
+    """Return the expression of a function, of text, or of a callable that knows its own expression.
 
     Raises
     ------
     Unreadable
-        A function that can't be taken apart.
+        The function can't be taken apart.
     ExpressionError
-        Text that means nothing under these schemas.
+        The text means nothing under these schemas.
     """
     if isinstance(function, Readable):
         return function.expression(event_schema, register_schema)
@@ -57,7 +57,7 @@ def expression_of(function: Any, kind: Kind, event_schema: Schema | None, regist
 
 
 def same_meaning(a: ArcLike, b: ArcLike, automaton: Schemas) -> bool:
-    """Whether two arcs do the same by the same expressions; names don't count.
+    """Return whether two arcs do the same by the same expressions. Names don't count.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Expressions as functions in Python: closures over closures, no source, nothing compiled."""
+"""Turn expressions into Python functions: closures over closures, without generated source."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def callable_of(expr: Expr, kind: Kind, register_schema: Schema) -> Callable[...
 
 
 def _step(expr: Expr, cls: type) -> Step:
-    """The function of one node, over those of the nodes below it."""
+    """Return the function of one node, made from those of the nodes below it."""
     match expr:
         case Const(const):
             return lambda e, r: const
@@ -128,7 +128,7 @@ def _method(name: str, consts: tuple[Any, ...], x: Step) -> Step:
 
 
 def _until(stop: bool, items: list[Step]) -> Step:
-    """The first operand whose truth is ``stop``, or the last."""
+    """Return the first operand whose truth is ``stop``, or the last one."""
 
     def step(e: Any, r: Any) -> Any:
         value = None

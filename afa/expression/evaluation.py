@@ -1,4 +1,4 @@
-"""Expressions evaluated, by Python's own operators: the slow and obvious version of what compiled code does."""
+"""Evaluate expressions by Python's own operators: the slow and obvious version of what compiled code does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions out of lambdas and defs: from their source, through ast, with what they find outside themselves filled in.
+"""Read lambdas and defs as expressions: from their source, through ast. Names from outside are replaced by their present values.
 
 A ``def`` is read by substitution: a local name stands for its expression, an ``if`` for a choice between what follows either way, a
 helper function for its body. Nothing is evaluated; a global, a cell or a default is taken as it is at the moment of reading.
@@ -80,7 +80,7 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
 
 
 class _Task:
-    """What all functions that are read for one expression share; a way through a function is counted against a limit."""
+    """The work on one expression, shared by all functions that are read for it. Counts the paths through them against a limit."""
 
     def __init__(self, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> None:
         self.kind = kind
@@ -89,14 +89,14 @@ class _Task:
         self.ways = 0
 
     def step(self) -> None:
-        """Count; without an end where ways double with each ``if``, or calls with each level."""
+        """Count one path. Refuses a function whose paths double with each ``if``, or whose calls double with each level."""
         self.ways += 1
         if self.ways > SIZE:
             raise Unreadable(f"more than {SIZE} ways through it and what it calls", "split it over several arcs")
 
 
 def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], task: _Task, outer: tuple[Any, ...]) -> Value:
-    """What a function in Python returns for these arguments."""
+    """Return the expression of what a Python function returns for these arguments."""
     if type(function) is functools.partial:
         early = [constant(item, "an argument of partial") for item in function.args]
         named = {name: constant(item, name) for name, item in function.keywords.items()}
@@ -123,7 +123,7 @@ def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], ta
 
 
 def _bind(function: types.FunctionType, arguments: list[Value], keywords: dict[str, Value]) -> Names:
-    """The parameters of a call."""
+    """Return the parameters of a call, by name."""
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
     named = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
@@ -151,20 +151,20 @@ class _Reader(Translator):
         self.is_fence = len(outer) == 1 and task.kind.is_truth
 
     def body(self, node: Function, names: Names) -> Value:
-        """What the function returns."""
+        """Return the expression of what the function returns."""
         names = dict(names)
         if isinstance(node, ast.Lambda):
             return self.result(node.body, names)
         return self.block(node.body, names)
 
     def result(self, node: ast.expr, names: Names) -> Value:
-        """A returned value; of a fence its truth."""
+        """Return the expression of a ``return``; in a fence, of its truth."""
         return self.truth(node, names) if self.is_fence else self.value(node, names)
 
     # -- names ---------------------------------------------------------------------------------------------------------------
 
     def name(self, node: ast.Name, names: Names) -> Value:
-        """A local name by its expression, any other by what it is bound to now."""
+        """Return the value of a name: a local one's expression, any other's present binding."""
         name, code = node.id, self.function.__code__
         if name in names:
             found = names[name]
@@ -180,7 +180,7 @@ class _Reader(Translator):
         return constant(live.attribute(base, node), f"{base.name}.{node.attr}")
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
-        """A helper function, written out in place."""
+        """Return what a helper function returns, written out in place."""
         if type(called.value) not in (types.FunctionType, functools.partial):
             return super().call_other(called, arguments, keywords, node)
         result = _apply(called.value, arguments, keywords, self.task, self.outer)
@@ -190,7 +190,7 @@ class _Reader(Translator):
     # -- statements ----------------------------------------------------------------------------------------------------------
 
     def block(self, body: list[ast.stmt], names: Names) -> Value:
-        """What is returned from here on; falling off the end is None."""
+        """Return what the function returns from this statement on; falling off the end is None."""
         self.task.step()
         if not body:
             return Const(None)
@@ -218,7 +218,7 @@ class _Reader(Translator):
         raise self.refused(head)
 
     def assign(self, target: ast.expr, value: Value, names: Names) -> list[Value]:
-        """Bind a name, or several to the items of a tuple; returns what was evaluated."""
+        """Bind a name, or several names to the items of a tuple. Returns the values that were evaluated."""
         check_size(value)
         if isinstance(target, ast.Name):
             names[target.id] = value
@@ -229,7 +229,7 @@ class _Reader(Translator):
         raise Unreadable("an assignment to something that is no local name", "assign to a name", target)
 
     def kept(self, values: list[Value], rest: list[ast.stmt], names: Names, node: ast.stmt) -> Value:
-        """What the rest returns, with these values evaluated before it."""
+        """Return what the rest of the function returns, with these values evaluated before it."""
         result = self.block(rest, names)
         for value in reversed(values):
             result = self.keep(value, result, node)

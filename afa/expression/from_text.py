@@ -1,4 +1,4 @@
-"""Expressions out of text: the same allow-list over ``ast`` as for functions, for text that nobody vouches for.
+"""Read text as an expression: untrusted text, by the same allow-list over ``ast`` as functions. Nothing in it is run.
 
     change < -0.25 and r.patterns < 2            a bare name is a field of the event; of the register where there is no event
     e.change, r.patterns, e[0], r[-1]            fields by side
@@ -30,11 +30,11 @@ from afa.expression.values import DEPTH, Event, Names, Value, returned
 from afa.schema import Schema
 
 LONGEST, OPERATORS = 10_000, 1_000
-"""Characters; and signs that can nest, before the text goes to Python's parser."""
+"""How many characters a text may have, and how many signs that can nest. Checked before Python's parser sees it."""
 KEPT = 1 << 14
-"""Texts whose meaning is remembered: the operators of a worker have the same few."""
+"""How many texts' expressions are cached: all operators of a worker use the same few."""
 LARGEST = 100_000
-"""Bits of the largest int that an expression could make."""
+"""The most bits that an int of an expression may come to have."""
 SHOWN = 60
 
 _LINE = re.compile(r"\r\n|\r|\n")
@@ -108,7 +108,7 @@ class _TextTranslator(Translator):
         self.kind = kind
 
     def name(self, node: ast.Name, names: Names) -> Value:
-        """What a name means."""
+        """Return what a name stands for."""
         name = node.id
         if name in ("r", "R") and not self.kind.sees_register:
             raise Unreadable(f"{name} is the register, which a {self.kind.role} does not see", "name fields of the event", node)
@@ -133,9 +133,9 @@ class _TextTranslator(Translator):
 
 
 def _tree(text: str, kind: Kind) -> ast.expr:
-    """Python's own tree of the text, of nodes that can be allowed at all.
+    """Return Python's syntax tree of the text; refuse nodes that are never allowed.
 
-    Python's parser recurses: what could nest deeply is counted first, in the text without its strings.
+    Python's parser recurses, so signs that could nest deeply are counted first, in the text without its strings.
     """
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text)} characters, more than {LONGEST}", "split it over several arcs")
@@ -163,7 +163,7 @@ def _tree(text: str, kind: Kind) -> ast.expr:
 
 
 def _check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> None:
-    """Refuse what could take long or much memory to evaluate: huge powers, repeated strs.
+    """Refuse an expression whose evaluation could take much time or memory: huge powers, repeated strs.
 
     Raises
     ------
@@ -183,13 +183,13 @@ def _check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Sche
 
 
 def _characters(text: str, line: int, column: int) -> int:
-    """A column in characters, from one in bytes."""
+    """Return a column counted in characters, from one counted in bytes."""
     lines = _LINE.split(text)
     return len(lines[line - 1].encode("utf-8", "replace")[:column].decode("utf-8", "ignore")) if 0 < line <= len(lines) else 0
 
 
 def _refuse(text: str, kind: Kind, why: str, line: int, column: int) -> NoReturn:
-    """Raise, with the place below the message."""
+    """Raise an error that shows the place below the message."""
     lines = _LINE.split(text)
     shown = lines[line - 1] if 0 < line <= len(lines) else lines[0]
     begin = max(0, column - SHOWN)

@@ -1,4 +1,4 @@
-"""The node of a function in its source: found through ast, then proven by compiling what was found.
+"""Find the syntax node of a function in its source, and prove it by compiling it to the function's own code.
 
 Line numbers alone don't tell two lambdas of one line apart, and a file may have been edited since; the code object settles both. A
 node that compiles to the function's own code means what the function means, whatever else the line holds.
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 FUTURE = functools.reduce(int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 KEPT = 4096
-"""Functions whose node is remembered."""
+"""How many functions' nodes are cached."""
 
 Function = ast.Lambda | ast.FunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -61,7 +61,7 @@ def nodes_of(function: Any) -> tuple[Function, ...]:
 
 
 def node_of(function: types.FunctionType) -> Function | None:
-    """One of `nodes_of`, remembered: a code object is proven once, closures of one lambda share it. None: there is none."""
+    """Return one of `nodes_of`, or None; cached, so that a code object is proven once for all closures of one lambda."""
     code = function.__code__
     known = _proven.get(id(code))  # by identity: code objects compare equal across files
     if known is not None:
@@ -75,7 +75,7 @@ def node_of(function: types.FunctionType) -> Function | None:
 
 
 class _File(NamedTuple):
-    """All functions of a file by the line that their code object names (for a def: its first decorator's); its own imports."""
+    """A parsed file: its functions, by the line that their code object names (a def's first decorator), and its imports."""
 
     functions: dict[int, list[Function]]
     imports: frozenset[str]
@@ -96,7 +96,7 @@ def _file(source: str) -> _File:
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
-    """The names that imports bind in the scope of ``tree``: Python compiles ``math.isnan(x)`` otherwise if it saw math imported."""
+    """Return the names that imports bind in the scope of ``tree``: Python compiles ``math.isnan(x)`` differently after them."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
@@ -105,7 +105,7 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 
 
 def _is(node: Function, code: types.CodeType, imports: frozenset[str]) -> bool:
-    """Whether ``node`` compiles to ``code``; inside a function that owns its free variables, so that they stay free."""
+    """Return whether ``node`` compiles to ``code``. It is compiled inside a function that owns its free variables."""
     seen = sorted(imports.intersection(code.co_names))
     maker = ast.parse(f"def maker({', '.join(code.co_freevars)}): pass\n" + "".join(f"import {name}\n" for name in seen))
     inner: ast.stmt
@@ -128,7 +128,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _identity(const: Any) -> Any:
-    """What makes two code objects one program, where they stand aside; 1, 1.0 and True differ, as do 0.0 and -0.0."""
+    """Return all of a code object but its place in a file. 1, 1.0 and True differ, as do 0.0 and -0.0."""
     if isinstance(const, types.CodeType):
         arguments = (const.co_argcount, const.co_posonlyargcount, const.co_kwonlyargcount)
         names = (const.co_names, const.co_varnames, const.co_freevars, const.co_cellvars)
@@ -142,5 +142,5 @@ def _identity(const: Any) -> Any:
 
 
 def _path_free(const: Any) -> Any:
-    """Python 3.10 keeps the path of an inner function as a constant of the outer one."""
+    """Return a constant without the path of an inner function, which Python 3.10 keeps among the outer one's constants."""
     return _identity(const.rpartition("<locals>.")[2] if isinstance(const, str) else const)

@@ -1,4 +1,4 @@
-"""The values of each event field for which a fence can be true: never too few, and everything when in doubt."""
+"""Find the values of each event field for which a fence can be true. The answer is never too small; in doubt it is all values."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ORDER = ("<", "<=", ">", ">=")
 
 
 class Range(NamedTuple):
-    """Values of one field.
+    """A set of values of one field.
 
-    A value is in it if it is None and ``none``; or NaN and ``nan``; or another and within the bounds (numbers only) and, if there
-    are ``values``, equal to one of them.
+    None is in it if ``none`` is set, NaN if ``nan`` is set. Any other value is in it if it lies within the bounds (numbers only)
+    and, if there are ``values``, equals one of them.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Range(NamedTuple):
     none: bool = True
 
     def contains(self, value: Any) -> bool:
-        """Whether a value is in the range."""
+        """Return whether a value is in the range."""
         if value is None:
             return self.none
         if value != value:
@@ -50,14 +50,14 @@ class Range(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in it."""
+        """Whether the range holds no value."""
         if self.none or self.nan:
             return False
         gap = self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
         return self.values == () or (gap and self.values is None)
 
     def text(self, has_nan: bool = True, has_none: bool = True) -> str:
-        """In a few words, of a field that can be NaN, or None: ``> 0 and <= 5``, ``1 or 2``, ``not None``, ``anything``."""
+        """Return the range of a field in a few words: ``> 0 and <= 5``, ``1 or 2``, ``not None``, ``anything``."""
         if self.empty:
             return "never"
         others = [(name, held) for name, can, held in (("NaN", has_nan, self.nan), ("None", has_none, self.none)) if can]
@@ -72,7 +72,7 @@ class Range(NamedTuple):
         return " or ".join([*words, *(name for name, held in others if held)])
 
     def meet(self, other: Range) -> Range:
-        """What is in both."""
+        """Return the intersection of two ranges."""
         low, low_open = max((self.low, self.low_open), (other.low, other.low_open))
         high, closed = min((self.high, not self.high_open), (other.high, not other.high_open))
         both = Range(low, high, low_open, not closed, None, self.nan and other.nan, self.none and other.none)
@@ -83,7 +83,7 @@ class Range(NamedTuple):
         return both._replace(values=kept)
 
     def join(self, other: Range) -> Range:
-        """What is in either, and perhaps more."""
+        """Return a range that holds the union of two ranges, and perhaps more."""
         if self.empty or other.empty:
             return other if self.empty else self
         low, low_open = min((self.low, self.low_open), (other.low, other.low_open))
@@ -96,9 +96,9 @@ class Range(NamedTuple):
 
 EVERYTHING, NOTHING = Range(), Range(values=(), nan=False, none=False)
 VALUE = Range(none=False)
-"""Anything but None."""
+"""All values but None."""
 Ranges = dict[str, Range]
-"""By field; a field that is not in it: everything."""
+"""The range of each field. A field that is missing here can have any value."""
 
 
 def ranges(fence: Expr, event_schema: Schema) -> Ranges:
@@ -112,7 +112,7 @@ def ranges(fence: Expr, event_schema: Schema) -> Ranges:
     Returns
     -------
     dict of str to Range
-        Sound: if the fence is true for an event, each field's value is in its range. A fence that can't be true gives empty ones.
+        If the fence is true for an event, each field's value is in its range. A fence that can't be true has empty ranges.
 
     Notes
     -----
@@ -140,13 +140,13 @@ def ranges(fence: Expr, event_schema: Schema) -> Ranges:
 
 
 class _Allowed:
-    """The ranges of an expression's parts, each worked out once: a test is asked for what it allows either way."""
+    """The ranges of an expression's parts, each worked out once: a test is asked for both of its outcomes."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bool], Ranges | None] = {}
 
     def where(self, expr: Expr, truth: bool) -> Ranges | None:
-        """The ranges where ``expr`` has this truth; None: nowhere."""
+        """Return the ranges in which ``expr`` has this truth value. None: there are none."""
         key = id(expr), truth
         if key not in self._known:
             self._known[key] = self._found(expr, truth)
@@ -169,7 +169,7 @@ class _Allowed:
 
 
 def _of_field(expr: Expr, truth: bool) -> Ranges | None:
-    """The ranges where what a field is asked has this truth."""
+    """Return the ranges in which a test of one field has this truth value."""
     match expr:
         case Field("e", name):
             return _nonempty(name, VALUE if truth else Range(values=(0, ""), nan=False))
@@ -185,7 +185,7 @@ def _of_field(expr: Expr, truth: bool) -> Ranges | None:
 
 
 def _compared(op: str, left: Expr, right: Expr, truth: bool) -> Ranges | None:
-    """The ranges where a comparison holds; with ``truth`` False it is one that was negated, which NaN passes."""
+    """Return the ranges in which a comparison has this truth value. A comparison with NaN is false, so NaN passes a negated one."""
     if isinstance(left, Const) and not isinstance(right, Const):
         left, right, op = right, left, FLIPPED[op]
     match left:
@@ -202,7 +202,7 @@ def _compared(op: str, left: Expr, right: Expr, truth: bool) -> Ranges | None:
 
 
 def _side(op: str, right: Expr, truth: bool) -> Range:
-    """The values of the left side where ``left op right`` holds."""
+    """Return the values of the left side for which ``left op right`` holds."""
     ordered = op in ORDER
     if not isinstance(right, Const):
         return Range(none=False, nan=not truth) if ordered else EVERYTHING
@@ -219,7 +219,7 @@ def _side(op: str, right: Expr, truth: bool) -> Range:
 
 
 def _one_of(values: list[Any]) -> Range:
-    """Exactly these values."""
+    """Return the range of exactly these values."""
     kept = tuple(dict.fromkeys(value for value in values if value is not None and value == value))
     numbers = [value for value in kept if not isinstance(value, str)]
     low, high = (min(numbers), max(numbers)) if numbers and len(numbers) == len(kept) else (-math.inf, math.inf)
@@ -231,7 +231,7 @@ def _nonempty(name: str, found: Range) -> Ranges | None:
 
 
 def _meet(parts: Iterable[Ranges | None]) -> Ranges | None:
-    """What all allow."""
+    """Return the values that all of the ranges allow."""
     met: Ranges = {}
     for part in parts:
         if part is None:
@@ -244,7 +244,7 @@ def _meet(parts: Iterable[Ranges | None]) -> Ranges | None:
 
 
 def _join(parts: Iterable[Ranges | None]) -> Ranges | None:
-    """What any allows."""
+    """Return the values that any of the ranges allows."""
     joined: Ranges | None = None
     for part in parts:
         if part is None:

@@ -1,4 +1,4 @@
-"""The kinds of functions: those that stand in an arc, and conditions; what each sees and what it returns."""
+"""Kinds of functions: a fence, a transfer or an ``at`` of an arc; a condition. A kind says what a function is given and returns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """A fence or a condition returns a truth value, a transfer a register, an ``at`` an instant.
+    """The kind of a function: a fence or a condition returns a truth value, a transfer a register, an ``at`` an instant.
 
     A function of an arc sees ``(e, r)`` or ``(r)``, a condition ``(e)``.
     """
@@ -22,7 +22,7 @@ class Kind(NamedTuple):
 
     @property
     def is_truth(self) -> bool:
-        """Whether only the truth of what it returns counts."""
+        """Whether only the truth of the returned value counts."""
         return self.role in ("fence", "condition")
 
 

@@ -1,4 +1,4 @@
-"""What a function finds outside itself: cells, globals, defaults, attributes of modules and classes. Looked up, never run.
+"""Look up what a function refers to outside itself: cells, globals, defaults, attributes of modules and classes. Runs no code.
 
 The value is the one at the moment of reading: a global that is bound anew later does not change what was read.
 """
@@ -26,7 +26,7 @@ class Live(NamedTuple):
 
 
 def constant(value: Any, name: str) -> Const | Live:
-    """A scalar of exactly Python's types as a Const, anything else as it is."""
+    """Return a scalar of exactly Python's types as a Const, any other object as `Live`."""
     small = type(value) is int and BEGINNING <= value <= FOREVER
     if small or value is None or type(value) in (float, bool, str):
         return Const(value)
@@ -34,7 +34,7 @@ def constant(value: Any, name: str) -> Const | Live:
 
 
 def not_scalar(live: Live, node: ast.AST | None) -> Unreadable:
-    """Why an object is no value of an expression."""
+    """Return the reason why an object is no value of an expression."""
     value, name = live
     what = type(value).__name__
     if type(value) is int:
@@ -50,7 +50,7 @@ def not_scalar(live: Live, node: ast.AST | None) -> Unreadable:
 
 
 def plain(live: Live) -> Const | Live:
-    """A numpy scalar of 64 bits as Python's value; only for a comparison, where both mean the same.
+    """Return a numpy scalar of 64 bits as Python's value. Only for a comparison, where both mean the same.
 
     From 2**53 on they don't: numpy rounds an int to a float to compare it.
     """
@@ -63,12 +63,12 @@ def plain(live: Live) -> Const | Live:
 
 
 def _is_numpy(value: Any) -> bool:
-    """Whether a value is a scalar of numpy's; numpy is not imported for it."""
+    """Return whether a value is a numpy scalar, without importing numpy."""
     return type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
 
 
 def lookup(function: types.FunctionType, node: ast.Name) -> Any:
-    """The value of a free or global name of ``function``."""
+    """Return the value of a free or global name of ``function``."""
     name, code = node.id, function.__code__
     if name in code.co_freevars:
         cell = (function.__closure__ or ())[code.co_freevars.index(name)]
@@ -85,7 +85,7 @@ def lookup(function: types.FunctionType, node: ast.Name) -> Any:
 
 
 def attribute(base: Live, node: ast.Attribute) -> Any:
-    """``module.name``, ``Class.NAME`` or a field of a NamedTuple constant, without running anything of theirs.
+    """Return ``module.name``, ``Class.NAME`` or a field of a NamedTuple constant, without running any of their code.
 
     Raises
     ------
@@ -108,12 +108,12 @@ def attribute(base: Live, node: ast.Attribute) -> Any:
 
 
 def static(cls: type, name: str) -> Any:
-    """What a class or its bases hold under a name, before any descriptor acts."""
+    """Return what a class or its bases hold under a name, before any descriptor acts."""
     return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), _MISSING)
 
 
 def is_field(cls: type, name: str) -> bool:
-    """Whether ``value.name`` is the item of that field, and nothing that a subclass put in its place."""
+    """Return whether ``value.name`` is the item of that field, not something that a subclass has put in its place."""
     fields, found = getattr(cls, "_fields", ()), static(cls, name)
     if name not in fields or not isinstance(found, _GETTER) or found.__reduce__()[1][0] != fields.index(name):
         return False
@@ -121,11 +121,11 @@ def is_field(cls: type, name: str) -> bool:
 
 
 def is_plain(cls: type, method: str) -> bool:
-    """Whether a NamedTuple class has the ``method`` of tuple."""
+    """Return whether a NamedTuple class has the ``method`` of tuple."""
     return static(cls, method) is getattr(tuple, method)
 
 
 def is_own(cls: type, method: str) -> bool:
-    """Whether ``method`` of a NamedTuple class is the one that the NamedTuple brought; a subclass may have another."""
+    """Return whether ``method`` of a NamedTuple class is NamedTuple's own; a subclass may have another."""
     own = next((base for base in cls.__mro__ if "_fields" in vars(base)), tuple)
     return next((base for base in cls.__mro__ if method in vars(base)), object) in (own, object)

@@ -1,4 +1,4 @@
-"""Events, registers and tuples while a function is translated: their fields and items, new registers."""
+"""Translate accesses to events, registers and tuples: their fields, their items, and the making of new registers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from afa.schema import Schema
 
 
 class Records:
-    """What can be done with an event, a register and a tuple.
+    """The part of a translator that knows events, registers and tuples.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class Records:
         self.register_schema = register_schema
 
     def types(self, x: Expr) -> frozenset[type]:
-        """The types that a value can have."""
+        """Return the types that a value can have."""
         return types_of(x, self.event_schema, self.register_schema)
 
     def keep(self, x: Value, result: Value, node: ast.AST | None) -> Value:
-        """``result``, with ``x`` evaluated before it; see `kept`."""
+        """Return ``result`` with ``x`` evaluated before it; see `kept`."""
         return kept(x, result, (self.event_schema, self.register_schema), node)
 
     def member(self, base: Live, node: ast.Attribute) -> Value:
-        """An attribute of an object from outside."""
+        """Return an attribute of an object from outside the function."""
         raise not_scalar(base, node)
 
     def attribute(self, base: Value, node: ast.Attribute) -> Value:
@@ -52,14 +52,14 @@ class Records:
         raise Unreadable(f".{name} of a value", HINT, node)
 
     def schema_of(self, base: Event | Make, node: ast.AST) -> Schema:
-        """The schema of the event or of the register."""
+        """Return the schema of the event or of the register."""
         schema = self.event_schema if isinstance(base, Event) else self.register_schema
         if schema is None:
             raise Unreadable("the automaton has no event schema", "give the Automaton event=", node)
         return schema
 
     def field(self, base: Event | Make, i: int) -> Expr:
-        """The i-th field; what else the register was made of is evaluated all the same."""
+        """Return the i-th field. The other fields that a new register was made of are still evaluated."""
         if isinstance(base, Event):
             assert self.event_schema is not None
             return nodes.Field("e", self.event_schema.fields[i].name)

@@ -1,4 +1,4 @@
-"""Why a function can't be taken apart."""
+"""The reason why a function can't be taken apart into an expression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HINT = "write it as one expression of the fields, constants, and/or/not, if/else
 
 
 class Unreadable(Exception):  # noqa: N818  (no error: such a function runs in Python)
-    """A function that can't be taken apart: it runs as it stands, in Python.
+    """The function can't be taken apart into an expression, so Python runs it as it stands.
 
     Parameters
     ----------

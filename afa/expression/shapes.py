@@ -10,7 +10,7 @@ from afa.expression.text import text_of_expr
 
 
 class Shape(NamedTuple):
-    """The text of an expression with parameters for its constants, and their values.
+    """The shape of an expression: its text with parameters in place of its constants, and the constants' values.
 
     Parameters are numbered as `walk` meets the constants: a node before those below it, its fields in order (of an If: test, then,
     other). Each is written ``$n:type``. Parameters are ints, floats, bools and strs; None stays: it is another form of code. An
@@ -47,7 +47,7 @@ def shape(expr: Expr) -> Shape:
 
 
 def _bare(expr: Expr, params: list[Any]) -> Expr:
-    """The expression with parameters for its constants, whose values are appended."""
+    """Return the expression with parameters in place of its constants; append the constants to a list."""
     if isinstance(expr, Const):
         return expr if expr.value is None else _param(type(expr.value).__name__, expr.value, params)
     if isinstance(expr, Field):

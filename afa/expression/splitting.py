@@ -1,4 +1,4 @@
-"""The parts of a fence: what only the event decides, what only the register decides, the rest ([AFA10] App. F.1)."""
+"""Split a fence into three parts: what only the event decides, only the register, or both together ([AFA10] App. F.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVENT, REGISTER, MIXED = 0, 1, 2
 
 
 class Split(NamedTuple):
-    """A fence as ``event and register and mixed``, evaluated in this order; None: nothing of that part."""
+    """A fence as ``event and register and mixed``, evaluated in this order. None: the fence has no such part."""
 
     event: Expr | None
     register: Expr | None
@@ -67,7 +67,7 @@ def split(fence: Expr, event_schema: Schema | None, register_schema: Schema) -> 
 
 
 def clauses(fence: Expr) -> list[Expr]:
-    """What must all be true for the fence to be true, in the order in which Python asks."""
+    """Return the clauses of a fence, all of which must be true, in the order in which Python evaluates them."""
     match fence:
         case And(items):
             return [clause for item in items for clause in clauses(item)]

@@ -1,4 +1,4 @@
-"""Expressions as text: one line, as few parentheses as can be; `parse` reads it back to an equal expression.
+"""Write expressions as text: one line, as few parentheses as possible; `parse` reads it back as an equal expression.
 
 Fields are written ``e.name`` and ``r.name``. Floats by repr, so that they come back to the last bit; infinity and NaN are the names
 ``inf`` and ``nan``.
@@ -56,13 +56,13 @@ def text_of_expr(expr: Expr, register_schema: Schema | None = None) -> str:
 
 
 def _text(expr: Expr, least: int) -> str:
-    """The text, in parentheses if it binds less than ``least``."""
+    """Return the text, in parentheses if it binds less than ``least``."""
     text, binds = _form(expr)
     return text if binds >= least else f"({text})"
 
 
 def _form(expr: Expr) -> tuple[str, int]:
-    """The text and how tightly it binds."""
+    """Return the text and how tightly it binds."""
     match expr:
         case Const(value):
             text = repr(value)

@@ -1,6 +1,6 @@
-"""From Python's ast to an expression: the allow-list that functions and text share.
+"""Translate Python's ast into expressions: the allow-list that functions and text share.
 
-Nothing is evaluated; what is not named here is refused, by a reason and a hint.
+Nothing is evaluated. A construct that is not listed here is refused, with a reason and a hint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMPARE: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">
 BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 100), "max": (2, 100), "abs": (1, 1), "round": (1, 2), "int": (1, 1), "float": (1, 1), "bool": (1, 1), "len": (1, 1),
 }  # fmt: skip
-"""How many arguments each takes."""
+"""How many arguments each builtin takes."""
 HINTS: dict[type, str] = {
     ast.JoinedStr: "compare with a constant str",
     ast.ListComp: "write the items out",
@@ -65,17 +65,17 @@ class Translator(Records):
     # -- what functions and text do differently ------------------------------------------------------------------------------
 
     def name(self, node: ast.Name, names: Names) -> Value:
-        """The value of a name. Abstract: a function looks it up in its scopes, text among the fields."""
+        """Return the value of a name. Abstract: a function looks it up in its scopes, text among the fields."""
         raise NotImplementedError
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
-        """A call of something that is neither a builtin nor the register's class."""
+        """Return the value of a call of something that is neither a builtin nor the register's class."""
         raise Unreadable(f"{called.name}(...) is called", f"call only {', '.join(BUILTINS)} and helper functions in Python", node)
 
     # -- values --------------------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr, names: Names) -> Value:
-        """The value of any expression, evaluated in Python's order; names bound on the way (``:=``) go to ``names``."""
+        """Return the value of any syntax node, in Python's order of evaluation. Names bound on the way (``:=``) go to ``names``."""
         match node:
             case ast.Constant(value):
                 return self.literal(value, node)
@@ -106,11 +106,11 @@ class Translator(Records):
         raise self.refused(node)
 
     def scalar(self, node: ast.expr, names: Names) -> Expr:
-        """The value of an expression that must be a scalar."""
+        """Return the value of a syntax node that must be a scalar."""
         return as_scalar(self.value(node, names), node)
 
     def truth(self, node: ast.expr, names: Names) -> Expr:
-        """An expression of which only the truth counts."""
+        """Return the expression of a syntax node of which only the truth counts."""
         match node:
             case ast.Compare():
                 return self.compare(node, names, truth=True)
@@ -140,7 +140,7 @@ class Translator(Records):
         return nodes.Unary("+" if isinstance(node.op, ast.UAdd) else "~", self.scalar(inner, names))
 
     def short(self, op: ast.boolop, items: list[ast.expr], names: Names, truth: bool) -> Expr:
-        """``and``, ``or``: all but the first operand are evaluated on some ways only."""
+        """``and``, ``or``: operands after the first may not be evaluated, so names bound in them may have no value."""
         take = self.truth if truth else self.scalar
         first = take(items[0], names)
         inner = dict(names)
@@ -158,7 +158,7 @@ class Translator(Records):
         return found
 
     def join(self, test: Expr, then: Value, other: Value, node: ast.AST | None) -> Value:
-        """One value out of two; of registers field by field."""
+        """Return a choice between two values; between registers, field by field."""
         if isinstance(then, Make | Row) and isinstance(other, Make | Row) and len(then.items) == len(other.items):
             pairs = zip(then.items, other.items)
             items = tuple(a if a == b else self.join(test, a, b, node) for a, b in pairs)
@@ -175,7 +175,7 @@ class Translator(Records):
     # -- comparisons ---------------------------------------------------------------------------------------------------------
 
     def compare(self, node: ast.Compare, names: Names, truth: bool) -> Expr:
-        """A chain is an And of its links; the value in the middle is pure, so that it may stand twice."""
+        """Return a chain of comparisons as an And of its links. A value in the middle is pure, so it may occur twice."""
         found: list[Expr] = []
         left = self.operand(node.left, names, truth)
         inner = names
@@ -196,7 +196,7 @@ class Translator(Records):
         return nodes.conjunction(found)
 
     def operand(self, node: ast.expr, names: Names, truth: bool) -> Value:
-        """One side of a comparison; numpy's scalars are taken where only the truth counts (numpy's bool is not Python's)."""
+        """Return one side of a comparison. numpy's scalars are allowed if only the truth counts (numpy's bool is not Python's)."""
         value = self.value(node, names)
         return plain(value) if truth and isinstance(value, Live) else value
 
@@ -215,7 +215,7 @@ class Translator(Records):
         return nodes.Compare(COMPARE[type(op)], left, right)
 
     def members(self, node: ast.expr, names: Names) -> Value:
-        """What stands right of ``in``: a display of constants, a constant tuple or frozenset, or a str."""
+        """Return the right side of ``in``: a display of constants, a constant tuple or frozenset, or a str."""
         if isinstance(node, ast.List | ast.Set | ast.Tuple):
             items = tuple(self.value(item, names) for item in node.elts)
         else:
@@ -307,7 +307,7 @@ class Translator(Records):
 
     @staticmethod
     def refused(node: ast.AST) -> Unreadable:
-        """Why a node is not in the allow-list."""
+        """Return the reason why a syntax node is not in the allow-list."""
         return Unreadable(f"{_what(node)} is used", HINTS.get(type(node), HINT), node)
 
 
@@ -316,7 +316,7 @@ def _is_set(value: Any) -> bool:
 
 
 def _what(node: ast.AST) -> str:
-    """A node in words."""
+    """Return a syntax node in words."""
     if isinstance(node, ast.BinOp):
         return f"the operator {type(node.op).__name__}"
     name = type(node).__name__.lower()

@@ -1,4 +1,4 @@
-"""Which types the value of an expression can have, and whether Python could raise while it makes it; both err on the safe side."""
+"""Infer which types an expression's value can have, and whether its evaluation could raise. Both err on the safe side."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def may_raise(expr: Expr, event_schema: Schema | None, register_schema: Schema) 
 
 
 def bits(expr: Expr) -> float:
-    """How many bits the value of ``expr`` has at most if it is an int."""
+    """Return how many bits the value of ``expr`` has at most if it is an int."""
     match expr:
         case Const(value):
             return value.bit_length() if isinstance(value, int) else 0
@@ -128,7 +128,7 @@ def _field_types(schema: Schema | None, name: str) -> Types:
 
 
 def _plain(types: Types) -> Types:
-    """The types of ``-x`` or ``abs(x)``: a bool becomes an int, None raises."""
+    """Return the types of ``-x`` or ``abs(x)``: a bool becomes an int, None raises."""
     return frozenset(int if t is bool else t for t in types if t is not NONE)
 
 
@@ -151,7 +151,7 @@ def _arithmetic(op: str, left: Types, right: Types) -> Types:
 
 
 def _total(node: Expr, event_schema: Schema | None, register_schema: Schema) -> bool:
-    """Whether the operation of ``node`` itself gives a value for all that its operands can be."""
+    """Return whether the operation of ``node`` itself never raises, whatever its operands can be."""
     if isinstance(node, (Const, Field, IsNone, Make)):
         return True
     operands = [types_of(x, event_schema, register_schema) for x in children(node)]

@@ -1,4 +1,4 @@
-"""What stands between Python's ast and an expression: the values of the nodes on the way.
+"""The values that a translator gives to syntax nodes on the way from Python's ast to an expression.
 
 Expr     a scalar
 Make     a register
@@ -21,7 +21,7 @@ from afa.expression.types import may_raise, types_of
 from afa.schema import Schema
 
 SIZE, DEPTH = 2000, 100
-"""Nodes and nesting of one expression."""
+"""How many nodes one expression may have, and how deep they may nest."""
 
 
 class Event(NamedTuple):
@@ -36,11 +36,11 @@ class Row(NamedTuple):
 
 Value = Expr | Event | Row | Live
 Names = dict[str, "Value | None"]
-"""The local names; None: bound on some ways only."""
+"""The local names and their values. None: bound on some paths only."""
 
 
 def as_scalar(value: Value, node: ast.AST | None) -> Expr:
-    """The value, if it is a scalar."""
+    """Return the value if it is a scalar, else refuse it."""
     if isinstance(value, Live):
         raise not_scalar(value, node)
     if isinstance(value, Make | Event | Row):
@@ -50,7 +50,7 @@ def as_scalar(value: Value, node: ast.AST | None) -> Expr:
 
 
 def returned(value: Value, kind: Kind, register_schema: Schema) -> Expr:
-    """What a function of this kind returns: a register of a transfer, else a scalar.
+    """Return a returned value in the form that the kind asks for: a register for a transfer, else a scalar.
 
     Raises
     ------
@@ -68,14 +68,14 @@ def returned(value: Value, kind: Kind, register_schema: Schema) -> Expr:
 
 
 def forget(names: Names, inner: Names) -> None:
-    """What was bound on some ways only has no value after they meet."""
+    """Take the value from names that only some of the paths that meet here have bound."""
     for name, value in inner.items():
         if names.get(name, ...) is not value:
             names[name] = None
 
 
 def check_size(value: Value) -> None:
-    """Refuse what has grown too large: substitution can double at every step.
+    """Refuse an expression that has grown too large: substitution can double it at every step.
 
     Raises
     ------
@@ -93,9 +93,9 @@ def check_size(value: Value) -> None:
 
 
 def kept(x: Value, result: Value, schemas: tuple[Schema | None, Schema], node: ast.AST | None) -> Value:
-    """``result``, with ``x`` evaluated before it, if Python could raise at ``x`` and ``result`` does not evaluate it anyway.
+    """Return ``result`` with ``x`` evaluated before it, if ``x`` could raise and ``result`` does not evaluate it anyway.
 
-    Without it, a division whose value is not used would raise in Python and nowhere else.
+    Otherwise a division whose value is not used would raise in Python and nowhere else.
     """
     if isinstance(x, Make | Row):
         for item in reversed(x.items):
@@ -123,7 +123,7 @@ def kept(x: Value, result: Value, schemas: tuple[Schema | None, Schema], node: a
 
 
 def evaluates(expr: Expr, x: Expr) -> bool:
-    """Whether evaluating ``expr`` evaluates ``x``, whatever the event and the register are."""
+    """Return whether evaluating ``expr`` always evaluates ``x``, whatever the event and the register are."""
     if expr == x:
         return True
     match expr:

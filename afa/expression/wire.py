@@ -33,11 +33,11 @@ from afa.expression.text import text_of_expr
 KEYS = ("src", "dst", "kind", "fence", "transfer", "at", "name", "final")
 LONGEST_NAME = 1_000
 LONGEST_JSON = 10 * LONGEST
-"""Characters of a whole object."""
+"""How many characters a whole object may have."""
 
 
 def fields_of(data: Any) -> tuple[Any, ...]:
-    """The fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final.
+    """Return the fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def fields_of(data: Any) -> tuple[Any, ...]:
     Raises
     ------
     AutomatonError
-        No JSON, no object, a key that is unknown, doubled, missing or out of place, a value of another type.
+        The data is no JSON or no object; a key is unknown, doubled, missing or out of place; a value has another type.
     """
     given = _object(data)
     unknown = [key for key in given if key not in KEYS]
@@ -76,7 +76,7 @@ def fields_of(data: Any) -> tuple[Any, ...]:
 
 
 def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
-    """The JSON object of an arc.
+    """Return an arc as a JSON object.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
 
 
 def _object(data: Any) -> Mapping[str, Any]:
-    """The JSON object, from text or as it is."""
+    """Return the JSON object, parsed if it is text."""
     if isinstance(data, str):
         if len(data) > LONGEST_JSON:
             raise AutomatonError(f"expected at most {LONGEST_JSON} characters but got {len(data)} in the JSON of an arc")
@@ -119,7 +119,7 @@ def _object(data: Any) -> Mapping[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, each of whose keys stands once."""
+    """Return pairs as an object; refuse a key that occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -128,7 +128,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_text(key: str, value: Any) -> None:
-    """A name or the text of a function."""
+    """Check a name, or the text of a function."""
     if value is None and key in ("name", "transfer"):
         return
     most = LONGEST_NAME if key in ("src", "dst", "name") else LONGEST
@@ -137,6 +137,6 @@ def _check_text(key: str, value: Any) -> None:
 
 
 def _short(value: Any) -> str:
-    """A value as text that is never long."""
+    """Return a value as text of limited length."""
     text = repr(value[:80]) if isinstance(value, str) else repr(value)
     return text if len(text) <= 100 else f"{text[:100]}..."

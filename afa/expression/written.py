@@ -1,4 +1,4 @@
-"""Functions given as text: callables that find out what their names mean when they meet a schema; what they share with others."""
+"""Functions given as text: callables whose names get a meaning once the schemas of event and register are known."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from afa.schema import Schema
 
 
 class Readable:
-    """A callable that knows what expression it means; it need not be a function whose source can be read."""
+    """A callable that knows its own expression, so that no source needs to be read."""
 
     __slots__ = ()
 
     def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
-        """What it means under these schemas.
+        """Return its expression under these schemas.
 
         Raises
         ------
@@ -38,9 +38,9 @@ class Written(Readable):
 
     Notes
     -----
-    Nothing is read before the schemas are known: an arc belongs to no automaton, and what a name means is up to the automaton. So
-    one arc can serve several. The automaton reads it when it is built, a running operator when the arc is pushed; a call in the
-    interpreted engine takes the schemas off its arguments, once for each pair of classes.
+    The text is not read before the schemas are known: an arc belongs to no automaton, and the automaton decides what a name means.
+    So one arc can serve several automata. An automaton reads the text when it is built, a running operator when the arc is
+    pushed; a call in the interpreted engine takes the schemas from its arguments, once for each pair of classes.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Written(Readable):
         self._functions: dict[tuple[type, type], Callable[..., Any]] = {}
 
     def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
-        """What the text means under these schemas.
+        """Return the expression that the text means under these schemas.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class Written(Readable):
         return parse(self.text, self.kind, event_schema, register_schema)
 
     def __call__(self, *values: Any) -> Any:
-        """The value for ``(e, r)`` or ``(r)``."""
+        """Return the value for ``(e, r)`` or ``(r)``."""
         classes = type(values[0]), type(values[-1])
         function = self._functions.get(classes)
         if function is None:
@@ -90,7 +90,7 @@ class Written(Readable):
 
 
 def _event_schema(cls: type) -> Schema | None:
-    """The schema of an event's class; None: a payload of an automaton without one."""
+    """Return the schema of an event's class. None: the automaton has no event schema."""
     try:
         return Schema.of(cls, "event")
     except AutomatonError:

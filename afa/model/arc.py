@@ -1,4 +1,4 @@
-"""Arcs: what takes a computation from one state to another ([AFA10] Definition 1, App. D, App. E)."""
+"""Arcs lead a computation from one state to another ([AFA10] Definition 1, App. D, App. E)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONSUME, EPSILON, TIMEOUT = "consume", "epsilon", "timeout"
 
 
 def always(register: Any) -> bool:
-    """The fence of an epsilon arc that states none."""
+    """The fence of an epsilon arc that is given none: always true."""
     return True
 
 
@@ -86,19 +86,19 @@ class Arc:
         name: str | None = None,
         final: bool = False,
     ) -> Arc:
-        """An arc that consumes no event; ``fence(register)`` and ``transfer(register)`` see the register only."""
+        """Make an arc that consumes no event. Its ``fence(register)`` and ``transfer(register)`` see the register only."""
         arc = cls.__new__(cls)
         arc._fill(EPSILON, src, dst, fence, transfer, None, name, final)
         return arc
 
     @classmethod
     def timeout(cls, src: str, dst: str, at: Callable[..., Any] | str, *, name: str | None = None, final: bool = False) -> Arc:
-        """An epsilon arc that waits in ``src`` until the instant ``at(register)`` (ticks; [AFA10] App. E).
+        """Make an epsilon arc that waits in ``src`` until the instant ``at(register)`` (ticks; [AFA10] App. E).
 
-        It fires at ``T = max(at(r), LE of the last event consumed)`` unless an event with an earlier LE ends the wait, and then
-        the match has the lifetime ``[T, m)``. A self-loop in ``src`` lets the wait go on; one that also takes events past
-        ``at(r)`` makes longer runs, each of which fires at its own last event: bound its fence by the deadline if that is not
-        meant.
+        The arc fires at ``T = max(at(r), LE of the last event consumed)`` unless an event with an earlier LE ends the wait; a match
+        by it has the lifetime ``[T, m)``. A self-loop in ``src`` lets the wait go on. A self-loop that also takes events past
+        ``at(r)`` makes longer runs, each of which fires at its own last event: if you don't want these, let the loop's fence end
+        at the deadline.
         """
         arc = cls.__new__(cls)
         arc._fill(TIMEOUT, src, dst, None, None, at, name, final)
@@ -124,12 +124,12 @@ class Arc:
 
     @classmethod
     def from_json(cls, data: str | Mapping[str, Any]) -> Arc:
-        """The arc that a JSON object describes, given as text or as a dict; the format stands in `afa.expression.wire`.
+        """Make the arc that a JSON object describes, given as text or as a dict. The format stands in `afa.expression.wire`.
 
         Raises
         ------
         AutomatonError
-            It is no such object. What its texts mean is asked when it is pushed, or an automaton built with it.
+            The data is no such object. The texts in it are read later, when the arc is pushed or an automaton is built with it.
 
         Examples
         --------
@@ -143,7 +143,7 @@ class Arc:
         return arc
 
     def to_json(self, automaton: Schemas) -> dict[str, Any]:
-        """This arc as plain data for ``json.dumps``, its functions as text; `from_json` makes an arc of it that does the same.
+        """Return this arc as plain data for ``json.dumps``, its functions as text. `from_json` makes an equivalent arc of it.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Arc:
 
     @property
     def ignorable(self) -> bool:
-        """Whether taking the arc leaves state and register as they are ([AFA10] App. D)."""
+        """Whether the arc is a self-loop that leaves the register as it is ([AFA10] App. D)."""
         return self.kind == CONSUME and self.src == self.dst and self.transfer is None
 
     def __eq__(self, other: object) -> bool:
@@ -188,7 +188,7 @@ class Arc:
 
 
 def _arc(*fields: Any) -> Arc:
-    """An arc from all its fields; for copies that leave the process."""
+    """Make an arc from all its fields. Used by pickle."""
     arc = Arc.__new__(Arc)
     arc._fill(*fields)
     return arc
@@ -200,7 +200,7 @@ def check_arc(arc: Any) -> None:
     Raises
     ------
     AutomatonError
-        It is no arc, a state is no name, a function has the wrong arity, or an epsilon self-loop can never end.
+        The argument is no arc, a state is no name, a function has the wrong arity, or an epsilon self-loop can never end.
     """
     if not isinstance(arc, Arc):
         raise AutomatonError(f"expected an Arc but got {arc!r}")
@@ -222,12 +222,12 @@ def check_arc(arc: Any) -> None:
 
 
 def check_written(arc: Arc, event_schema: Schema | None, register_schema: Schema) -> None:
-    """Refuse an arc whose functions, where they are text, mean nothing under these schemas.
+    """Refuse an arc with a function given as text that means nothing under these schemas.
 
     Raises
     ------
     ExpressionError
-        By a message that shows the place.
+        The message shows the place in the text.
     AutomatonError
         An epsilon self-loop that can never end.
     """
@@ -261,7 +261,7 @@ def _check_function(arc: Arc, role: str, function: Any, parameters: str) -> None
 
 
 def _always_true(fence: Callable[..., Any] | None) -> bool:
-    """Whether a fence is the default one, or a function that only returns a true constant."""
+    """Return whether a fence is `always`, or a function that only returns a true constant."""
     if fence is always:
         return True
     code = getattr(fence, "__code__", None)

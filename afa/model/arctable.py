@@ -1,6 +1,6 @@
 """Arcs in force, by the state that they leave: the arctable of [AFA10] Sec. 5.1 and 5.2.
 
-A table is a value: a change gives a new one, so that state can hold on to the one it was computed with.
+A table is a value: each change of arcs makes a new table, so that state can keep the table that it was computed with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class ArcEvent(NamedTuple):
-    """An arc with the lifetime in which it serves: events whose LE lies in ``[le, re)`` ([AFA10] Sec. 2.3)."""
+    """An arc with a lifetime. It serves the events whose LE lies in ``[le, re)`` ([AFA10] Sec. 2.3)."""
 
     arc: Arc
     le: int
@@ -35,7 +35,7 @@ class ArcTable:
     Attributes
     ----------
     made : list or None
-        What engines have made of it, for others that are given the very same table; None: no other is.
+        What engines have made of this table, for other engines that are given the very same one. None: no other engine is.
 
     Examples
     --------
@@ -61,22 +61,22 @@ class ArcTable:
 
     @cached_property
     def consuming(self) -> ByState:
-        """By source state."""
+        """The arc events of this kind, by source state."""
         return _by_state(self.events, CONSUME)
 
     @cached_property
     def epsilon(self) -> ByState:
-        """By source state."""
+        """The arc events of this kind, by source state."""
         return _by_state(self.events, EPSILON)
 
     @cached_property
     def timeouts(self) -> ByState:
-        """By source state."""
+        """The arc events of this kind, by source state."""
         return _by_state(self.events, TIMEOUT)
 
     @cached_property
     def marks(self) -> Mapping[str, tuple[tuple[int, int], ...]]:
-        """When an arc marks a state as final, by state."""
+        """The lifetimes in which an arc with ``final=True`` makes a state final, by state."""
         marks: dict[str, list[tuple[int, int]]] = {}
         for arc, le, re in self.events:
             if arc.final:
@@ -85,34 +85,36 @@ class ArcTable:
 
     @classmethod
     def of(cls, arcs: Iterable[Arc]) -> ArcTable:
-        """The table of arcs that were always in force."""
+        """Make the table of arcs that were always in force."""
         return cls(ArcEvent(arc, BEGINNING, FOREVER) for arc in arcs)
 
     def final(self, state: str, t: int) -> bool:
-        """Whether an arc in force at ``t`` marks the state as final.
+        """Return whether an arc in force at ``t`` makes the state final.
 
-        Scoped by time: were it not, a mark inserted now would turn partial matches of the past into matches behind the punctuation.
+        Only instants of the arc's lifetime count: otherwise an arc inserted now would turn partial matches of the past into matches
+        behind the punctuation.
         """
         return any(le <= t < re for le, re in self.marks.get(state, ()))
 
     def find(self, arc: Arc, after: int) -> ArcEvent | None:
-        """The arc event that a retraction in the default mode ends: an equal arc that is in force past ``after``.
+        """Return the arc event that a retraction without a lifetime ends: an equal arc that is in force past ``after``.
 
-        The same arc before one of its name; then the one that began last; then the one that lasts longest. A function of the set.
+        Of several, the very same arc comes before one of its name, then the one that began last, then the one that lasts longest.
+        So the answer depends on the set of arc events alone, not on their order.
         """
         found = [event for event in self.events if event.arc == arc and event.re > after]
         return max(found, key=lambda event: (event.arc is arc, event.le, event.re), default=None)
 
     def count(self, event: ArcEvent) -> int:
-        """How many copies of exactly this arc event are in force."""
+        """Return how many copies of exactly this arc event are in force."""
         return self.events.count(event)
 
     def added(self, event: ArcEvent, copies: int = 1) -> ArcTable:
-        """The table with the event in it."""
+        """Return the table with one more arc event."""
         return ArcTable((*self.events, *(event for _ in range(copies))))
 
     def removed(self, event: ArcEvent, copies: int = 1) -> ArcTable:
-        """The table without that many copies of the event."""
+        """Return the table without so many copies of an arc event."""
         events = list(self.events)
         for _ in range(copies):
             same = [i for i, other in enumerate(events) if other == event]
@@ -120,12 +122,12 @@ class ArcTable:
         return ArcTable(events)
 
     def ended(self, event: ArcEvent, t: int) -> ArcTable:
-        """The table in which the event's lifetime ends at ``t``; gone if nothing of it is left."""
+        """Return the table in which an arc event ends at ``t``, or is gone if nothing of its lifetime is left."""
         table = self.removed(event)
         return table if t <= event.le else table.added(event._replace(re=t))
 
     def cleaned(self, t: int) -> ArcTable:
-        """The table without the arcs that no event with LE >= t can take ([AFA10] Sec. 5.4)."""
+        """Return the table without the arc events that no event with LE >= t can take ([AFA10] Sec. 5.4)."""
         kept = tuple(event for event in self.events if event.re > t)
         return self if len(kept) == len(self.events) else ArcTable(kept)
 

@@ -1,4 +1,4 @@
-"""The program: a frozen automaton. All that changes while it runs lives in the engine's state."""
+"""The automaton: the program, which is frozen. All that changes while it runs is in an engine's state."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Automaton:
     final : iterable of str
         The final states. More can come with arcs that carry ``final=True``.
     arcs : iterable of Arc
-        Several arcs between two states are allowed. There may be none, and states that nothing reaches or leaves: all of a pattern
-        may come to a running operator (`Operator.push_arc`), and bring states of its own. `explain` tells what is still to come.
+        Several arcs between two states are allowed. There may be no arcs at all, and states that no arc reaches or leaves: arcs may
+        come to the running operator (`Operator.push_arc`) and bring states of their own. `explain` lists such states.
     register : NamedTuple instance, optional
         The initial register ``Z``; its class is the register schema. Left out: no values.
     event : NamedTuple class, optional
@@ -34,9 +34,9 @@ class Automaton:
     Raises
     ------
     AutomatonError
-        Whatever is wrong, named: a state that is no name, no final state, a register that does not fit its schema, a field that is
-        no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon self-loop that can't
-        end.
+        The message names what is wrong: a state that is no name, no final state, a register that does not fit its schema, a field
+        that is no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon self-loop
+        that can't end.
 
     Examples
     --------
@@ -102,9 +102,9 @@ class Automaton:
     """`afa.explain.explain`, which stands floors above: it asks the engines. ``import afa`` puts it here."""
 
     def explain(self) -> Any:
-        """What becomes of each arc: its text, the parts of its fence, the values that it allows, and how it runs.
+        """Explain each arc: its text, the parts of its fence, the values that it allows, and how it runs.
 
-        Then the states that nothing reaches or leaves yet, which only arcs to come can do: see ``.states``.
+        The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs that are still to come may.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class Automaton:
 
 
 def _automaton(start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None) -> Automaton:
-    """An automaton from all its fields; for copies that leave the process."""
+    """Make an automaton from all its fields. Used by pickle."""
     return Automaton(start=start, final=final, arcs=arcs, register=register, event=event)
 
 

@@ -1,4 +1,4 @@
-"""How many copies of an event there may be: sums of ``diff`` stay within int64, on every way in."""
+"""Count copies of events: sums of ``diff`` stay within int64, on every way in."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from afa.schema import as_ticks
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 COPIES = FOREVER
-"""The most copies of one event in force, or retractions of it that wait, after each change; and of one change."""
+"""The most copies of one event in force after a change, the most waiting retractions of it, and the most copies of one change."""
 
 
 def as_diff(diff: Any, payload: Any) -> int:
-    """The copies that enter or leave with a change.
+    """Return how many copies enter or leave with a change.
 
     Raises
     ------
     ChangeError
-        None do, or more than int64 counts.
+        ``diff`` is 0, or beyond int64.
 
     Examples
     --------
@@ -42,13 +42,13 @@ def as_diff(diff: Any, payload: Any) -> int:
 
 
 def crowded(payload: Any, le: int | None, diff: int) -> ChangeError:
-    """The error for a change after which there would be too many copies of its event."""
+    """Return the error for a change after which there would be too many copies of its event."""
     what = "copies of an event" if diff > 0 else "retractions of an event that wait"
     return ChangeError(f"expected at most {COPIES} {what} but got diff={diff} beside those of {payload!r} at le={le}")
 
 
 def added(count: int, diff: int, payload: Any, le: int | None) -> int:
-    """``count + diff``: the copies of an event after a change.
+    """Return ``count + diff``: the copies of an event after a change.
 
     Raises
     ------
@@ -62,17 +62,17 @@ def added(count: int, diff: int, payload: Any, le: int | None) -> int:
 
 
 def as_plain(n: int) -> int | str:
-    """A count over many events, which int64 may not hold, as plain data: text beyond it."""
+    """Return a count over many events as plain data: an int, or text if int64 does not hold it."""
     return n if BEGINNING <= n <= FOREVER else str(n)
 
 
 def as_total(value: Any, least: int | None = 0) -> int:
-    """What `as_plain` gave.
+    """Return the count that `as_plain` wrote.
 
     Raises
     ------
     AfaError
-        It is no count, or less than ``least``.
+        The value is no count, or less than ``least``.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def as_total(value: Any, least: int | None = 0) -> int:
 
 
 def total(diffs: Any) -> int:
-    """How many copies an array of int64 moves; no sum wraps."""
+    """Return how many copies an array of int64 diffs moves, without wrapping."""
     if not len(diffs):
         return 0
     largest = max(int(diffs.max()), -int(diffs.min()))

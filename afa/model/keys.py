@@ -1,4 +1,4 @@
-"""How the key of an event is made, and what can be one."""
+"""Make the keys of events, and check them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from afa.schema import any_payload
 
 
 class Keys:
-    """How the key of an event is made.
+    """The way in which the key of an event is made.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Keys:
     Raises
     ------
     AfaError
-        It is none of these.
+        ``key`` is none of these.
     """
 
     def __init__(self, automaton: Automaton, key: Any) -> None:
@@ -37,7 +37,7 @@ class Keys:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The event's fields that make the key; none if something else does too."""
+        """The event's fields that make the key. Empty if anything else takes part."""
         return () if self.columns else self.names
 
     @property
@@ -46,12 +46,12 @@ class Keys:
         return self.names or ("key",)
 
     def of_change(self, change: Change) -> Any:
-        """The key of an event; the change's own where the event makes none.
+        """Return the key of an event; the change's own key if the event makes none.
 
         Raises
         ------
         ChangeError
-            The event has no such field.
+            The event lacks a field of the key.
         """
         try:
             return self.of(change.payload)
@@ -61,7 +61,7 @@ class Keys:
             raise ChangeError(f"expected an event with the key's fields {self.names} but got {change.payload!r}") from error
 
     def of(self, payload: Any) -> Any:
-        """The key that an event makes."""
+        """Return the key that an event makes."""
         if self.function is not None:
             return self.function(payload)
         if self.single:
@@ -69,24 +69,24 @@ class Keys:
         return tuple(getattr(payload, name) for name in self.names)
 
     def of_rows(self, columns: Mapping[str, list[Any]], payloads: list[Any]) -> list[Any]:
-        """The key of each row; names that are no fields of the event are columns of the table."""
+        """Return the key of each row. Names that are no fields of the event are columns of the table."""
         if not self.columns:
             return [self.of_change(Change(payload, None)) for payload in payloads]
         parts = [columns[name] if name in self.columns else [getattr(payload, name) for payload in payloads] for name in self.names]
         return list(parts[0]) if self.single else list(zip(*parts))
 
     def parts(self, key: Any) -> tuple[Any, ...]:
-        """A key as the values of its columns."""
+        """Return a key as the values of its columns."""
         return (key,) if self.single or self.function is not None else tuple(key)
 
 
 def take_key(key: Any) -> Any:
-    """A key in its form.
+    """Return a key in its normal form.
 
     Raises
     ------
     ChangeError
-        It is None, or not hashable.
+        The key is None, or not hashable.
     """
     if key is None:
         raise ChangeError("expected a key but got key=None")

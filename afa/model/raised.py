@@ -1,4 +1,4 @@
-"""What users' functions raised, where an operator goes on: an arc does not serve where one of its functions raises."""
+"""Faults: what users' functions raised in an operator that goes on. An arc does not serve where one of its functions raises."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 
 class Raised(NamedTuple):
-    """What a function raised.
+    """A fault: an exception that a user's function raised.
 
     Parameters
     ----------
     key : hashable
     le : int
-        Of the event; of a function without one the instant at which it was asked.
+        The LE of the event; for a function that sees no event, the instant at which it was called.
     payload : object
         The event; None: the function sees none.
     arc : str
-        The arc in words; of an endless closure the text of its error.
+        The arc in words; for an endless closure, the text of its error.
     role : str
-        Which function: fence, transfer, at; of an endless closure "closure".
+        Which function: "fence", "transfer" or "at"; for an endless closure, "closure".
     error : str
         Type and text.
     """
@@ -33,26 +33,26 @@ class Raised(NamedTuple):
 
 
 class Faults:
-    """Collects what functions raise, each fault once until they are taken out.
+    """Collects faults, each one once until they are taken out.
 
-    It holds no exception, whose traceback would hold the engine.
+    It keeps texts, not exceptions: a traceback would keep the engine alive.
     """
 
     def __init__(self) -> None:
         self._found: dict[Raised, str] = {}
 
     def take(self, fault: Raised, where: str) -> None:
-        """Note a fault; ``where``: in words, with the register of the first time."""
+        """Take note of a fault. ``where`` describes the place in words, with the register of the first time."""
         self._found.setdefault(fault, where)
 
     def taken(self) -> dict[Raised, str]:
-        """What was raised since the last time, with where."""
+        """Remove and return the faults since the last time, each with its place."""
         found, self._found = self._found, {}
         return found
 
     @staticmethod
     def check(register: Any) -> None:
-        """Refuse a register whose texts are none: no output holds them.
+        """Refuse a register with text that no UTF-8 holds, as no output could hold it.
 
         Raises
         ------
@@ -64,5 +64,5 @@ class Faults:
 
 
 def in_words(error: BaseException) -> str:
-    """Type and text of an exception."""
+    """Return type and text of an exception."""
     return f"{type(error).__name__}: {error}"

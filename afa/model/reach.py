@@ -1,4 +1,4 @@
-"""Which states of an automaton nothing reaches or leaves: arcs that are still to come may, or there is a typo."""
+"""Find the states of an automaton that no arc reaches or leaves: such arcs are still to come, or there is a typo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from afa.model.automaton import Automaton
 
 
 class Loose(NamedTuple):
-    """A state that nothing reaches, or none leaves, by the arcs that the automaton has itself."""
+    """A state that none of the automaton's own arcs reaches, or none leaves."""
 
     state: str
     role: str
@@ -46,12 +46,12 @@ def loose(automaton: Automaton) -> list[Loose]:
 
 
 def check_whole(automaton: Automaton) -> None:
-    """Refuse an automaton that can never match, for where no arc can come any more.
+    """Refuse an automaton that can never match. For places where no arc can come any more.
 
     Raises
     ------
     AutomatonError
-        No arc leaves its start state, or a final state is not reached.
+        No arc leaves the start state, or no arc leads to a final state.
     """
     start, known = automaton.start, ", ".join(dict.fromkeys(arc.src for arc in automaton.arcs))
     if not any(arc.src == start for arc in automaton.arcs):
@@ -63,12 +63,12 @@ def check_whole(automaton: Automaton) -> None:
 
 
 def reached_states(automaton: Automaton) -> set[str]:
-    """The start state, and those to which arcs lead from it."""
+    """Return the start state and all states to which arcs lead from it."""
     return _reached(automaton.start, automaton.arcs)
 
 
 def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -> list[str]:
-    """Of arcs that have come, in words: the states that none of all ``arcs`` reaches, or leaves and that are not final. O(arcs).
+    """Describe the loose states of new arcs: none of ``arcs`` reaches them, or leaves them and they are not final. O(arcs).
 
     Examples
     --------

@@ -107,7 +107,7 @@ class Core(Single):
         self.late.hand_over(self.calls)
 
     def call_failed(self, before: Any) -> None:
-        """Be as before a call."""
+        """Restore the state from before a call."""
         self.journal.rollback()
         marks, self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn = before
         self.progress.restore(marks)

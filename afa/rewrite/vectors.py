@@ -1,4 +1,4 @@
-"""What only the event decides, asked of whole columns at once: numpy, where that means exactly what Python means.
+"""Evaluate an event part over whole columns at once, by numpy, wherever that means exactly what Python means.
 
 Comparisons, ``and``/``or``/``not`` and ``in`` of numbers; ``+ - *`` and ``/`` by a constant of floats, which neither raise nor
 round otherwise; whatever reads one str only, once for each text. All else (ints that could overflow, ints against floats, what
@@ -30,16 +30,16 @@ ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
 
 class _Unfit(Exception):  # noqa: N818  (no error: rows are asked one by one)
-    """An expression that numpy does not mean as Python does."""
+    """The expression can't be evaluated by numpy, which would mean something else than Python."""
 
 
 def vector_of(expr: Expr, event_schema: Schema, register_schema: Schema) -> Vector | None:
-    """The truth of an expression over the event as a function of columns; None: ask row by row.
+    """Return the truth of an event part as a function of columns. None: evaluate it row by row.
 
     Parameters
     ----------
     expr : Expr
-        That reads no register.
+        It reads no register.
     event_schema, register_schema : Schema
 
     Returns
@@ -76,14 +76,14 @@ def vector_of(expr: Expr, event_schema: Schema, register_schema: Schema) -> Vect
 
 
 class _Reader:
-    """The functions of one expression's nodes."""
+    """Makes the functions of one expression's nodes."""
 
     def __init__(self, event_schema: Schema, register_schema: Schema) -> None:
         self._fields = {field.name: field for field in event_schema.fields}
         self._register_schema = register_schema
 
     def truth(self, expr: Expr) -> Vector:
-        """The truth of a value."""
+        """Return the truth of a value."""
         if self._reads_one_text(expr):
             return self._by_text(expr)
         match expr:
@@ -111,7 +111,7 @@ class _Reader:
         return len(names) == 1 and all(self._fields[name].type is str for name in names)
 
     def _by_text(self, expr: Expr) -> Vector:
-        """What reads one str: asked once for each text, and once for None."""
+        """Return a function that reads one str field: it is evaluated once for each different text, and once for None."""
         (name,) = {node.name for node in walk(expr) if isinstance(node, Field)}
         function, optional = callable_of(expr, CONDITION, self._register_schema), self._fields[name].optional
 
@@ -127,7 +127,7 @@ class _Reader:
         return vector
 
     def _two(self, function: Any, left: Expr, right: Expr) -> Vector:
-        """Two numbers of one kind, side by side."""
+        """Return two numbers, converted to one kind."""
         (kind, one), (other_kind, other) = self._number(left), self._number(right)
         if kind != other_kind:
             if isinstance(right, Const):
@@ -139,7 +139,7 @@ class _Reader:
         return lambda columns: function(one(columns), other(columns))
 
     def _number(self, expr: Expr) -> tuple[str, Vector]:
-        """A number, and of which kind."""
+        """Return a number and its kind."""
         match expr:
             case Const(bool() | int() | float() as value):
                 return type(value).__name__, _constant(value)
@@ -159,7 +159,7 @@ class _Reader:
         raise _Unfit
 
     def _floats(self, function: Any, *items: Expr) -> Vector:
-        """An operation on floats, one of them no constant."""
+        """Return an operation on floats, of which at least one is no constant."""
         if all(isinstance(item, Const) for item in items):
             raise _Unfit
         parts = []
@@ -178,7 +178,7 @@ def _constant(value: Any) -> Vector:
 
 
 def _exactly(value: Any, kind: str) -> Any:
-    """A number as one of another kind that equals it."""
+    """Return a number as an equal one of another kind."""
     try:
         found = {INT: int, FLOAT: float, BOOL: bool}[kind](value)
     except (OverflowError, ValueError) as error:
