@@ -1,4 +1,10 @@
-"""Which bucket a key belongs to: fixed for the life of a checkpoint, so it rests on nothing that another release could change."""
+"""Which bucket a key belongs to, and by which label Spark knows a bucket.
+
+Both are fixed for the life of a checkpoint: they rest on nothing that another release could change. Spark puts a group into the
+partition ``hash % partitions``; of 16 buckets by their numbers 7 and 9 came into two partitions, 10, 3 and 3 into three. The hash
+of a label (Murmur3 with seed 42, in all releases of Spark, and as ``hash(label)`` in SQL) is the bucket's number, so that buckets
+are dealt out in turn: each partition has as many as any other, or one less.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +45,45 @@ def bucket_numbers(columns: Sequence[pa.ChunkedArray], buckets: int) -> Any:
         h = (h ^ (h >> np.uint64(27))) * _SECOND
         h ^= h >> np.uint64(31)
     return (h % np.uint64(buckets)).astype(np.int16 if buckets <= 1 << 15 else np.int32)
+
+
+_SEED, _LONG = 42, 8
+_ONE, _TWO, _THREE = 0xCC9E2D51, 0x1B873593, 0xE6546B64  # constants of Murmur3
+_END, _LAST = 0x85EBCA6B, 0xC2B2AE35
+_WORD = 1 << 32
+
+
+def bucket_of(label: int) -> int:
+    """The bucket that Spark knows by a label: Spark's hash of it, a bigint below 2**32.
+
+    Examples
+    --------
+    >>> [bucket_of(label_of(number)) for number in (0, 1, 70_000)]
+    [0, 1, 70000]
+    """
+    h = _turned(_SEED ^ _turned(label * _ONE % _WORD, 15) * _TWO % _WORD, 13) * 5 + _THREE
+    h = (_turned(h % _WORD, 13) * 5 + _THREE) % _WORD ^ _LONG  # the upper half of a bigint, which is 0
+    h = (h ^ h >> 16) * _END % _WORD
+    h = (h ^ h >> 13) * _LAST % _WORD
+    return h ^ h >> 16
+
+
+def label_of(number: int) -> int:
+    """The label of a bucket: `bucket_of` backwards, as each of its steps can be undone."""
+    h = number ^ number >> 16
+    h = h * pow(_LAST, -1, _WORD) % _WORD
+    h ^= h >> 13 ^ h >> 26
+    h = h * pow(_END, -1, _WORD) % _WORD
+    h = h ^ h >> 16 ^ _LONG
+    for _ in range(2):
+        h = _turned((h - _THREE) * pow(5, -1, _WORD) % _WORD, -13 % 32)
+    h = _turned((h ^ _SEED) * pow(_TWO, -1, _WORD) % _WORD, -15 % 32)
+    return h * pow(_ONE, -1, _WORD) % _WORD
+
+
+def _turned(word: int, by: int) -> int:
+    """A word of 32 bits, turned to the left."""
+    return (word << by | word >> 32 - by) % _WORD
 
 
 def _words(column: pa.ChunkedArray) -> Any:

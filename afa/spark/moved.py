@@ -32,6 +32,8 @@ VARIABLES = {"head", "log"}
 """By which our operator is known among others of a query."""
 UNBORN = {"STDS_COMMITTED_BATCH_UNAVAILABLE", "STDS_OFFSET_LOG_UNAVAILABLE"}
 """Errors of Spark's readers of states, by their names, where no batch is committed yet."""
+NUMBER = "hash(key.bucket) AS bucket"
+"""The number of a bucket, of its label: see `afa.spark.hashing`."""
 
 
 def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
@@ -55,7 +57,7 @@ def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
         return None
     (place, tokens), target = found[0], f"{checkpoint.rstrip('/')}/afa"
     log = _state(spark, checkpoint, place, "log")
-    states = log.select("key.bucket", F.monotonically_increasing_id().alias("n"), F.col("list_element.blob").alias("state"))
+    states = log.select(F.expr(NUMBER), F.monotonically_increasing_id().alias("n"), F.col("list_element.blob").alias("state"))
     split = shipped(splitter(job, len(tokens)), job.automaton.arcs)
     parts = states.groupBy("bucket").applyInArrow(split, "bucket int, old int, state binary")
     parts.write.mode("overwrite").partitionBy("bucket").parquet(target)
@@ -111,7 +113,7 @@ def _heads(spark: SparkSession, checkpoint: str, place: int) -> dict[int, bytes]
         They are no heads, or some are missing.
     """
     try:
-        rows = _state(spark, checkpoint, place, "head").select("key.bucket", "value.token", "value.buckets").collect()
+        rows = _state(spark, checkpoint, place, "head").selectExpr(NUMBER, "value.token", "value.buckets").collect()
     except Exception as error:
         if is_unborn(error, checkpoint):
             return None

@@ -20,6 +20,7 @@ from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.spark.bucket import Bucket
 from afa.spark.fields import SPARK, column, quoted
+from afa.spark.hashing import bucket_of, label_of
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.moved import moved
@@ -176,7 +177,7 @@ def match(
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
             parts = parts.unionByName(_to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
-        grouped = parts.groupBy("bucket")
+        grouped = _labelled(parts, _woken(job)).groupBy("bucket")
         if events.isStreaming:
             if not hasattr(grouped, "transformWithStateInPandas"):
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
@@ -245,12 +246,18 @@ def _to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:
     return table.select(numbers, F.lit(part).alias("part"), F.col(of).cast("string").cast("binary").alias("rows"))
 
 
+def _labelled(parts: DataFrame, buckets: int) -> DataFrame:
+    """Parts with the labels of their buckets in place of the numbers, so that all partitions have as many: `afa.spark.hashing`."""
+    labels = F.array(*(F.lit(label_of(number)).cast("bigint") for number in range(buckets)))
+    return parts.select(labels[F.col("bucket")].alias("bucket"), "part", "rows")
+
+
 def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
     """All rows of a bucket at once: history."""
 
     def work(table: pa.Table) -> pa.Table:
         parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
-        bucket = Bucket(job, table["bucket"][0].as_py())
+        bucket = Bucket(job, bucket_of(table["bucket"][0].as_py()))
         answer = bucket.run(parts.events, parts.arcs, BEGINNING)
         if parts.promised is not None:
             last = bucket.run(None, [], parts.promised)

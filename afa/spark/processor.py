@@ -31,6 +31,7 @@ from afa.errors import SnapshotError
 from afa.spark import shared
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
+from afa.spark.hashing import bucket_of
 from afa.spark.job import Job
 from afa.spark.moved import arrived, check_token, joined
 from afa.spark.packed_rows import frame_of, read_parts, written
@@ -103,7 +104,7 @@ class Matcher(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Take the parts of a batch."""
         parts = read_parts((part, blob) for frame in rows for part, blob in zip(frame["part"].tolist(), frame["rows"].tolist()))
-        head, number = self._read_head(), int(key[0])
+        head, number = self._read_head(), bucket_of(int(key[0]))
         if self._job.moved is not None and number >= self._job.buckets:
             if head is not NOBODY:
                 self._clear(number, head)
@@ -126,7 +127,7 @@ class Matcher(StatefulProcessor):
         """
         head = self._read_head()
         if head.job == self._digest:
-            yield from self._work(int(key[0]), head, None, [], [], timerValues, fired=True)
+            yield from self._work(bucket_of(int(key[0])), head, None, [], [], timerValues, fired=True)
         else:
             self._write_head(head._replace(timer=NO_TIMER))
 

@@ -67,3 +67,17 @@ def test_checkpoints_of_a_local_session_need_no_processes(spark: Any) -> None:
     from afa.spark.session import FILES
 
     assert spark.conf.get(FILES).endswith(".FileSystemBasedCheckpointFileManager")
+
+
+def test_buckets_are_dealt_out_to_partitions_in_turn(spark: Any) -> None:
+    from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+
+    from afa.spark.hashing import bucket_of, label_of
+
+    labels = [(number, label_of(number)) for number in (*range(40), 70_000, 2**31 - 1)]
+    assert all(bucket_of(label) == number for number, label in labels)
+    table = spark.createDataFrame(labels, "number bigint, label bigint")
+    assert table.where("hash(label) != number").count() == 0
+    for partitions in (2, 3, 16):
+        where = table.where("number < 40").repartition(partitions, "label").withColumn("place", F.spark_partition_id())
+        assert where.where(F.col("place") != F.col("number") % partitions).count() == 0
