@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import shutil
-import subprocess
-import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgpack
-import numpy as np
-import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, AutomatonError, LateEventError, SnapshotError
-from afa.spark import owner, shared
+from afa.spark import shared
 from afa.spark.bucket import Bucket
-from afa.spark.hashing import bucket_numbers
 from afa.spark.ipc import stream_of, table_of
-from afa.spark.job import Job, job_of
-from afa.spark.operator_image import CLAIMED
-from afa.spark.packed_rows import pack, read_parts, written
+from afa.spark.job import Job
+from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
 from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
@@ -223,80 +215,6 @@ def test_damaged_state_is_refused() -> None:
             Bucket(here, 0, [blob[:i] + bytes([blob[i] ^ 1 << choose.number(0, 7)]) + blob[i + 1 :]])
 
 
-def test_parts_come_back() -> None:
-    key, wrong = [1, 2, 1, None, 2, 1, 3], json.dumps({"who": 3, "x": "?"})
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "who": pa.array(key, pa.int64()),
-            "x": pa.array([1, 2, 3, 4, None, 6, None]),
-            "diff": pa.array([1, -1, 1, 1, 1, 2, 1]),
-            "le": pa.array([0, 1, 2, 3, 4, 5, 6]),
-            "bad": pa.array([None] * 6 + [wrong]),
-        }
-    )
-    (packed,) = pack([batch], ["who"], ["who", "x", "diff"], 4, {"le": "at"})
-    of: dict[int, list[tuple[int, bytes]]] = {}
-    for bucket, part, blob in zip(*(column.to_pylist() for column in packed.columns)):
-        of.setdefault(bucket, []).append((part, blob))
-    moment = "1970-01-01 00:00:00.00000{}"
-    one, two, none, three = (int(bucket_numbers([pa.chunked_array([pa.array([k])])], 4)[0]) for k in (1, 2, 0, 3))
-    assert len({one, two}) == 2
-    assert {bucket: read_parts(parts).events.to_pylist() for bucket, parts in of.items() if read_parts(parts).events} == {
-        one: [{"who": 1, "x": 1, "diff": 1, "le": 0}, {"who": 1, "x": 3, "diff": 1, "le": 2}],
-        two: [{"who": 2, "x": 2, "diff": -1, "le": 1}],
-    }
-    bad = [(bucket, row) for bucket, parts in of.items() for row in read_parts(parts).bad]
-    assert sorted(bad, key=repr) == sorted(
-        [
-            (none, {"who": None, "x": 4, "diff": 1, "at": moment.format(3)}),
-            (two, {"who": 2, "x": None, "diff": 1, "at": moment.format(4)}),
-            (one, {"who": 1, "x": 6, "diff": 2, "at": moment.format(5)}),
-            (three, {"who": 3, "x": "?"}),
-        ],
-        key=repr,
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "numbers"),
-    [
-        (pa.int64(), [1, 0, -7, None], [465, 535, 752, 535]),
-        (pa.int8(), [1, 0, -7, None], [465, 535, 752, 535]),
-        (pa.bool_(), [True, False, None], [465, 535, 535]),
-        (pa.string(), ["a", "", "caf\u00e9", None], [774, 535, 716, 535]),
-    ],
-)
-def test_the_bucket_of_a_key_stays(kind: pa.DataType, values: list[Any], numbers: list[int]) -> None:
-    column = pa.chunked_array([pa.array(values, kind)])
-    assert bucket_numbers([column], 1000).tolist() == numbers
-    assert bucket_numbers([column], 1 << 20).dtype == np.int32
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"buckets": 0}, "at least one bucket"),
-        ({"on_fault": "ignore"}, "on_fault='ignore'"),
-        ({"late": "ignore"}, "late='ignore'"),
-        ({"window": "a while"}, "expected a duration"),
-        ({"window": "0 seconds"}, "a duration of 1 microseconds at least"),
-        ({"speculation": "-1 second"}, "a duration of 0 microseconds at least but got speculation='-1 second'"),
-    ],
-)
-def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> None:
-    given = {"window": "25 seconds", "sequence": None, "buckets": 1, "on_fault": "report", **options}
-    with pytest.raises(AfaError, match=message):
-        job_of(dividing().automaton, "who", key_types=[pa.int64()], **given)
-
-
-@pytest.mark.parametrize("name", ["le", "bucket", "bad"])
-def test_a_field_named_as_a_column_of_ours_is_refused(name: str) -> None:
-    event = NamedTuple("Event", [(name, int)])  # type: ignore[misc]
-    automaton = Automaton(start="a", final={"b"}, event=event, arcs=[Arc("a", "b", lambda e, r: True)])
-    with pytest.raises(AfaError, match=f"expected other names than .* but got '{name}'"):
-        job_of(automaton, "who", None, None, 1, "report", [pa.int64()])
-
-
 def grown(*names: str) -> Job:
     """A job over some arcs: each takes events of one sort from the start to the end."""
     arcs = [Arc("a", "c", f"e.sort == {name}", name=f"sort {name}") for name in names]
@@ -394,49 +312,6 @@ def test_another_register_is_refused() -> None:
     other = job(Setting(Automaton(start="a", final={"c"}, register=Tally(7), event=Quote, arcs=arcs), arcs, {}, ("who",)))
     with pytest.raises(SnapshotError, match=r"expected the register that the checkpoint was made with, .*begin anew with another"):
         Bucket(other, 0, blobs)
-
-
-def test_shared_memory_is_nobody_elses_and_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / "shared"
-    monkeypatch.setenv("AFA_SHARED_DIR", str(place))
-    assert shared.folder.__wrapped__() == place
-    for name, age in (("ab", shared.OLD + 9), (f"cd{CLAIMED}", shared.OLD + 9), ("ef", 0.0)):
-        (place / name).touch()
-        os.utime(place / name, (time.time() - age, time.time() - age))
-    shared.folder.__wrapped__()
-    assert [path.name for path in place.iterdir()] == ["ef"]
-    place.chmod(0o755)
-    assert shared.folder.__wrapped__() is None, "others can read there"
-    monkeypatch.setenv("AFA_SHARED_DIR", "")
-    assert shared.folder.__wrapped__() is None
-    assert shared.take(b"ab") is None
-
-
-def test_shared_memory_goes_with_the_java_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AFA_SHARED_DIR", str(tmp_path / "shared"))
-    java = tmp_path / "java"
-    java.symlink_to(shutil.which("sleep") or "")
-    with subprocess.Popen([java, "60"]) as process:
-        found = owner.Process(process.pid, owner._stat(process.pid)[2], owner._namespace())  # type: ignore[index]
-        assert owner._stat(process.pid)[0] == "java"  # type: ignore[index]
-        monkeypatch.setattr(shared, "owner", lambda: found)
-        place = shared.folder.__wrapped__()
-        assert place == tmp_path / "shared" / found.name
-        assert shared.folder.__wrapped__() == place
-        (place / "ab").touch()
-        shared.sweep(place.parent)
-        assert (place / "ab").exists()
-        stranger = place.parent / owner.Process(process.pid, found.begun, found.namespace + 1).name
-        before = place.parent / owner.Process(process.pid, found.begun - 1, found.namespace).name
-        for path in (stranger, before):
-            path.mkdir()
-        shared.sweep(place.parent)
-        assert sorted(place.parent.iterdir()) == sorted([place, stranger]), "that one's process can't be seen"
-        process.kill()
-    end = time.monotonic() + 30
-    while place.exists():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_an_image_of_other_code_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from tests.spark.test_stream import Files, afa_spark, read, watched, when
 
 pytest.importorskip("pyspark")
 from afa.spark import owner, shared
+from afa.spark.operator_image import CLAIMED
 
 
 def test_a_watcher_deletes_what_nothing_moves_in(tmp_path: Path) -> None:
@@ -77,6 +78,49 @@ def test_images_of_ended_queries_go(spark: Any, tmp_path: Path, monkeypatch: pyt
     finally:
         running.stop()
         ended.stop()
+
+
+def test_shared_memory_is_nobody_elses_and_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "shared"
+    monkeypatch.setenv("AFA_SHARED_DIR", str(place))
+    assert shared.folder.__wrapped__() == place
+    for name, age in (("ab", shared.OLD + 9), (f"cd{CLAIMED}", shared.OLD + 9), ("ef", 0.0)):
+        (place / name).touch()
+        os.utime(place / name, (time.time() - age, time.time() - age))
+    shared.folder.__wrapped__()
+    assert [path.name for path in place.iterdir()] == ["ef"]
+    place.chmod(0o755)
+    assert shared.folder.__wrapped__() is None, "others can read there"
+    monkeypatch.setenv("AFA_SHARED_DIR", "")
+    assert shared.folder.__wrapped__() is None
+    assert shared.take(b"ab") is None
+
+
+def test_shared_memory_goes_with_the_java_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFA_SHARED_DIR", str(tmp_path / "shared"))
+    java = tmp_path / "java"
+    java.symlink_to(shutil.which("sleep") or "")
+    with subprocess.Popen([java, "60"]) as process:
+        found = owner.Process(process.pid, owner._stat(process.pid)[2], owner._namespace())  # type: ignore[index]
+        assert owner._stat(process.pid)[0] == "java"  # type: ignore[index]
+        monkeypatch.setattr(shared, "owner", lambda: found)
+        place = shared.folder.__wrapped__()
+        assert place == tmp_path / "shared" / found.name
+        assert shared.folder.__wrapped__() == place
+        (place / "ab").touch()
+        shared.sweep(place.parent)
+        assert (place / "ab").exists()
+        stranger = place.parent / owner.Process(process.pid, found.begun, found.namespace + 1).name
+        before = place.parent / owner.Process(process.pid, found.begun - 1, found.namespace).name
+        for path in (stranger, before):
+            path.mkdir()
+        shared.sweep(place.parent)
+        assert sorted(place.parent.iterdir()) == sorted([place, stranger]), "that one's process can't be seen"
+        process.kill()
+    end = time.monotonic() + 30
+    while place.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def wait_for(what: Any) -> None:
