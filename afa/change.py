@@ -1,4 +1,4 @@
-"""The one change record: of an input and of an output alike, so that operators chain."""
+"""Changes: the one record of input and output alike, so that the output of an operator can be the input of another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Change(NamedTuple):
     payload
         An event, an `Arc`, or the register of a match.
     le : int or None
-        Ticks. None: the default mode of arcs ([AFA10] Sec. 2.3).
+        Ticks. None: for an arc only, which then acts from one tick past all that was seen ([AFA10] Sec. 2.3).
     re : int or None
         Ticks, exclusive. None: ``le + window`` for events, ``FOREVER`` for arcs.
     diff : int
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 def insert(payload: Any, le: int | None = None, re: int | None = None) -> Change:
-    """An insertion of an event (``le`` required) or of an arc.
+    """Make an insertion of an event (``le`` required) or of an arc.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def insert(payload: Any, le: int | None = None, re: int | None = None) -> Change
 
 
 def retract(payload: Any, le: int | None = None, re: int | None = None) -> Change:
-    """The retraction of one earlier insertion: same payload, same lifetime.
+    """Make a retraction of one earlier insertion: same payload, same lifetime.
 
     Examples
     --------

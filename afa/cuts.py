@@ -1,4 +1,4 @@
-"""Where the output log is cut: after each change of a call whose output is what the changes one by one would have given."""
+"""Cut the output log after each change of a call with ``net=False``, whose output is that of the changes one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Cuts:
     Parameters
     ----------
     final : int
-        What was promised before the call.
+        The promise before the call.
 
     Examples
     --------
@@ -35,22 +35,22 @@ class Cuts:
         self.promises: list[tuple[int, int]] = []
 
     def each(self, ends: Any) -> None:
-        """Note where the log ended after each of some changes."""
+        """Take note of where the log ended after each of several changes."""
         self._ends.append(ends)
 
     def after(self, end: int, final: int) -> None:
-        """Note where the log ends after one item, and what is promised then."""
+        """Take note of where the log ends after one item, and of the promise then."""
         self._ends.append(np.array([end]))
         if final > self._final:
             self._final = final
             self._told.append((end, final))
 
     def change_of(self, n: int) -> Any:
-        """The number of the change that each of the log's ``n`` entries belongs to."""
+        """Return, for each of the log's ``n`` entries, the number of its change."""
         ends = np.concatenate(self._ends) if self._ends else np.empty(0, np.int64)
         return np.searchsorted(ends, np.arange(n), "right")
 
     def keep(self, entries: Any) -> None:
-        """Let ``promises`` be the punctuations, each with how many of the entries that are kept stand before it."""
+        """Set ``promises``: the punctuations, each with the number of kept entries before it."""
         places = np.sort(entries)
         self.promises = [(int(np.searchsorted(places, end)), t) for end, t in self._told]

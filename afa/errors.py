@@ -1,4 +1,4 @@
-"""Errors: one class for each thing that a caller handles differently. All leave the operator as it was."""
+"""Errors: one class for each case that a caller handles differently. A call that raises one leaves the operator as it was."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ __all__ = [
 
 
 class AutomatonError(AfaError):
-    """An automaton or an arc that can't mean anything; raised when it is built or pushed."""
+    """An automaton or an arc is not valid. Raised when it is built or pushed."""
 
 
 class ExpressionError(AutomatonError):
-    """A fence, transfer or ``at`` written as text that is no expression; it shows the place."""
+    """A fence, transfer or ``at`` was given as text that is no valid expression. The message shows the place."""
 
 
 class ChangeError(AfaError):
-    """An event, an arc or a row that does not fit: wrong type, no time, an empty lifetime, an unknown arc."""
+    """An event, an arc or a row does not fit: wrong type, no time, an empty lifetime, an unknown arc."""
 
 
 class ClosureError(AfaError):
-    """A closure over epsilon arcs that does not end."""
+    """A closure over epsilon arcs does not end."""
 
 
 class Int64Error(AfaError, OverflowError):
-    """A value that an int64 field cannot hold."""
+    """An int64 field can't hold a value."""
 
 
 class SnapshotError(AfaError):
-    """A blob that is no snapshot, is damaged, or belongs to another automaton; or state that can't be saved."""
+    """A blob is no snapshot, is damaged or belongs to another automaton; or state can't be saved."""
 
 
 def blame(error: Exception, where: str) -> None:
-    """Say in ``error`` which function, arc and event raised it; its type stays what the user's code raised.
+    """Add to ``error`` which function, arc and event raised it. Its type stays.
 
-    Python 3.10 has no notes: there the text is appended to the first argument.
+    Python 3.10 has no notes, so the text is appended to the first argument there.
     """
     if hasattr(error, "add_note"):
         error.add_note(where)

@@ -1,8 +1,8 @@
-"""All or nothing: what a call has changed so far, and the way back.
+"""The journal: the inverses of all writes of a call, so that a call that fails can be undone.
 
 A user's function can raise in the middle of a batch, and a late event can be refused after others were applied. Every write to
-state therefore leaves its inverse here first; a call that fails plays them backwards. An interrupt can come between any two lines,
-within a write and on the way back too: an inverse says what was there, so that it holds whether its write was made or not.
+state therefore leaves its inverse here first; a call that fails plays the inverses backwards. An interrupt can come between any two
+lines, within a write and during the undo as well: an inverse restores the old value, whether its write was made or not.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _NOTHING: Any = object()
 
 
 class Mends(Protocol):
-    """A structure of several parts, one of which says what is in it."""
+    """A structure of several parts that can be remade from one of them."""
 
     def mend(self) -> None:
-        """Make the others anew from that one."""
+        """Make all parts anew from the one that says what is in the structure."""
 
 
 class Journal:
@@ -43,7 +43,7 @@ class Journal:
         self.serial = 0
 
     def note(self, undo: Callable[..., Any], *args: Any) -> None:
-        """Note that ``undo(*args)`` takes the coming write back: whether it was made or not, and once more if it was undone."""
+        """Note that ``undo(*args)`` undoes the next write. It must also work if that write was not made, and a second time."""
         self._undo.append((undo, args))
 
     def put(self, table: Any, key: Hashable, value: Any) -> None:
@@ -66,19 +66,19 @@ class Journal:
         setattr(owner, name, value)
 
     def write(self, structure: Mends, change: Callable[[Any], Any], item: Any) -> None:
-        """Carry out ``change(item)``, which writes several parts of a structure; interrupted, it is mended before all goes back."""
+        """Carry out ``change(item)``, which writes several parts of a structure. After an interrupt, `rollback` mends it first."""
         self._writing = structure
         change(item)
         self._writing = None
 
     def commit(self) -> None:
-        """Forget the inverses; entries that were copied in this call are copied again in the next."""
+        """Forget the inverses, as the call has worked. The next call copies entries anew before it writes them."""
         self._undo.clear()
         self._writing = None
         self.serial += 1
 
     def rollback(self) -> None:
-        """Play the inverses backwards. May be done again from where it was interrupted."""
+        """Play the inverses backwards. Can be repeated from where it was interrupted."""
         while self._undo or self._writing is not None:
             if self._writing is not None:
                 self._mend()
@@ -97,7 +97,7 @@ class Journal:
         self._writing = None
 
     def _mend(self) -> None:
-        """Make whole what was interrupted in the midst of a write: of a sorted dictionary the order, by its keys."""
+        """Mend a structure whose write was interrupted; for a sorted dictionary, make the order of its keys anew."""
         torn = self._writing
         if isinstance(torn, SortedDict):
             torn._list_clear()
@@ -108,5 +108,5 @@ class Journal:
 
 
 def forget_places(table: SortedDict) -> None:
-    """Forget by which places keys are known: the index of them, made when one is first asked for, may be half made."""
+    """Drop a sorted list's index of positions, which may be half made; it is made again when needed."""
     table._list._index.clear()

@@ -1,7 +1,7 @@
-"""Schemas: what the fields of an event or of a register may hold, and values brought into that form.
+"""Schemas: which values the fields of an event or of a register may hold. A schema also brings values into one form.
 
-A schema is a ``NamedTuple``. Its fields are scalars (int, float, bool, str), optional ones allowed, so that every engine can hold
-them; a field annotated ``Any`` opts out and holds any hashable value, which only the interpreted engine serves.
+A schema is a ``NamedTuple``. Its fields are scalars (int, float, bool, str), each optional if wanted, so that every engine can hold
+them. A field annotated ``Any`` holds any hashable value; only the interpreted engine serves it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAN = math.nan
 
 
 ODD = (ValueError, TypeError, OverflowError, NotImplementedError)
-"""What Arrow, numpy and pandas raise of values that have no other form: an instant beyond Python's, text that is none."""
+"""What Arrow, numpy and pandas raise for values that they can't convert: an instant beyond Python's, text that is no UTF-8."""
 
 
 class Field(NamedTuple):
@@ -52,12 +52,12 @@ class Schema(NamedTuple):
 
     @classmethod
     def of(cls, schema: Any, what: str) -> Schema:
-        """Read a schema off a ``NamedTuple`` class.
+        """Make the schema of a ``NamedTuple`` class.
 
         Raises
         ------
         AutomatonError
-            It is no NamedTuple, or a field is no scalar.
+            The class is no NamedTuple, or a field is no scalar.
         """
         if not (isinstance(schema, type) and issubclass(schema, tuple) and hasattr(schema, "_fields")):
             raise AutomatonError(f"expected a NamedTuple as the {what} schema but got {what}={schema!r}")
@@ -100,7 +100,7 @@ class Schema(NamedTuple):
         return value if changed is None else self.cls(*changed)
 
     def describe(self) -> str:
-        """The schema as text: ``Tick(price: float, size: int | None)``."""
+        """Return the schema as text: ``Tick(price: float, size: int | None)``."""
         inner = ", ".join(
             f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional and f.type else ''}" for f in self.fields
         )
@@ -108,12 +108,12 @@ class Schema(NamedTuple):
 
 
 def as_ticks(value: Any, what: str) -> int:
-    """`as_time`, of what a change or a punctuation says.
+    """Return a time of a change or a punctuation as ticks, or refuse it.
 
     Raises
     ------
     ChangeError
-        It is no int64.
+        The value is no int64.
     """
     if type(value) is int and BEGINNING <= value <= FOREVER:
         return value
@@ -125,7 +125,7 @@ def as_ticks(value: Any, what: str) -> int:
 
 
 def any_payload(value: Any) -> Any:
-    """Take any hashable payload; NaN inside it, at any depth of tuples, becomes the one NaN.
+    """Return a hashable payload in which every NaN, at any depth of tuples, is the one NaN.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def any_payload(value: Any) -> Any:
 
 
 def taker(schema: Schema | None) -> Callable[[Any], Any]:
-    """The function that brings a payload into its form."""
+    """Return the function that brings a payload into its form."""
     return any_payload if schema is None else schema.take
 
 
@@ -156,12 +156,12 @@ def _one_nan(value: Any) -> Any:
 
 
 def _one_float(value: float) -> float:
-    """One object for NaN, and one zero: what compares equal must be one payload."""
+    """Return a float with one object for NaN and one zero, as equal payloads must be one payload."""
     return NAN if value != value else value or 0.0
 
 
 def _coerce(item: Any, field: Field, schema: Schema) -> Any:
-    """The slow path of `Schema.take`: numpy scalars, ints for floats, NaN, and all that is wrong."""
+    """Do the slow part of `Schema.take`: convert numpy scalars, ints for floats and NaN, and refuse what is wrong."""
     if field.type is None:
         return any_payload(item)
     if field.type is int and (number := _index(item)) is not None:
@@ -183,7 +183,7 @@ def _coerce(item: Any, field: Field, schema: Schema) -> Any:
 
 
 def _index(item: Any) -> int | None:
-    """An int, a numpy one among them; None: it is none."""
+    """Return a value as an int, if it is one (numpy's too), else None."""
     try:
         return int(operator.index(item))
     except TypeError:
@@ -191,7 +191,7 @@ def _index(item: Any) -> int | None:
 
 
 def _whole(item: int, field: Field, schema: Schema) -> float:
-    """An int for a float field, if it is one exactly."""
+    """Return an int as a float, if a float holds it exactly."""
     try:
         number = float(item)
     except OverflowError:

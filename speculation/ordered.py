@@ -64,7 +64,7 @@ class OrderedStatistics(NamedTuple):
 
     @property
     def retraction_ratio(self) -> float:
-        """Withdrawn per inserted match; 0 where none was inserted."""
+        """Withdrawn matches for each inserted one; 0 if none was inserted."""
         return self.retractions / self.outputs if self.outputs else 0.0
 
 

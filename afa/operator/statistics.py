@@ -1,4 +1,4 @@
-"""What an operator holds and has done: never silent."""
+"""Statistics: what an operator holds, and what it has done so far."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Statistics(NamedTuple):
-    """Numbers of one operator, over all its keys.
+    """The numbers of one operator, over all its keys.
 
     Parameters
     ----------
     events : int
         Events held, in copies.
     partial_matches : int
-        Partial matches stored; those that an ignorable run stands for count once ([AFA10] App. D).
+        Partial matches stored; one that stands at many steps by an ignorable run counts once ([AFA10] App. D).
     intervals : int
         Ignorable runs held.
     matches : int
@@ -51,5 +51,5 @@ class Statistics(NamedTuple):
 
     @property
     def retraction_ratio(self) -> float:
-        """Withdrawn per inserted match; 0 where none was inserted."""
+        """Withdrawn matches for each inserted one; 0 if none was inserted."""
         return self.retractions / self.outputs if self.outputs else 0.0
