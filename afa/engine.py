@@ -54,7 +54,7 @@ class Engine(Protocol):
         """The minimal difference since the last collect, in no order."""
 
     def keys(self) -> list[Hashable]:
-        """The keys that hold anything."""
+        """The keys that hold any state."""
 
     def sizes(self) -> Sizes:
         """What is held."""

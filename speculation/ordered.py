@@ -183,7 +183,7 @@ class Ordered:
         return found
 
     def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
+        """Take an arc for all keys, its retraction, or a promise of the arc input. Returns and raises as `Operator.push_arc`."""
         return self._core.calls.call(self._sequences.run, [("arc", change, None)])
 
     def push_many(self, batch: Any, *, arcs: Sequence[Arc] = ()) -> Any:
@@ -204,7 +204,7 @@ class Ordered:
 
     @property
     def statistics(self) -> OrderedStatistics:
-        """What is held and what was done so far, over all keys."""
+        """The numbers of what the operator holds and has done so far, over all keys."""
         return self._core.calls.call(self._look)
 
     def _look(self) -> OrderedStatistics:
@@ -236,19 +236,19 @@ class Ordered:
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
     ) -> Ordered:
-        """The operator that `snapshot` saved.
+        """Make the operator that `snapshot` saved.
 
         Parameters
         ----------
         automaton : Automaton
-            The one it was made with.
+            The automaton that the operator was made with.
         blob : bytes
         key, on_gap
             Given again.
         arcs, late, engine
             As of `Operator.restore`.
         repeated : policy, optional
-            None: the one that was saved; a callable must be given again.
+            None: the policy that was saved. A callable is not saved, and must be given again.
 
         Raises
         ------

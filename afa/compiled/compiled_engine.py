@@ -386,7 +386,7 @@ class CompiledEngine:
     # -- what is held ------------------------------------------------------------------------------------------------------
 
     def keys(self) -> list[Hashable]:
-        """The keys that hold anything."""
+        """The keys that hold any state."""
         self.clean_all()
         codes = self.directory.codes
         held = self.directory.entries[np.fromiter(codes.values(), np.int64, len(codes)), k.D_BLOCK] != 0

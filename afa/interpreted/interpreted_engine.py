@@ -146,7 +146,7 @@ class InterpretedEngine:
         self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
 
     def keys(self) -> list[Hashable]:
-        """The keys that hold anything."""
+        """The keys that hold any state."""
         return list(self.states)
 
     def sizes(self) -> Sizes:

@@ -26,7 +26,7 @@ _MISSING: Any = object()
 
 
 class Keyed:
-    """Match an automaton in each of many streams, told apart by a key; of calls, interrupts and threads `Operator` tells.
+    """Match an automaton in each of many streams, told apart by a key. Calls, interrupts and threads: as of `Operator`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Keyed:
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
     window, engine, sequence, late, arc_punctuation, retractions, keep_payloads
-        As of `Operator`. The current time of the default mode of arcs is taken over all keys.
+        As of `Operator`. An arc pushed without a lifetime begins one tick past all that was seen, over all keys.
 
     Examples
     --------
@@ -75,16 +75,16 @@ class Keyed:
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton that all keys began with."""
+        """The automaton that the operator was made with; arcs pushed since are not in it."""
         return self._core.automaton
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change of one key, or a promise for all keys; as `Operator.push`.
+        """Take one event change of one key, or a promise for all keys. Returns and raises as `Operator.push`.
 
         Parameters
         ----------
         key : hashable, optional
-            Left out: it is made from the event. An output change of another `Keyed` keeps its key if the event makes none.
+            Left out: the key is made from the event. An output change of another `Keyed` keeps its key if the event makes none.
         """
         if not isinstance(change, Change):
             return self._core.push(change, None)
@@ -93,7 +93,7 @@ class Keyed:
         return self._core.push(change, take_key(key))
 
     def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
+        """Take an arc for all keys, its retraction, or a promise of the arc input. Returns and raises as `Operator.push_arc`."""
         return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
 
     @overload
@@ -101,38 +101,38 @@ class Keyed:
     @overload
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call; as `Operator.push_many`, with the key's columns before the register's in the output."""
+        """Take a batch, as one call. As `Operator.push_many`; the output has the key's columns before the register's."""
         return self._core.calls.call(table.push_many, self._core, batch, self._key, net, arcs)
 
     @property
     def keys(self) -> list[Hashable]:
-        """The keys that hold anything."""
+        """The keys that hold any state."""
         return self._core.calls.call(self._core.engine.keys)
 
     @property
     def statistics(self) -> Statistics:
-        """What is held and what was done so far, over all keys."""
+        """The numbers of what the operator holds and has done so far, over all keys."""
         return self._core.calls.call(self._core.statistics)
 
     @property
     def open_timeouts(self) -> int:
-        """How many matches time-outs would still bring if no event came any more. O(what is held), for automata with time-outs.
+        """How many matches time-outs would still bring if no event came any more. O(state), for automata with time-outs.
 
         Raises
         ------
         ClosureError
-            There is no end of them.
+            The matches have no end.
         """
         return open_timeouts(self._core)
 
     def snapshot(self, *, incremental: bool = False) -> bytes:
-        """The whole state as bytes; as `Operator.snapshot`. Keys must be plain data too.
+        """Return the whole state as bytes, as `Operator.snapshot`. Keys must be plain data too.
 
         Parameters
         ----------
         incremental : bool
-            Only the keys that have changed since the last snapshot; the first one has all. Restored after those before it. O(state
-            of these keys + keys, some tens of nanoseconds each).
+            True: save only the keys that have changed since the last snapshot (the first one has all keys). Such a snapshot is
+            restored together with those before it. O(state of these keys), and some tens of nanoseconds for each other key.
         """
         return self._core.calls.call(snapshot.save, self._core, keyed=True, incremental=incremental)
 
@@ -147,12 +147,12 @@ class Keyed:
         late: Policy | None = None,
         engine: EngineName = "auto",
     ) -> Keyed:
-        """The keyed operator that `snapshot` saved; as `Operator.restore`, with the key given again.
+        """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
         Parameters
         ----------
         blob : bytes or sequence of bytes
-            A snapshot; or one and the incremental ones that were taken after it, in that order.
+            A snapshot; or a whole one and the incremental ones that were taken after it, in that order.
         """
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
         return cls._of(snapshot.load(automaton, blobs, arcs, late, engine, keyed=True), key)

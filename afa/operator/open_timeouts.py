@@ -1,4 +1,4 @@
-"""What time-outs may still bring."""
+"""Count the matches that time-outs may still bring."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _TakenBack(Exception):  # noqa: N818  (no error: the way back)
-    """What was tried is taken back."""
+    """Raised to take back what was tried."""
 
     def __init__(self, found: int) -> None:
         super().__init__(found)
@@ -19,12 +19,12 @@ class _TakenBack(Exception):  # noqa: N818  (no error: the way back)
 
 
 def open_timeouts(core: Core) -> int:
-    """How many matches time-outs would still bring if no event came any more: tried, counted and taken back.
+    """Return how many matches time-outs would still bring if no event came any more: try it, count, and take it back.
 
     Raises
     ------
     ClosureError
-        There is no end of them.
+        The matches have no end.
     """
     if not core.arcs.table.timeouts:
         return 0

@@ -28,31 +28,33 @@ class Operator:
     The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that
     this prefix leaves in force, never of the order in which they arrived.
 
-    A call that raises, or is interrupted wherever it is, leaves no trace. Threads may share an operator: a call waits until that of
-    another thread has ended. One from within a call of the same operator, by a function that it calls, is refused (`AfaError`).
+    A call that raises, or is interrupted at any point, leaves no trace. Threads may share an operator: their calls wait for each
+    other. A user's function that calls the operator which has called it is refused (`AfaError`).
 
     Parameters
     ----------
     automaton : Automaton
     window : int, optional
-        Ticks; an event's ``RE = LE + window`` unless given. None: ``FOREVER``.
+        Ticks: an event lives from its LE to ``RE = LE + window``, unless its RE is given. None: it lives for ever.
     engine : "auto", "compiled" or "interpreted"
-        "auto": the compiled one wherever all fields are scalars; arcs that don't compile run in Python, and the log says so.
-        "compiled" refuses such arcs (`AutomatonError`) and such automata (`AfaError`).
+        "auto": the compiled engine if all fields are scalars, else the interpreted one. An arc that does not compile runs in
+        Python, and the log says so. "compiled" refuses such arcs (`AutomatonError`) and such automata (`AfaError`).
     sequence : str, optional
-        The event's field that orders events of equal LE. None: they are one step, a multi-event.
+        The event's field that orders events of equal LE. None: events of equal LE are alternatives of one step, a multi-event.
     late : "raise" or "drop" or callable
         What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain;
         `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.
     arc_punctuation : bool
-        Whether the arc input makes promises of its own (``push_arc(Punctuation(t))``).
+        Whether the arc input makes promises of its own (``push_arc(Punctuation(t))``). False: the event input's promises hold for
+        arcs as well.
     retractions : bool
         Whether events may be retracted. False: a retraction is a `ChangeError`, and punctuations may carry a condition,
-        ``Punctuation(t, where="floor <= 3")``: what no event that can still come is able to touch is dropped ([AFA10] App. F.2).
+        ``Punctuation(t, where="floor <= 3")``, after which the operator drops all state that no event can touch any more ([AFA10]
+        App. F.2).
     keep_payloads : bool
-        False: of an event that has come only its triggering set is kept, an int with a bit for each event part that is true of it
-        ([AFA10] App. F.1). Each fence must split into a part of the event and one of the register, and no transfer read the event;
-        ``retractions=False`` is needed, and arcs change from the present on only.
+        False: the operator keeps of an event only its lifetime and its triggering set, an int with a bit for each event part of a
+        fence that is true of it ([AFA10] App. F.1). Each fence must split into a part that reads the event and one that reads the
+        register, no transfer may read the event, ``retractions=False`` is needed, and arcs can change from the present on only.
 
     Examples
     --------
@@ -113,22 +115,22 @@ class Operator:
         LateEventError
             The change is late, and ``late="raise"``.
         ChangeError
-            It does not fit the schema, or has no lifetime.
+            The change does not fit the schema, or has no lifetime.
         Exception
-            Whatever a fence or transfer raised, with the function, the arc and the event named. The operator is as it was.
+            A fence or a transfer raised it; function, arc and event are named in its text. The operator is unchanged.
 
         Notes
         -----
-        In order O(log r + m) for r steps held and m partial matches that end at one step; O(log r + d * m) for an event that d
-        steps within the window follow. Source: [AFA10] Algorithm 1, App. C.
+        O(log r + m) for an event in order, with r steps held and m partial matches that end at one step; O(log r + d * m) for a
+        late event that d steps within the window follow. Source: [AFA10] Algorithm 1, App. C.
         """
         return self._core.push(change, None)
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc or its retraction, or a promise of the arc input ([AFA10] Sec. 2.3, 5.2).
 
-        ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen; with ``le`` (and ``re``) the arc serves the
-        events of that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
+        ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen. With ``le`` (and ``re``) the arc serves the
+        events whose LE lies in that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
         """
         return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
 
@@ -147,41 +149,42 @@ class Operator:
         net : bool
             True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
         arcs : sequence of Arc
-            For a table with arcs and punctuations among its rows: its column ``kind`` says of each row what it is, 0 an event, 1 an
-            arc (its number in ``arcs`` in the column ``arc``; ``le`` BEGINNING for the default mode), 2 a punctuation (its ``le``).
-            The output has a column ``kind`` then too: 0 a match, 2 the punctuation, in the last row.
+            The arcs of a table whose column ``kind`` says of each row what it is: 0 an event; 1 an arc, whose number in ``arcs``
+            stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a punctuation at ``le``. The
+            output then has a column ``kind`` as well: 0 a match, 2 the punctuation, in the last row.
 
         Returns
         -------
         The same shape
-            Columns: the register's fields, ``le``, ``re``, ``diff``. For a list: ``[table]`` or ``[table, Punctuation]``, with
-            changes in place of the table if no table came in; without ``net`` as many of each as there were.
+            For a table: columns of the register's fields, ``le``, ``re``, ``diff``. For a list: ``[table]`` or ``[table,
+            Punctuation]``, or a list of changes and a punctuation if no table came in. With ``net=False`` there may be several of
+            each.
 
         Raises
         ------
         ChangeError
-            A column is missing or of the wrong type; and what `push` raises.
+            A column is missing or of the wrong type. Also all that `push` raises.
         """
         return self._core.calls.call(table.push_many, self._core, batch, None, net, arcs)
 
     @property
     def statistics(self) -> Statistics:
-        """What is held and what was done so far."""
+        """The numbers of what the operator holds and has done so far."""
         return self._core.calls.call(self._core.statistics)
 
     @property
     def open_timeouts(self) -> int:
-        """How many matches time-outs would still bring if no event came any more. O(what is held), for automata with time-outs.
+        """How many matches time-outs would still bring if no event came any more. O(state), for automata with time-outs.
 
         Raises
         ------
         ClosureError
-            There is no end of them.
+            The matches have no end.
         """
         return open_timeouts(self._core)
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes, in the format of `afa.operator.snapshot`: plain data, no code.
+        """Return the whole state as bytes, in the format of `afa.operator.snapshot`: plain data, no code.
 
         Raises
         ------
@@ -200,24 +203,24 @@ class Operator:
         late: Policy | None = None,
         engine: EngineName = "auto",
     ) -> Operator:
-        """The operator that `snapshot` saved.
+        """Make the operator that `snapshot` saved.
 
         Parameters
         ----------
         automaton : Automaton
-            The one it was made with.
+            The automaton that the operator was made with.
         blob : bytes
         arcs : iterable of Arc
-            Arcs that were pushed since, found by their names.
+            The arcs that were pushed since, found by their names.
         late : policy, optional
-            None: the one that was saved; a callable must be given again.
+            None: the policy that was saved. A callable is not saved, and must be given again.
 
         Raises
         ------
         SnapshotError
-            The blob is no snapshot, is damaged, or is one of another automaton; nothing of it was run.
+            The blob is no snapshot, is damaged, or belongs to another automaton. No code of the blob is run.
         AutomatonError
-            An arc that was given means nothing here, or ``engine="compiled"`` and it does not compile.
+            A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
         op = cls.__new__(cls)
         op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False)

@@ -1,6 +1,6 @@
-"""Operators pickled: another process goes on from a snapshot, which travels with the automaton and the arcs pushed since.
+"""Pickle operators: a snapshot travels with the automaton and the arcs pushed since, and another process goes on from it.
 
-What unpickles is the user's own choice: nothing here reads a pickle.
+Only the user's own code unpickles; this library reads no pickle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def shipped(cls: type, core: Core, keys: Keys | None) -> tuple[Any, ...]:
-    """What ``__reduce__`` of an operator gives.
+    """Return what ``__reduce__`` of an operator returns.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Copies of what is not to be pickled as it stands."""
+"""Copy operators, stages and sources in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def twin(original: Any, memo: dict[int, Any]) -> Any:
-    """What ``__deepcopy__`` gives: one with the same state, and of its own from there on."""
+    """Return what ``__deepcopy__`` returns: an object with the same state that is independent from there on."""
     other = memo[id(original)] = object.__new__(type(original))
     for name, value in vars(original).items():
         setattr(other, name, copy.deepcopy(value, memo))
