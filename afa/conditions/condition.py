@@ -1,11 +1,8 @@
-"""Conditions over events: what a predicate punctuation ([AFA10] App. F.2) promises something about.
+"""Conditions over events: a predicate punctuation ([AFA10] App. F.2) is a promise about the events that satisfy its condition.
 
-Such a punctuation says that no event that makes the condition true arrives any more with a timestamp before ``t``. An event on
-which the condition raises does not make it true: nothing is said of it, it is not late, and nothing that it could touch is dropped.
-
-conditions   a condition: out of text or a lambda, as text again, true or not of an event
-implied      what promises for conditions say about all events that make a fence true
-promises     what they say about arcs, states and events of an automaton
+Such a punctuation promises that no event that satisfies the condition arrives any more with a timestamp before ``t``. An event on
+which the condition raises does not satisfy it: the promise does not concern it, it is not late, and the state that it could touch
+is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from afa.model.automaton import NoRegister
 from afa.schema import Schema
 
 NO_REGISTER = Schema.of(NoRegister, "register")
-"""What stands for the register, where there is none."""
+"""The empty register schema under which a condition is read."""
 
 
 class Condition:
@@ -39,14 +36,15 @@ class Condition:
     ----------
     expr : Expr
     fields : frozenset of str
-        That it names.
+        The fields that the condition names.
     text : str
-        Under the same schema it makes an equal condition; ``holds`` is the same for both.
+        The condition as text; under the same schema it makes a condition of the same meaning.
 
     Raises
     ------
     AutomatonError
-        It names what is no field of the event, or the register; a function that can't be taken apart; no event schema.
+        The condition names something that is no field of the event, or the register; it is a function that can't be taken apart; or
+        the automaton has no event schema.
 
     Examples
     --------
@@ -79,9 +77,9 @@ class Condition:
         self._hash = hash((self.expr, self.event_schema))  # of trees, which take long
 
     def holds(self, payload: Any) -> bool:
-        """Whether it is true of an event, given in the form of the schema (`Schema.take`).
+        """Return whether an event, in the form of the schema (`Schema.take`), satisfies the condition.
 
-        An event on which it raises does not satisfy it: a promise says nothing of such events, neither here nor in
+        An event on which the condition raises does not satisfy it: a promise does not concern such events, neither here nor in
         `afa.conditions.implied`.
         """
         try:
@@ -107,7 +105,7 @@ class Condition:
 
 
 def _text_of(function: Any, event_schema: Schema) -> str:
-    """The text of a function."""
+    """Return a function as text."""
     if not callable(function):
         raise AutomatonError(f"expected a str or a callable condition(e) but got condition={function!r}")
     try:
@@ -119,7 +117,7 @@ def _text_of(function: Any, event_schema: Schema) -> str:
 
 
 def condition_of(source: str | Callable[[Any], Any], event_schema: Schema | None) -> Condition:
-    """A `Condition`; of a text that was read before the same one."""
+    """Return a `Condition`. Equal texts share one, which is cached."""
     return _of_text(source, event_schema) if isinstance(source, str) else Condition(source, event_schema)
 
 

@@ -1,4 +1,4 @@
-"""What promises for conditions say about all events that make a fence true ([AFA10] App. F.2: the arc punctuation)."""
+"""Infer what promises with conditions promise for all events that make a fence true ([AFA10] App. F.2: the arc punctuation)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from afa.schema import Field as SchemaField
 from punctuation.time import BEGINNING, FOREVER
 
 FEW = 64
-"""Values, cases and boxes that are looked at one by one."""
+"""How many values, cases or boxes are looked at one by one."""
 MANY = 16 * FEW
-"""Pairs of a box and an alternative that are looked at."""
+"""How many pairs of a box and an alternative are looked at."""
 Known = Mapping[Expr, Const]
 Promised = Sequence[tuple[Condition, int]]
 """Conditions, each with the instant before which no event that makes it true arrives any more."""
@@ -40,7 +40,7 @@ def fact(name: str, value: Any) -> Expr:
 
 
 def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Sequence[Expr] = ()) -> int:
-    """The instant before which no event that makes a fence true arrives any more.
+    """Return the instant before which no event that makes a fence true arrives any more.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
         A fence or its event part. None: any event.
     conditions : sequence of (Condition, int)
     schema : Schema
-        Of the event.
+        The event's schema.
     facts : sequence of Expr
-        What else is true of the events asked about; see `fact`.
+        Expressions that are known to be true of the events in question; see `fact`.
 
     Returns
     -------
     int
-        The largest t found such that each event that makes the fence (for some register) and the facts true satisfies a condition
-        that is promised up to t or later. FOREVER if it is seen that no event does, BEGINNING if no t is found.
+        The largest t found such that each event that makes the facts and (for some register) the fence true satisfies a condition
+        that is promised up to t or later. FOREVER if no event can make them true; BEGINNING if no t is found.
 
     Notes
     -----
@@ -67,9 +67,9 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
       ``feed == 1`` and for ``feed == 2``;
     - an alternative (``or`` in the fence, ``and`` in a condition) is taken apart into boxes, a range for each field;
     - what the fence says literally is true in a condition: ``x % 2 == 0`` says nothing about the values of x;
-    - a condition that could raise on such an event is passed over: it promises nothing about the events on which it raises.
+    - a condition that could raise on such an event is skipped: it promises nothing about the events on which it raises.
 
-    Fields annotated Any may compare as they like: with such a schema nothing is seen. O(FEW * conditions * their size).
+    Fields annotated Any may compare as they like, so that a schema with one yields BEGINNING. O(FEW * conditions * their size).
 
     Examples
     --------
@@ -90,7 +90,7 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
 
 
 class Implication:
-    """`implied` for one fence, again and again: what a condition leaves of each case is worked out once.
+    """`implied` for one fence under changing promises: what a condition leaves of each case is computed once.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Implication:
         self._cases: dict[frozenset[str], list[_Case]] = {}
 
     def of(self, conditions: Promised) -> int:
-        """See `implied`."""
+        """Return what `implied` returns."""
         if not self._schema.scalar:
             return BEGINNING
         ordered = sorted(conditions, key=lambda pair: -pair[1])
@@ -126,7 +126,7 @@ class Implication:
 
 
 def _cases(base: Expr, used: Collection[str], schema: Schema) -> list[dict[Expr, Const]]:
-    """The fields that can have few values only, with each combination of them; fields of the fewest values first."""
+    """Return the fields that can have only few values, fewest first, and each combination of their values."""
     found = ranges(base, schema)
     values = {field.name: few(found[field.name], field) for field in schema.fields if field.name in used}
     finite = [(name, options) for name, options in values.items() if options is not None]
@@ -139,7 +139,7 @@ def _cases(base: Expr, used: Collection[str], schema: Schema) -> list[dict[Expr,
 
 
 class _Case:
-    """The events whose fields have certain values."""
+    """A case: the events whose fields have certain values."""
 
     def __init__(self, case: Known, base: Expr, schema: Schema) -> None:
         self._schema = schema
@@ -154,7 +154,7 @@ class _Case:
         self._without: dict[Condition, _True | None] = {}
 
     def of(self, ordered: Promised) -> int:
-        """The answer for these events; the latest promise first."""
+        """Return the answer for these events, by trying the latest promise first."""
         boxes = self._boxes
         if not boxes:
             return FOREVER
@@ -171,14 +171,14 @@ class _Case:
         return BEGINNING
 
     def _false(self, condition: Condition) -> _True | None:
-        """Where a condition is false; None: it is never true, or could raise."""
+        """Return the boxes in which a condition is false. None: it is never true, or could raise."""
         expr = replaced(condition.expr, self._known)
         never = Const(False) in clauses(expr)  # of most, where a key is known
         return None if never or may_raise(expr, self._narrow, NO_REGISTER) else _true(Not(expr), self._schema)
 
 
 class _True(NamedTuple):
-    """Where an expression is true: a range for each field in each alternative, and over all of them."""
+    """The boxes in which an expression is true: a range for each field in each alternative, and over all alternatives."""
 
     alternatives: list[Ranges]
     whole: Ranges
@@ -190,7 +190,7 @@ def _true(expr: Expr, schema: Schema) -> _True:
 
 
 def _where(boxes: list[Ranges], true: _True, schema: Schema) -> list[Ranges]:
-    """What is left of the boxes: a box for each alternative, unless they become too many."""
+    """Return the boxes cut down to the alternatives: a box for each pair, unless these become too many."""
     if len(boxes) * len(true.alternatives) <= MANY:
         left = _met(boxes, true.alternatives, schema)
         if len(left) <= FEW:
@@ -199,7 +199,7 @@ def _where(boxes: list[Ranges], true: _True, schema: Schema) -> list[Ranges]:
 
 
 def _met(boxes: list[Ranges], others: list[Ranges], schema: Schema) -> list[Ranges]:
-    """The boxes that are not empty; only fields of which the others say something are looked at."""
+    """Return the intersections of boxes that are not empty. Only fields that the other boxes restrict are looked at."""
     said = [[(field, other[field.name]) for field in schema.fields if other[field.name] is not EVERYTHING] for other in others]
     met = []
     for box in boxes:
@@ -211,7 +211,7 @@ def _met(boxes: list[Ranges], others: list[Ranges], schema: Schema) -> list[Rang
 
 
 def _said(base: Expr, schema: Schema) -> dict[Expr, Const]:
-    """The truth values that the clauses of a fence fix, where it is true."""
+    """Return the truth values of the clauses of a fence that are known where the fence is true."""
     said: dict[Expr, Const] = {}
     for clause in clauses(base):
         inner, truth = (clause.x, False) if isinstance(clause, Not) else (clause, True)
@@ -221,7 +221,7 @@ def _said(base: Expr, schema: Schema) -> dict[Expr, Const]:
 
 
 def replaced(expr: Expr, known: Known) -> Expr:
-    """An expression with what is known put in, and operations on constants done, unless they could raise.
+    """Return an expression with known facts put in, and operations on constants carried out unless they could raise.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def _inner(value: Any, known: Known) -> Any:
 
 
 def few(found: Range, field: SchemaField) -> list[Any] | None:
-    """The values of a field that are in a range, in the field's type; None: more than `FEW`, or not known to be few.
+    """Return the values of a field that a range holds, in the field's type. None: more than `FEW`, or not known to be few.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def few(found: Range, field: SchemaField) -> list[Any] | None:
 
 
 def _options(found: Range, kind: type | None) -> Sequence[Any] | None:
-    """Values among which are all of a range, but NaN and None; None: many."""
+    """Return values that include all of a range but NaN and None. None: there are many."""
     if found.values is not None:
         return found.values
     if kind is bool:
@@ -285,7 +285,7 @@ def _options(found: Range, kind: type | None) -> Sequence[Any] | None:
 
 
 def _own(value: Any, kind: Any) -> list[Any]:
-    """The value of a type that equals another, if there is one."""
+    """Return the value of a type that equals another value, if there is one."""
     if kind is str or isinstance(value, str):
         return [value] if kind is str and isinstance(value, str) else []
     try:

@@ -1,4 +1,4 @@
-"""What promises say about the arcs, states and events of an automaton ([AFA10] App. F.2)."""
+"""Infer what promises with conditions mean for the arcs, states and events of an automaton ([AFA10] App. F.2)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class Tests(Protocol):
-    """What stands in for the arcs of the automaton where an engine has rewritten ones (`afa.rewrite.triggers.Triggers`)."""
+    """Maps the automaton's arcs to the rewritten ones that an engine has (`afa.rewrite.triggers.Triggers`)."""
 
     def asks(self, arc: Arc) -> Callable[[Any], bool]:
-        """Whether a consuming arc's event part may be true of an event as the engine has it."""
+        """Return whether a consuming arc's event part may be true of an event in the form that the engine holds."""
 
     def rewrites(self, arc: Arc) -> list[Arc]:
-        """All rewritten arcs that were made of a consuming arc."""
+        """Return all rewritten arcs that were made of a consuming arc."""
 
 
 KEPT = 4096
@@ -29,16 +29,16 @@ KEPT = 4096
 PACE = 32
 """Keys are searched for prunable state only once per (number of keys / PACE) changes, so that a promise per change stays O(1)."""
 ROOM = 32
-"""By so many steps, and by half, a key grows before it is pruned again."""
+"""A key is pruned again once it has grown by so many steps and by half."""
 
 
 def room(steps: Any) -> Any:
-    """How many steps, or an array of them, a key may have that had so many when it was pruned last."""
+    """Return how many steps a key may have before it is pruned again, given how many it had then (an int, or an array)."""
     return steps + steps // 2 + ROOM
 
 
 class Paths:
-    """The paths to a final state over arcs in force, and what each consuming arc on one asks of an event.
+    """The paths to a final state over arcs in force, with the event part of each consuming arc on them.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Paths:
     Attributes
     ----------
     fences : dict of int to Expr or None
-        By ``id`` of each consuming arc, also of those on no path; None: one that can't be read.
+        The event part of each consuming arc, on a path or not, by the arc's ``id``. None: it can't be read.
     consuming : list of Arc
         The consuming arcs on a path to a final state.
 
@@ -85,7 +85,7 @@ class Paths:
 
     @property
     def beginning(self) -> set[str]:
-        """The start state, and those to which epsilon arcs lead from it."""
+        """The start state, and the states to which epsilon arcs lead from it."""
         found, todo = {self.automaton.start}, [self.automaton.start]
         while todo:
             last = todo.pop()
@@ -95,25 +95,25 @@ class Paths:
         return found
 
     def leaving(self, state: str) -> list[Arc]:
-        """The consuming arcs out of a state that lie on a path to a final state."""
+        """Return the consuming arcs out of a state that lie on a path to a final state."""
         return [arc for arc in self.consuming if arc.src == state]
 
     def before(self, arc: Arc) -> list[Arc]:
-        """The consuming arcs from whose ``dst`` a path of any length leads to the ``src`` of ``arc``."""
+        """Return the consuming arcs from whose ``dst`` a path of any length leads to the ``src`` of ``arc``."""
         return [a for a in self.consuming if arc.src in self._reached[a.dst]]
 
     def triggered(self, payload: Any) -> list[Arc]:
-        """The consuming arcs on a path to a final state that the event held could take, for all that its fields say."""
+        """Return the consuming arcs on a path to a final state whose event part may be true of a held event."""
         return [arc for arc in self.consuming if self._tests[id(arc)](payload)]
 
     def held(self, arc: Arc) -> Sequence[Arc]:
-        """What an engine has in place of a consuming arc."""
+        """Return the arcs that an engine has in place of a consuming arc."""
         return [arc] if self._triggers is None else self._triggers.rewrites(arc)
 
     def implication(self, arc: Arc | None, facts: tuple[Expr, ...]) -> Implication | None:
-        """What promises say of the events that could take an arc (None: of all) and of which the facts are true; None: nothing.
+        """Return the implication for the events that could take an arc (None: for all events) and satisfy the facts.
 
-        A few thousand are kept.
+        None: nothing can be inferred. A few thousand implications are cached.
         """
         schema = self.automaton.event_schema
         if schema is None:
@@ -126,7 +126,7 @@ class Paths:
         return self._implications[key]
 
     def _from(self, state: str) -> set[str]:
-        """The states to which a path leads, this one among them."""
+        """Return the states to which a path leads from this one, itself among them."""
         found, todo = {state}, [state]
         while todo:
             last = todo.pop()
@@ -142,7 +142,7 @@ class Paths:
             return None
 
     def _test(self, fence: Expr | None) -> Callable[[Any], bool]:
-        """The event part of a fence as a function of the event; one that can't be read, or raises, may be true."""
+        """Return the event part of a fence as a function of the event. Where it can't be read, or raises, it returns True."""
         part = None if fence is None else split(fence, self.automaton.event_schema, self.automaton.register_schema).event
         if part is None:
             return lambda payload: True
@@ -158,16 +158,16 @@ class Paths:
 
 
 class Promises:
-    """What promises for conditions say about arcs, states and events.
+    """What promises with conditions mean for arcs, states and events.
 
     Parameters
     ----------
     paths : Paths
     conditions : sequence of (Condition, int)
     facts : sequence of Expr
-        What is true of each event, because of the key say; see `afa.conditions.implied.fact`.
+        Expressions that are true of each event, for example by its key; see `afa.conditions.implied.fact`.
     floor : int
-        The plain punctuation: a promise for each event.
+        The punctuation without a condition, which promises every event.
 
     Notes
     -----
@@ -204,22 +204,22 @@ class Promises:
         self._all: int | None = None
 
     def of_arc(self, arc: Arc) -> int:
-        """pi: no event that could take this consuming arc arrives any more before it. One that can't be read: any event could."""
+        """Return pi: no event before it that could take this consuming arc arrives any more. Of an unreadable fence: any event."""
         return self._once(self._arcs, arc, lambda: self._of_fence(arc))
 
     def of_state(self, state: str) -> int:
-        """t1: no arrival before it takes a partial match out of this state on a path to a final state; FOREVER: nothing does.
+        """Return t1: no arrival before it takes a partial match out of this state on a path to a final state. FOREVER: none does.
 
-        It says nothing of what rests there and waits for a time-out, nor of matches: an arrival that takes no arc ends these, too.
+        t1 does not cover partial matches that wait for a time-out, nor matches: an arrival that takes no arc ends these, too.
         """
         return min((self.of_arc(arc) for arc in self._paths.leaving(state)), default=FOREVER)
 
     def of_start(self) -> int:
-        """No arrival before it begins a computation that leads to a final state; FOREVER: none does."""
+        """Return the instant before which no arrival begins a computation that leads to a final state. FOREVER: none ever does."""
         return min(self.of_state(state) for state in self._paths.beginning)
 
     def of_event(self, payload: Any) -> int:
-        """t2: no arrival before it leads on to a use of this event by an arc on a path to a final state; FOREVER: nothing does.
+        """Return t2: no arrival before it leads to a use of this event by an arc on a path to a final state. FOREVER: none does.
 
         An event with a timestamp before its t2 is not used again: its payload may be forgotten. Its timestamp may not, before
         `of_all` has passed it, which the paper overlooks: an event that takes no arc ends the runs that come to it, and a run that
@@ -228,17 +228,17 @@ class Promises:
         return min((self.of_use(arc) for arc in self._paths.triggered(payload)), default=FOREVER)
 
     def uses(self) -> list[tuple[Arc, int]]:
-        """What an engine has in place of the consuming arcs on a path to a final state, each with what `of_use` says of it."""
+        """Return the arcs that an engine has for the consuming arcs on a path to a final state, each with its `of_use`."""
         return [(held, self.of_use(arc)) for arc in self._paths.consuming for held in self._paths.held(arc)]
 
     def of_all(self) -> int:
-        """The promise for each event: none at all arrives any more before it."""
+        """Return the promise for every event: no event at all arrives any more before it."""
         if self._all is None:
             self._all = self._of_fence(None)
         return self._all
 
     def of_use(self, arc: Arc) -> int:
-        """t2 of an event that could take this arc and no other: no arrival before it leads on to the ``src`` of the arc."""
+        """Return t2 of an event that could take only this arc: no arrival before it leads to the ``src`` of the arc."""
         return self._once(self._before, arc, lambda: min((self.of_arc(a) for a in self._paths.before(arc)), default=FOREVER))
 
     def _of_fence(self, arc: Arc | None) -> int:
