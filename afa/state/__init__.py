@@ -1,7 +1,7 @@
-"""The states of keys, whatever engine holds them.
+"""The states of keys as data, the same for every engine: what snapshots hold.
 
-states     as columns: what can't be computed again
-packed     as plain data in few bytes, and back
-sound      what is restored is checked as if an enemy had sealed it
-canonical  an order of keys that only they decide, so that equal states are equal bytes
+states     states of keys as columns: only what can't be computed from the rest
+packed     columns as plain data in few bytes, and back
+sound      checks of restored state, as if an enemy had sealed it
+canonical  an order of keys that the keys alone decide, so that equal states are equal bytes
 """

@@ -1,4 +1,7 @@
-"""An order of keys, and of texts, that only they decide, so that equal states are equal bytes; no comparison in Python for most."""
+"""A canonical order of keys and texts, which depends on nothing but them, so that equal states are equal bytes.
+
+Most items are sorted as arrays, without a comparison in Python.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,21 @@ class Parts(NamedTuple):
     Parameters
     ----------
     width : int
-        Of the tuples; 0: the items are none.
+        The length of the tuples; 0: the items are no tuples.
     columns : list of sequences
-        One a part; ints (an array of int64) or strings (a list).
+        One for each part: ints (an array of int64) or strings (a list).
     """
 
     width: int
     columns: list[Any]
 
     def take(self, order: Any) -> Parts:
-        """The parts of the items at places."""
+        """Return the parts of the items at places."""
         return Parts(self.width, [part[order] if isinstance(part, np.ndarray) else permuted(part, order) for part in self.columns])
 
 
 def parts_of(items: Sequence[Any]) -> Parts | None:
-    """The items taken apart; None if they are not all of one form. O(n), no Python step each."""
+    """Take items apart. None: they are not all of one form. O(n), without a Python step for each item."""
     kinds = set(map(type, items))
     if kinds == {tuple}:
         widths = set(map(len, items))
@@ -53,9 +56,9 @@ def _column(items: Sequence[Any]) -> Any:
 
 
 def order_of(items: Sequence[Any], parts: Parts | None = None) -> Any:
-    """The places of items, all different, in an order that only they decide: an array. O(n log n).
+    """Return the places of items, all different, in their canonical order: an array. O(n log n).
 
-    ``parts``: the items taken apart, if they were.
+    ``parts`` are the items taken apart, if they have been.
 
     Examples
     --------
@@ -76,18 +79,18 @@ def order_of(items: Sequence[Any], parts: Parts | None = None) -> Any:
 
 
 def in_order(items: Iterable[Any]) -> list[Any]:
-    """Items, all different, in the order of `order_of`."""
+    """Return items, all different, in the order of `order_of`."""
     found = list(items)
     return permuted(found, order_of(found))
 
 
 def permuted(items: Sequence[Any], order: Any) -> list[Any]:
-    """Items by their places."""
+    """Return the items at places."""
     return list(map(items.__getitem__, order.tolist()))
 
 
 class Arranged(Sequence[Any]):
-    """Items by their places; a list of them is made when they are gone through."""
+    """The items at places; a list of them is made when someone iterates over them."""
 
     def __init__(self, items: Sequence[Any], order: Any) -> None:
         self._items, self._order = items, order
@@ -103,12 +106,12 @@ class Arranged(Sequence[Any]):
 
 
 def _sums(texts: Sequence[str]) -> Any:
-    """A checksum of each text: sorting these numbers takes a tenth of what sorting the texts does."""
+    """Return a checksum of each text: sorting these numbers takes a tenth of the time of sorting the texts."""
     return np.fromiter(map(crc32, map(str.encode, texts)), np.int64, len(texts))
 
 
 def _untie(items: Sequence[Any], order: Any, arrays: list[Any]) -> None:
-    """Put items of equal numbers in their own order."""
+    """Sort items of equal checksums by the items themselves."""
     same = np.ones(max(len(order) - 1, 0), np.bool_)
     for array in arrays:
         found = array[order]

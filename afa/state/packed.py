@@ -1,4 +1,4 @@
-"""`afa.state.states` as plain data in few bytes, and back; what comes back is believed only where it fits.
+"""Pack states (`afa.state.states`) as plain data in few bytes, and unpack them. Unpacked data is accepted only if its forms fit.
 
 [keys, ints (changes), ints (rows), ints (LE of covers), [state..], ints (start), ints (m), ints (state),
  [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.state.states.Pruned`..]]
@@ -31,7 +31,7 @@ _WIDTHS = (1, 2, 4, 8)
 
 
 def pack(automaton: Automaton, states: States) -> list[Any]:
-    """Plain data of states. O(state)."""
+    """Return states as plain data. O(state)."""
     heads, rows, changes = states.heads, states.rows, states.changes
     covers = heads[:, heads[ROWS] > 0]
     return [
@@ -51,12 +51,12 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
 
 
 def unpack(automaton: Automaton, data: Any, final: int) -> States:
-    """The states that plain data describes, saved at a punctuation. That they are sound is for `afa.state.sound` to see.
+    """Return the states that plain data describes, saved at a punctuation. `afa.state.sound` checks whether they are sound.
 
     Raises
     ------
     SnapshotError, ValueError, TypeError, AfaError
-        It does not fit.
+        The data has another form.
     """
     keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned = data
     found = _read_keys(keys)
@@ -117,7 +117,7 @@ def _read_keys(data: Any) -> list[Any]:
 
 
 def _key_part(column: Any, n: int) -> Any:
-    """Ints, or texts."""
+    """Return a part of keys as packed ints or texts."""
     wanted("keys", isinstance(column, list), column)
     if set(map(type, column)) == {str}:
         wanted(f"{n} keys", len(column) == n, column)

@@ -1,6 +1,6 @@
-"""What is restored is checked as if an enemy had sealed it: counts, orders, lifetimes, references, before an engine relies on them.
+"""Check restored state as if an enemy had sealed it: counts, orders, lifetimes and references, before an engine relies on them.
 
-All that may be long is checked as columns; steps that are given with their lists (`afa.state.states.Pruned`) one by one.
+Long data is checked as columns; steps that come with their lists (`afa.state.states.Pruned`) are checked one by one.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from punctuation.progress import Marks, Progress
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
 
 short = reprlib.repr
-"""What messages show of plain data that may be large, or deep."""
+"""How much messages show of plain data that may be large or deep."""
 MOST = (1 << 24) - 1
-"""Partial matches of one step."""
+"""The most partial matches of one step."""
 
 
 def wanted(what: str, sound: Any, got: Any = "one without") -> None:
-    """Raise `SnapshotError` unless something is as it must be."""
+    """Raise `SnapshotError` unless a condition holds."""
     if not sound:
         raise SnapshotError(f"expected {what} but got {got if isinstance(got, str) else short(got)}")
 
 
 def check_marks(marks: Marks, arc_punctuation: bool, conditions: Sequence[tuple[Any, int]], retractions: bool) -> None:
-    """The numbers of a `Progress`.
+    """Check the numbers of a `Progress`.
 
     Raises
     ------
@@ -51,16 +51,16 @@ def check_marks(marks: Marks, arc_punctuation: bool, conditions: Sequence[tuple[
 
 
 def check_follows(before: Marks, after: Marks) -> None:
-    """The marks of a snapshot and of the incremental one after it."""
+    """Check the numbers of a `Progress` in a snapshot against those in the incremental snapshot after it."""
     wanted(
         "promises that do not go back from one snapshot to the next", all(a <= b for a, b in zip(before, after)), [before, after]
     )
 
 
 def check_arcs(events: Sequence[ArcEvent], pending: Sequence[tuple[ArcEvent, int]], progress: Progress) -> None:
-    """The arcs in force, and the retractions of arcs that wait.
+    """Check the arcs in force, and the retractions of arcs that wait.
 
-    One may wait for what is in force: the default mode has since given an arc the very lifetime that it names.
+    A retraction may wait although its arc is in force: a later change without a lifetime can have given the arc this very lifetime.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def check_states(
 
 
 def _check_sequence(states: States, schema: Schema | None, sequence: str | None) -> None:
-    """Numbers that order events are in order themselves."""
+    """Check that sequence numbers are in the order of their events."""
     if sequence is None:
         return
     if schema is None:
@@ -146,7 +146,7 @@ def _check_pruned(states: States, marks: Marks, sequence: str | None, retraction
 
 
 def _check_steps(part: Pruned, bound: int, marks: Marks, after: int | None) -> None:
-    """The steps of a key; ``after``: the LE of the first one behind them."""
+    """Check the steps of a key. ``after`` is the LE of the first step behind them."""
     times = [as_time(le, "le") for le, _, _ in part.steps]
     last = as_time(part.last, "last")
     wanted("steps in order", all(a < b for a, b in itertools.pairwise(times)), times)
@@ -181,6 +181,6 @@ def _start(row: Sequence[Any]) -> Any:
 
 
 def summed(counts: Any) -> int:
-    """The sum of an array of counts."""
+    """Return the sum of an array of counts."""
     wanted("counts", (counts >= 0).all(), counts)
     return total(counts)

@@ -1,14 +1,13 @@
-"""The states of keys as columns, the same for every engine: what can't be computed again.
+"""The states of keys as columns, the same for every engine. They hold only what can't be computed from the rest.
 
-    keys       key                             in an order that only they decide
-    heads      changes, rows, LE               of each key: how many of the two below; its cover's LE
+    keys       key                             in an order that the keys alone decide
+    heads      changes, rows, LE               for each key: how many changes and rows it has; its cover's LE
     rows       start, m, state | register..    cover: the list of the step before the punctuation ([AFA10] App. C.1)
     changes    LE, RE, copies | payload..      events; copies < 0: retractions that wait for their insertion
-    pruned     steps with their lists          of keys that punctuations with conditions have thinned out: what nothing gives again
+    pruned     steps with their lists          for keys that punctuations with conditions have thinned out: what can't be derived
 
-The rows of a key stand side by side, in the order of the keys. What partial matches the events leave, and what matches are in
-force, follows from these, the punctuation that was final then (`States.final`) and the arcs in force. A key without changes and
-without rows is gone.
+The rows of a key stand side by side, in the order of the keys. The partial matches and the matches in force follow from these
+columns, the punctuation that was final then (`States.final`) and the arcs in force. A key without changes and rows is gone.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Column(NamedTuple):
     values : numpy array or list
         float64; int64, for bool and str too; or a list, of a field that holds anything.
     present : numpy array of bool or None
-        Of an optional field: which values are there.
+        For an optional field: which values are not None.
     texts : list of str or None
         The strings that ``values`` numbers.
     """
@@ -47,7 +46,7 @@ class Column(NamedTuple):
 
     @classmethod
     def of(cls, items: Sequence[Any], field: Field) -> Column:
-        """The column of values in their schema's form."""
+        """Make the column of values that have their schema's form."""
         if field.type is None:
             return cls(list(items))
         present = None
@@ -62,7 +61,7 @@ class Column(NamedTuple):
         return cls(np.array(items, np.float64 if field.type is float else np.int64), present)
 
     def items(self, field: Field) -> list[Any]:
-        """The values again, as Python objects."""
+        """Return the values as Python objects."""
         if field.type is None:
             return list(self.values)
         items = self.values.tolist()
@@ -75,7 +74,7 @@ class Column(NamedTuple):
         return items if self.present is None else [item if there else None for item, there in zip(items, self.present.tolist())]
 
     def take(self, places: Any) -> Column:
-        """Some of the values; of texts only those that are in use."""
+        """Return some of the values, with only the texts that these use."""
         found = self.moved(places)
         return (
             found
@@ -84,14 +83,14 @@ class Column(NamedTuple):
         )
 
     def moved(self, places: Any) -> Column:
-        """The values at places; the texts as they are."""
+        """Return the values at places, with all texts."""
         if isinstance(self.values, list):
             return Column(permuted(self.values, places))
         return Column(self.values[places], None if self.present is None else self.present[places], self.texts)
 
     @property
     def sort_keys(self) -> list[Any]:
-        """Arrays that bring the values into an order of their own, the first one first."""
+        """Return arrays by which the values can be sorted, the most significant one first."""
         if isinstance(self.values, list):
             return [np.unique([repr(value) for value in self.values], return_inverse=True)[1]]
         values = self.values.view(np.int64)  # floats too: any order will do
@@ -99,14 +98,14 @@ class Column(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """The first steps of a key whose lists the others do not give any more ([AFA10] App. F.2); plain data.
+    """The first steps of a key, up to the last one whose list can't be derived from the step before ([AFA10] App. F.2); plain data.
 
     Parameters
     ----------
     key : int
-        Its number among the keys.
+        The number of the key among the keys.
     promised : int
-        No event of the key comes before it.
+        No event of the key comes before this instant.
     last : int or None
         The LE of the last such step; one more follows in ``steps``, if there is one.
     steps : list
@@ -120,14 +119,14 @@ class Pruned(NamedTuple):
 
 
 def given_steps(steps: Iterable[tuple[int, Iterable[Any], Iterable[Any]]], plain: Callable[[Any], list[Any]]) -> list[Any]:
-    """Steps with their lists in the one form that `Pruned` has them in; O(rows of the lists).
+    """Return steps with their lists in the form that `Pruned` has them in. O(rows of the lists).
 
     Parameters
     ----------
     steps : iterable of (LE, partial matches, events)
         In order. The same object stands for a partial match at all steps in a row; an event is ``[RE, copies, [payload..]]``.
     plain : callable
-        A partial match as ``[start, m, state, [register..]]``.
+        Returns a partial match as ``[start, m, state, [register..]]``.
 
     Returns
     -------
@@ -160,13 +159,13 @@ def given_steps(steps: Iterable[tuple[int, Iterable[Any], Iterable[Any]]], plain
 
 
 class States(NamedTuple):
-    """The states of some keys; see above.
+    """The states of some keys; see the head of this module.
 
     Parameters
     ----------
     keys : sequence
     final : int
-        What time-outs before it have made stands in the covers.
+        The punctuation that was final. What time-outs before it have made is part of the covers.
     heads : numpy array of shape (3, keys)
     names : list of str
         The states that ``rows`` numbers.
@@ -174,11 +173,11 @@ class States(NamedTuple):
     registers : list of Column
     changes : numpy array of shape (3, n)
     payloads : list of Column
-        One a field; one, without a schema.
+        One for each field; a single one, without a schema.
     pruned : list of Pruned
-        Of keys that have any; the events of their other steps stand in ``changes``.
+        For keys that have such steps; the events of their other steps stand in ``changes``.
     parts : Parts or None
-        The keys taken apart, where that is known.
+        The keys taken apart, if they have been.
     """
 
     keys: Sequence[Hashable]
@@ -194,13 +193,13 @@ class States(NamedTuple):
 
     @property
     def held(self) -> Any:
-        """Which keys have anything; an array of bools."""
+        """Return which keys have any state, as an array of bools."""
         found: Any = self.heads[[CHANGES, ROWS]].any(axis=0)
         found[[part.key for part in self.pruned if part.steps]] = True
         return found
 
     def only(self, wanted: Any) -> States:
-        """The states of some keys; ``wanted``: an array of bools."""
+        """Return the states of some keys; ``wanted`` is an array of bools."""
         if wanted.all():
             return self
         places = [np.flatnonzero(np.repeat(wanted, self.heads[which])) for which in (ROWS, CHANGES)]
@@ -217,7 +216,10 @@ class States(NamedTuple):
         )
 
     def arranged(self) -> States:
-        """The same in the one order that only the state decides, if the keys are in theirs; equal partial matches once."""
+        """Return the same states with rows and changes in an order that the state alone decides, equal partial matches once.
+
+        The keys must be in their order already.
+        """
         numbers, names = sorted_texts(self.rows[STATE], self.names)
         rows, registers, heads = np.stack([self.rows[START], self.rows[M], numbers]), self.registers, self.heads
         of_row, of_change = self.of(ROWS), self.of(CHANGES)
@@ -236,12 +238,12 @@ class States(NamedTuple):
         return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned, self.parts)
 
     def of(self, which: int) -> Any:
-        """Which key each change, or each row, is of."""
+        """Return the number of the key that each change, or each row, belongs to."""
         return np.repeat(np.arange(len(self.keys)), self.heads[which])
 
     @property
     def in_order(self) -> bool:
-        """Whether rows and changes stand as `arranged` has them: then no two are equal."""
+        """Return whether rows and changes stand in the order of `arranged`: then no two are equal."""
         rows, changes = self.rows, self.changes
         return ascends(_arrays([self.of(ROWS), *rows], self.registers)) and ascends(
             _arrays([self.of(CHANGES), changes[LE], changes[RE]], self.payloads)
@@ -249,12 +251,12 @@ class States(NamedTuple):
 
 
 def fields(schema: Schema | None) -> Sequence[Field]:
-    """What columns a payload has."""
+    """Return the columns that a payload has."""
     return (ANYTHING,) if schema is None else schema.fields
 
 
 def columns(records: Sequence[Any], schema: Schema | None) -> list[Column]:
-    """The columns of payloads or registers."""
+    """Return payloads or registers as columns."""
     if schema is None:
         return [Column.of(records, ANYTHING)]
     parts = zip(*records) if records else [()] * len(schema.fields)
@@ -262,7 +264,7 @@ def columns(records: Sequence[Any], schema: Schema | None) -> list[Column]:
 
 
 def records(parts: Sequence[Column], schema: Schema | None, n: int) -> list[Any]:
-    """The payloads or registers of columns."""
+    """Return columns as payloads or registers."""
     if schema is None:
         return parts[0].items(ANYTHING)
     items = [part.items(field) for part, field in zip(parts, schema.fields)]
@@ -270,7 +272,7 @@ def records(parts: Sequence[Column], schema: Schema | None, n: int) -> list[Any]
 
 
 def sorted_texts(numbers: Any, texts: Sequence[str]) -> tuple[Any, list[str]]:
-    """Numbers of different texts as numbers of those that are in use, in the order of `afa.state.canonical`."""
+    """Number the texts that are in use anew, in the order of `afa.state.canonical`."""
     if len(texts) > 4 * len(numbers):  # most are not in use
         used, numbers = np.unique(numbers, return_inverse=True)
         numbers, texts = numbers.reshape(-1), [texts[i] for i in used.tolist()]
@@ -285,19 +287,19 @@ def sorted_texts(numbers: Any, texts: Sequence[str]) -> tuple[Any, list[str]]:
 
 
 def _arrays(numbers: Iterable[Any], more: Iterable[Column]) -> Iterator[Any]:
-    """What rows are in order by, the first one first; those of columns are made when they are asked for."""
+    """Yield the arrays by which rows are sorted, the most significant one first. Those of columns are made when they are needed."""
     yield from numbers
     for column in more:
         yield from column.sort_keys
 
 
 def _order(numbers: list[Any], more: list[Column]) -> Any:
-    """The places of rows in order; None: they are."""
+    """Return the places of rows in order. None: the rows are in order already."""
     return None if ascends(_arrays(numbers, more)) else np.lexsort(list(_arrays(numbers, more))[::-1])
 
 
 def same(arrays: Sequence[Any]) -> Any:
-    """Which rows equal the one before; an array of one bool fewer."""
+    """Return which rows equal the one before: an array with one bool fewer than there are rows."""
     found = np.ones(max(len(arrays[0]) - 1, 0), np.bool_)
     for array in arrays:
         found &= array[1:] == array[:-1]
@@ -305,7 +307,7 @@ def same(arrays: Sequence[Any]) -> Any:
 
 
 def ascends(arrays: Iterable[Any]) -> bool:
-    """Whether each row is above the one before, the first array counting most."""
+    """Return whether each row is above the one before. The first array is the most significant one."""
     level = None
     for array in arrays:
         level = np.ones(max(len(array) - 1, 0), np.bool_) if level is None else level
