@@ -8,6 +8,5 @@ input_columns   Arrow batches -> the operator's columns, typed by the event sche
 run             the loop: batches, promises, changes
 screen          what is shown
 write           changes -> Parquet or JSON lines
-spark           the same rows through Structured Streaming; clock: ticks as its times; numbered: keys as numbers
 fault           one clear line for whatever goes wrong
 """

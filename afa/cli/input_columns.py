@@ -95,10 +95,10 @@ def _there(file: str, names: Sequence[str], column: Column) -> None:
         raise CommandError(f"{file}: no column {column.source!r} ({column.role}) among {', '.join(names)}{hint}")
 
 
-def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place, coded: bool = False) -> pa.Table:
+def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place) -> pa.Table:
     """Bring a batch into the operator's form: its columns, their names, int64, double, bool and string; times in ticks.
 
-    ``coded``: whether keys may stay as places in a list of texts.
+    Keys that are texts may stay as places in a list of texts.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place,
     for column in columns:
         array = table.column(column.source).combine_chunks()
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        if pa.types.is_dictionary(array.type) and not (coded and column.kind == KEY and pa.types.is_string(array.type.value_type)):
+        if pa.types.is_dictionary(array.type) and not (column.kind == KEY and pa.types.is_string(array.type.value_type)):
             array = array.dictionary_decode()
         if array.null_count and not column.optional:
             row = pc.index(array.is_null(), True).as_py()

@@ -44,13 +44,6 @@ class Tick(str, enum.Enum):
     ns = "ns"
 
 
-class Engine(str, enum.Enum):
-    """Where a pattern runs."""
-
-    local = "local"
-    spark = "spark"
-
-
 class End(str, enum.Enum):
     """What the end of the input promises."""
 
@@ -181,13 +174,6 @@ def run(
     matches: Annotated[
         int, typer.Option(metavar="N", min=-1, help="How many changes to print; -1: all.", rich_help_panel=RESULT)
     ] = 20,
-    engine: Annotated[
-        Engine,
-        typer.Option(
-            help="In this process, or inside Spark in local mode (fields of int, float, bool and str).",
-            rich_help_panel=ORDER,
-        ),
-    ] = Engine.local,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
@@ -221,7 +207,6 @@ def run(
                 output=None if output is None else str(output),
                 matches=matches,
                 quiet=quiet,
-                engine=engine.value,
             )
         )
 

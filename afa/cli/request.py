@@ -28,7 +28,6 @@ class Job(NamedTuple):
     output: str | None
     matches: int
     quiet: bool
-    engine: str = "local"
 
     @property
     def rows(self) -> int:

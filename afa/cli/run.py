@@ -44,13 +44,8 @@ def run(job: Job) -> None:
     source = open_source(job.file, job.form)
     columns = choose(job.file, source.names, source.sparse, automaton.event_schema, job.le, job.re, job.diff, job.keys)
     operator = _operator(automaton, job)
-    if job.engine == "spark":
-        from afa.cli import spark
-
-        spark.check()
-    drive = _drive if job.engine == "local" else _drive_on_spark
     with Screen(job, source) as screen:
-        summary = drive(operator, job, source, columns, screen)
+        summary = _drive(operator, job, source, columns, screen)
         screen.finish(summary)
 
 
@@ -87,7 +82,7 @@ class Input:
             yield self._converted(empty, self._source.first_row)
 
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        found = convert(table, self._columns, self._job.tick, Place(self._job.file, row), coded=self._job.engine == "local")
+        found = convert(table, self._columns, self._job.tick, Place(self._job.file, row))
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         return found
 
@@ -137,43 +132,6 @@ def _open(operator: Any) -> int | str:
     except ClosureError:
         return "no end"
     return found
-
-
-def _drive_on_spark(operator: Any, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
-    """The same through a query of Spark's; the operator here only checks the options.
-
-    The input's end lets all time-outs fire there; with ``--end latest`` what comes of it later than the input's latest is left out.
-    """
-    from afa.cli import spark
-
-    batches_in = Input(job, source, columns, screen)
-    tables = iter(batches_in)
-    table = next(tables)
-    schema = _schema(operator.automaton, job.keys, table)
-    summary = Summary(keyed=bool(job.keys), held=False)
-    opened = 0
-    with writing(job.output, schema) as write:
-
-        def take(changes: pa.Table) -> None:
-            nonlocal opened
-            if job.end == "latest":
-                later = pc.greater(changes["le"], batches_in.latest)
-                opened += pc.sum(later).as_py() or 0
-                changes = changes.filter(pc.invert(later))
-            summary.count(changes, batches_in.latest)
-            screen.show(changes, summary)
-            write(changes)
-
-        def took(rows: int, late: int) -> None:
-            summary.events += rows
-            summary.late += late
-            screen.progress(source.done(), summary)
-
-        spark.drive(operator.automaton, job, table, tables, schema, take, took)
-    summary.finish(None, batches_in.end)
-    if any(arc.kind == TIMEOUT for arc in operator.automaton.arcs):
-        summary.open = opened
-    return summary
 
 
 def _schema(automaton: Automaton, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:

@@ -23,11 +23,10 @@ STYLES = {"+": "green", "-": "red"}
 
 
 class Summary:
-    """The numbers of a run; ``held``: whether it can be said what the operator holds."""
+    """The numbers of a run."""
 
-    def __init__(self, *, keyed: bool, held: bool = True) -> None:
+    def __init__(self, *, keyed: bool) -> None:
         self.keyed = keyed
-        self.held = held
         self.began = time.perf_counter()
         self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = self.pending = 0
         self.not_final = 0
@@ -60,10 +59,9 @@ class Summary:
         self.keys = max(self.keys, statistics.keys)
 
     def finish(self, statistics: Any, end: int) -> None:
-        """Note what is left when ``end`` is promised; ``statistics``: None where it can't be said."""
+        """Note what is left when ``end`` is promised."""
         self.not_final = int(self._top[1, self._top[0] >= end].sum())
-        if statistics is not None:
-            self.late, self.pending = statistics.late, statistics.pending
+        self.late, self.pending = statistics.late, statistics.pending
 
     @property
     def rate(self) -> float:
@@ -73,8 +71,7 @@ class Summary:
     def lines(self) -> list[tuple[str, int | str, str]]:
         """Name, number and remark of each line."""
         late = "dropped" if self.late else ""
-        keys = [("keys", self.keys, "most held at once")] if self.keyed and self.held else []
-        state = [("state", self.state, "most held at once: events, partial matches, matches")] if self.held else []
+        keys = [("keys", self.keys, "most held at once")] if self.keyed else []
         more = [
             ("matches not final", self.not_final, "at the largest timestamp, where events may follow"),
             ("time-outs open", self.open or 0, "matches that would come later; --end forever lets them come"),
@@ -84,7 +81,7 @@ class Summary:
             ("events", self.events, f"{self.rate:,.0f} a second"),
             ("late", self.late, late),
             *keys,
-            *state,
+            ("state", self.state, "most held at once: events, partial matches, matches"),
             ("matches inserted", self.inserted, ""),
             ("matches withdrawn", self.withdrawn, ""),
             ("matches final", self.inserted - self.withdrawn - self.not_final, ""),

@@ -17,7 +17,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("AFA_MATRIX", ROOT / "build" / "matrix")).absolute()
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")
-LONG = ("test_flights", "test_bench", "test_cli")
+LONG = ("test_flights", "test_bench")
 """Files of jobs that say nothing of a version."""
 RUNS = {
     "streams": ["tests/spark", "-m", "spark and not stress", "-k", " and ".join(f"not {name}" for name in LONG)],
