@@ -94,10 +94,10 @@ class Host(Protocol):
     conditions: Any
 
     def progress_to(self, t: int) -> None:
-        """A promise of the event input that leaves no retraction waiting in vain."""
+        """Take a promise of the event input under which no retraction waits in vain."""
 
     def take_late(self, change: Change, promised: int, where: str = "") -> None:
         """Let the policy decide about an event that is late."""
 
     def take_record(self, item: Any) -> None:
-        """A punctuation, or a change of an arc, in the midst of a batch."""
+        """Take a punctuation, or a change of an arc, in the midst of a batch."""

@@ -1,4 +1,4 @@
-"""The second input: arcs as events with lifetimes ([AFA10] Sec. 2.3, 5.2)."""
+"""The second input of an operator: arcs as events with lifetimes ([AFA10] Sec. 2.3, 5.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ArcInput:
     table : ArcTable
         The automaton's own arcs.
     swap : callable
-        ``swap(table, le, re)`` lets all keys follow a table that differs in ``[le, re)`` only.
+        ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
     """
 
     __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "pending", "table")
@@ -45,7 +45,7 @@ class ArcInput:
         self._swap = swap
 
     def change(self, change: Change) -> None:
-        """Take an insertion or a retraction of an arc (checked), with a lifetime or in the default mode.
+        """Take an insertion or a retraction of an arc (checked), with a lifetime or without.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class ArcInput:
         self._change_exactly(ArcEvent(arc, le, re), change.diff)
 
     def _change_from_now(self, arc: Arc, diff: int) -> None:
-        """The default mode: an arc comes into force, or ends, one tick past all that was seen."""
+        """Put an arc in force, or end one, from one tick past all that was seen on: the default mode."""
         now = self._progress.now
         if diff > 0 and now == FOREVER:
             self._late.take(Change(arc, now), f"expected an arc before the end of the stream but got {arc!r} after it")
@@ -90,7 +90,7 @@ class ArcInput:
             self._pend(event, 1)
 
     def end(self, arc: Arc, t: int) -> None:
-        """Let an arc be out of force from ``t`` on: the default mode, with an instant of the caller's for the present.
+        """End an arc at ``t``: the default mode, with an instant that the caller gives in place of the present.
 
         Raises
         ------
@@ -110,13 +110,13 @@ class ArcInput:
         self._put(self.table.ended(found, t), max(t, found.le), found.re)
 
     def replace(self, table: ArcTable, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
-        """Put another table in force, as one swap; some events have gone, others come, which the promise does not concern."""
+        """Put another table in force, as one swap. It may remove and add arc events that would be late."""
         spans = spans_of(gone, come)
         if spans:
             self._put(table, min(le for le, _ in spans), max(re for _, re in spans))
 
     def overdue(self) -> None:
-        """Hand the retractions over to the policy whose insertion can't come any more."""
+        """Hand the policy those retractions whose insertion can't come any more."""
         promise = self._progress.arc_promise
         found = [event for event in self.pending if event.le < promise]
         for event in sorted(found, key=lambda event: (event.le, event.re, repr(event.arc))):
@@ -129,7 +129,7 @@ class ArcInput:
             self._journal.drop(self.pending, event)
 
     def clean(self) -> None:
-        """Drop the arcs that no event can take any more."""
+        """Drop the arc events that no event can take any more."""
         self._put(self.table.cleaned(self._progress.final), FOREVER, FOREVER)
 
     def _put(self, table: ArcTable, le: int, re: int) -> None:
@@ -147,7 +147,7 @@ class ArcInput:
 
 
 def spans_of(gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> list[tuple[int, int]]:
-    """The instants for which two sets of arc events differ: of an arc that only ends at another instant those between the ends."""
+    """Return the instants at which two sets of arc events differ; if an arc only ends elsewhere, those between its two ends."""
     ends = {(id(event.arc), event.le): event.re for event in gone}
     spans = []
     for event in come:

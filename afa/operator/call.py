@@ -1,4 +1,4 @@
-"""What `Operator` and `Keyed` share: promises, arcs in force, keys, all-or-nothing calls, the output in its order.
+"""The core that `Operator` and `Keyed` share: all-or-nothing calls, promises, arcs in force, keys, the order of output.
 
 push, push_arc, push_many
   -> calls                one after the other; a call that fails leaves no trace (`punctuation.calls`)
@@ -46,7 +46,7 @@ class Core(Single):
     Parameters
     ----------
     faults : Faults, optional
-        Takes what users' functions raise: an arc does not serve where one of them does. None: the call is refused.
+        Collects what users' functions raise; an arc does not serve where one of its functions raises. None: the call is refused.
     """
 
     ends = True
@@ -99,11 +99,11 @@ class Core(Single):
     # -- calls -------------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        """All that a call changes and neither journal nor engine takes back. See `punctuation.calls.Member`."""
+        """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""
         return self.progress.marks(), self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn
 
     def call_ends(self) -> None:
-        """The end of a call: callbacks get what was late."""
+        """Do the last part of a call: hand callbacks the late changes."""
         self.late.hand_over(self.calls)
 
     def call_failed(self, before: Any) -> None:
@@ -115,21 +115,21 @@ class Core(Single):
         self.engine.rollback()
 
     def call_worked(self) -> None:
-        """A call has worked."""
+        """Commit the call in journal and engine."""
         self.journal.commit()
         self.engine.commit()
 
     def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
         """Carry out, within a call, ``("event" | "arc", change or punctuation, key)`` in order of arrival.
 
-        With ``net`` the output is one minimal difference and at most one punctuation; else what each item alone would give.
+        With ``net`` the output is one minimal difference and at most one punctuation; else what each item alone would return.
         """
         return self.run_parts([items] if net else ([item] for item in items))
 
     def run_parts(self, parts: Iterable[Iterable[tuple[str, Any, Hashable]]]) -> Output:
-        """Carry out several parts within a call: of each the minimal difference, then the punctuation, if it moved.
+        """Carry out several parts within a call. Returns each part's minimal difference, then the punctuation if it moved.
 
-        Items are taken one by one, in the call: what makes them may look at the operator's progress and move it.
+        Items are taken one by one, within the call, so that their generator may read the operator's progress and move it.
         """
         out: Output = []
         for part in parts:
@@ -152,7 +152,7 @@ class Core(Single):
         self._flush(batch)
 
     def end_arc(self, arc: Arc, t: int) -> Output:
-        """Let an arc be out of force from ``t`` on, as one call."""
+        """End an arc at ``t``, as one call."""
         return self.calls.call(self._end_arc, arc, t)
 
     def _end_arc(self, arc: Arc, t: int) -> Output:
@@ -162,7 +162,7 @@ class Core(Single):
         return self._collect(before)
 
     def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> Output:
-        """Put another table of arcs, checked, in force, as one swap within a call; what changes. See `ArcInput.replace`."""
+        """Put another (checked) table of arcs in force, as one swap within a call. Returns the output. See `ArcInput.replace`."""
         before = self.progress.final
         self.arcs.replace(table, gone, come)
         return self._collect(before)
@@ -170,7 +170,7 @@ class Core(Single):
     def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:
         """Carry out, within a call, a batch that the engine has encoded, and the promises after it.
 
-        Its rows of the output log, the keys of those rows if there are keys, and the punctuation if it moved.
+        Returns the batch's rows of the output log, the keys of these rows if there are keys, and the punctuation if it moved.
         """
         before = self.progress.final
         self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
@@ -180,7 +180,7 @@ class Core(Single):
         return rows, keys, self.progress.final if self.progress.final > before else None
 
     def logged(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
-        """The rows of the output log, counted, and the keys of those rows if there are keys; see `afa.compiled.output.take`."""
+        """Count and return the rows of the output log, with their keys if there are keys; see `afa.compiled.output.take`."""
         rows, keys = self.engine.log(cuts)  # type: ignore[attr-defined]
         withdrawn = int((rows[:, 1] < 0).sum())
         self.withdrawn += withdrawn
@@ -188,7 +188,7 @@ class Core(Single):
         return rows, keys
 
     def progress_to(self, t: int) -> None:
-        """A promise of the event input that leaves no retraction waiting in vain."""
+        """Take a promise of the event input under which no retraction waits in vain."""
         self.progress.promise_events(t)
         self._punctuate()
 
@@ -198,11 +198,11 @@ class Core(Single):
         self.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
 
     def broken(self, payload: Any, le: int) -> tuple[Condition, int] | None:
-        """The promise with a condition that an event breaks."""
+        """Return the promise with a condition that an event breaks."""
         return next(((c, t) for c, t in self.conditions if le < t and c.holds(payload)), None)
 
     def take_record(self, item: Any) -> None:
-        """A punctuation, or a change of an arc, in the midst of a batch."""
+        """Take a punctuation, or a change of an arc, in the midst of a batch."""
         self._control("event" if isinstance(item, Punctuation) else "arc", item)
 
     def _flush(self, batch: dict[Hashable, list[Change]]) -> None:
@@ -231,7 +231,7 @@ class Core(Single):
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
 
     def put_table(self, table: ArcTable, bits: Sequence[int | None] | None = None) -> None:
-        """Put a table of arcs in force, before there is any state, with their bits where payloads are not kept; for a restore."""
+        """Put a table of arcs in force before there is any state, with the arcs' bits if payloads are not kept. For a restore."""
         self.arcs.table = table
         if self.reduced is None:
             self.engine.swap(table, BEGINNING, FOREVER)
@@ -246,7 +246,7 @@ class Core(Single):
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def check_event(self, change: Change, key: Hashable) -> Change | None:
-        """The change as `typed` has it; None if it is late and the policy took it.
+        """Return the change in the form of `typed`. None: it is late, and the policy took it.
 
         Raises
         ------
@@ -266,12 +266,12 @@ class Core(Single):
         return checked
 
     def typed(self, change: Change, key: Hashable) -> Change:
-        """The change of an event with a payload in the schema's form, a full lifetime and its key.
+        """Return the change of an event with its payload in the schema's form, its full lifetime and its key.
 
         Raises
         ------
         ChangeError
-            It is none.
+            The argument is no change of an event.
         """
         payload = self._take(change.payload)
         if change.le is None:
@@ -322,7 +322,7 @@ class Core(Single):
         self.engine.prune(self._promises(), self.progress.arc_promise, self.changes)
 
     def _promises(self) -> Callable[[Hashable], Promises]:
-        """What each key is promised. Of a key's fields only those count that a condition names: many keys share the rest."""
+        """Return what each key is promised. Only key fields that a condition names count, so that many keys share an answer."""
         known: dict[Any, Promises] = {}
         places: list[tuple[int, str]] = []
 
@@ -340,7 +340,7 @@ class Core(Single):
 
     @property
     def _paths_now(self) -> Paths:
-        """The paths over the arcs in force."""
+        """Return the paths over the arcs in force."""
         if self._paths is None or self._paths[0] is not self.arcs.table:
             arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
             self._paths = self.arcs.table, Paths(self.automaton, arcs, None if self.reduced is None else self.reduced.triggers)
@@ -412,14 +412,14 @@ class Core(Single):
 
 
 def _sort(changes: list[Change]) -> None:
-    """Retractions first, then insertions, each by LE; what ties is put in an order that does not depend on arrival either."""
+    """Sort output: retractions first, then insertions, each by LE. The order of ties does not depend on arrival either."""
     changes.sort(key=lambda change: (change.diff, change.le, change.re))
     if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
         changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
 
 
 def _by_event(change: Change) -> Any:
-    """An order that arrival has no part in, nor calls that were refused."""
+    """Return a sort key that depends neither on arrival nor on refused calls."""
     return change.le, change.re, repr(change.key), repr(change.payload)
 
 

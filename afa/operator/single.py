@@ -1,4 +1,4 @@
-"""Single events as calls of their own: the kernels end such a call, so that it costs little more than what it does.
+"""Single events as calls of their own. The kernels end such a call, so that a call adds little to the cost of its event.
 
 no output    the kernels end the call, in the step in which their serial moves
 output       Python counts it, and ends the call: DONE
@@ -20,7 +20,7 @@ Output = list["Change | Punctuation"]
 
 
 class Single(Member):
-    """What a `Core` does with events that come one by one."""
+    """The part of a `Core` that takes events one by one."""
 
     calls: Calls
     progress: Progress
@@ -43,7 +43,7 @@ class Single(Member):
         raise NotImplementedError
 
     def push(self, change: Any, key: Hashable) -> Output:
-        """One item of the event input, as one call."""
+        """Take one item of the event input, as one call."""
         calls, mine, checked = self.calls, False, None
         try:
             with calls.lock:
@@ -74,7 +74,7 @@ class Single(Member):
             raise
 
     def takes_alone(self, change: Any) -> bool:
-        """Whether an item is an event that the engine takes as a call of its own: not late, and nothing else to look at."""
+        """Return whether an item is an event that the engine can take as a call of its own: not late, nothing else to check."""
         le = change.le if self._alone and type(change) is Change else None
         return type(le) is int and le >= self.progress.events and le >= self.progress.some
 
@@ -85,7 +85,7 @@ class Single(Member):
         self.calls.before = ((_back_from_push, before),)
 
     def push_alone(self, checked: Change) -> Output:
-        """Take it, in its form: the kernels end the call, if there is no output."""
+        """Take the event, in its form. The kernels end the call if there is no output."""
         self.progress.see(checked.le)  # type: ignore[arg-type]
         self.changes += abs(checked.diff)
         try:
@@ -112,7 +112,7 @@ ENTRIES.add(Single.push.__code__)
 
 
 def _back_from_push(before: Any) -> None:
-    """Be as before a single event, or as after it if the kernels had ended the call."""
+    """Restore the state from before a single event, or from after it if the kernels had ended the call."""
     core, now, changes, outputs, withdrawn, *beside = before
     engine = core.engine
     if engine.began in (None, engine.serial):

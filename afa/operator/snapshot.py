@@ -1,4 +1,4 @@
-"""State as bytes: versioned, checked, plain data only; reading one runs no code of the blob.
+"""Snapshots: an operator's state as bytes. Versioned, checked, plain data only; reading one runs no code of the blob.
 
 Format, version 6
 -----------------
@@ -9,12 +9,12 @@ Format, version 6
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], bits]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
-    arcs          null: whoever has the operator keeps them, and gives them for a restore
+    arcs          null: the owner of the operator keeps them, and passes them to the restore
     arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
                   then a count for pending ones
     counters      [changes, outputs, retractions, late]; as text beyond int64, stale punctuations too
-    follows       null; or of an incremental snapshot 16 bytes, by which the blob that must be restored before it is known
-    states        see `afa.state.packed`; of an incremental snapshot those of the keys that changed; a key without any is gone
+    follows       null; in an incremental snapshot 16 bytes that identify the blob that must be restored before it
+    states        see `afa.state.packed`; in an incremental snapshot those of the keys that changed; a key without state is gone
 A tuple in a payload, key or place is extension type 1, a msgpack list inside; nothing else is extended.
 """
 
@@ -49,11 +49,11 @@ from punctuation.time import as_time
 
 MAGIC, VERSION, TUPLE = b"AFAS", 6, 1
 DEPTH = 32
-"""Tuples within one another."""
+"""How deep tuples may nest."""
 
 
 def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
-    """The state of an operator as a blob. O(state); an incremental one O(state of the keys that changed).
+    """Return the state of an operator as a blob. O(state); an incremental one O(state of the keys that changed).
 
     Raises
     ------
@@ -67,12 +67,12 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
 
 
 def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
-    """`save`, of which the operator knows nothing afterwards; ``follows``: how an incremental one knows the last snapshot."""
+    """Return a blob as `save` does, without noting that a snapshot was taken. ``follows`` identifies the last snapshot."""
     return blob_with(core, keyed, core.engine.save(changed=follows is not None), follows)
 
 
 def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = None) -> bytes:
-    """A snapshot of an operator that has these states."""
+    """Return a snapshot of an operator that has these states."""
     held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
     return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(held, states)]))
 
@@ -96,7 +96,7 @@ def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
 
 
 def head(core: Core, keyed: bool) -> list[Any]:
-    """All but the states of keys: the first seven fields of the format."""
+    """Return all but the states of keys: the first seven fields of the format."""
     late = core.late.policy if isinstance(core.late.policy, str) else None
     refs = {} if core.arcs.elsewhere else _references(core.automaton, core.arcs)
     return [
@@ -119,7 +119,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
 
 
 def plain(body: list[Any]) -> bytes:
-    """Plain data as msgpack.
+    """Return plain data as msgpack.
 
     Raises
     ------
@@ -134,12 +134,12 @@ def plain(body: list[Any]) -> bytes:
 
 
 def unplain(packed: bytes) -> Any:
-    """What `plain` packed. Raises whatever msgpack does."""
+    """Return the data that `plain` packed. Raises whatever msgpack raises."""
     return _unpacked(packed, DEPTH)
 
 
 def unseal(magic: bytes, version: int, blob: bytes) -> Any:
-    """The plain data in a blob; raises `SnapshotError` where it is none of that magic and version, or damaged."""
+    """Return the plain data in a blob. Raises `SnapshotError` if the blob has another magic or version, or is damaged."""
     return sealed.unseal(magic, version, blob, unplain, error=SnapshotError)
 
 
@@ -153,9 +153,9 @@ def load(
     faults: Faults | None = None,
     table: Callable[[int], ArcTable] | None = None,
 ) -> Core:
-    """The operator's core again, from a snapshot and the incremental ones that follow it.
+    """Make an operator's core from a snapshot and the incremental ones that follow it.
 
-    ``table``: the arcs in force by what is final, where they are kept elsewhere.
+    ``table`` returns the arcs in force for what is final, if these are kept elsewhere.
 
     Raises
     ------
@@ -163,10 +163,10 @@ def load(
         A blob is no snapshot, is damaged, of a newer version, of another automaton, or does not follow the one before; or an arc is
         missing.
     AutomatonError
-        An arc that was given can't mean anything here, or does not compile and ``engine="compiled"``; or an arc does not split, and
-        payloads were not kept.
+        A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``; or payloads were not kept, and
+        an arc does not split.
     AfaError
-        The automaton is none, or one that the engine can't serve.
+        The argument is no automaton, or one that the engine can't serve.
     """
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -195,7 +195,7 @@ def load(
 
 
 def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
-    """How the automaton was rewritten; None: payloads were kept, or the bodies are none, which is told where they are read."""
+    """Return how the automaton was rewritten. None: payloads were kept, or the data is malformed, which its reader reports."""
     try:
         _, sequence, *_, bits = bodies[-1][2]
     except (TypeError, ValueError, LookupError):
@@ -204,7 +204,7 @@ def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
 
 
 def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:
-    """That each follows the one before, and is one of such an operator."""
+    """Check that each blob follows the one before, and belongs to such an operator."""
     before = None
     for n, (blob, body) in enumerate(zip(blobs, bodies)):
         wanted("the nine fields of a snapshot", isinstance(body, list) and len(body) == 9, body)
@@ -225,7 +225,7 @@ def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], ke
 
 
 def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
-    """The states of the last blob of each key; ``held``: the automaton that the state is one of."""
+    """Return each key's states from the last blob that has them. ``held`` is the automaton that the state belongs to."""
     found, newer = [], set[Hashable]()
     after = core.progress.marks()
     for body in reversed(bodies):
@@ -248,12 +248,12 @@ def _marks(data: Any) -> Marks:
 
 
 def _digest(blob: bytes) -> bytes:
-    """By what a blob is known to the next one: checksum, size, head and end. A digest of all would be a third of the time."""
+    """Return what identifies a blob: a digest of checksum, size, head and end. One of all bytes would take a third of the time."""
     return hashlib.blake2b(b"%d" % len(blob) + blob[:4096] + blob[-4096:], digest_size=16).digest()
 
 
 def fingerprint(automaton: Automaton) -> bytes:
-    """What must agree between the automaton that was saved and the one that is restored; 16 bytes."""
+    """Return 16 bytes that the saved and the restored automaton must have in common."""
     event = automaton.event_schema.describe() if automaton.event_schema else None
     arcs = [(arc.kind, arc.src, arc.dst, arc.name, arc.final, arc.transfer is None) for arc in automaton.arcs]
     shape = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
@@ -269,7 +269,7 @@ def without_states(
     faults: Faults | None = None,
     table: Callable[[int], ArcTable] | None = None,
 ) -> tuple[Core, ArcTable]:
-    """A core with all that a `head` says but its arcs in force, and these; ``table``: arcs kept elsewhere, by what is final."""
+    """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
     if late is None and policy is None:
@@ -301,9 +301,9 @@ def without_states(
 
 
 def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:
-    """How each arc is written: by identity, since arcs of one name may differ in what they do.
+    """Return how each arc is written, by the arc's identity, as arcs of one name may do different things.
 
-    A retraction that waits is met by any equal arc, so that it needs none of its own.
+    A waiting retraction may refer to any equal arc.
     """
     refs: dict[int, Any] = {id(arc): i for i, arc in enumerate(automaton.arcs)}
     in_force = [event.arc for event in arcs.table.events]
@@ -332,7 +332,7 @@ def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -
 
 
 def _packed(data: Any, depth: int) -> bytes:
-    """Plain data with tuples in it, at most so many within one another."""
+    """Return plain data with tuples as msgpack; tuples may nest ``depth`` levels."""
 
     def extended(value: Any) -> Any:
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -347,7 +347,7 @@ def _packed(data: Any, depth: int) -> bytes:
 
 
 def _unpacked(packed: bytes, depth: int) -> Any:
-    """What `_packed` packed. Each level takes much of the stack of the process: hundreds of them end it."""
+    """Return what `_packed` packed. Each level takes much of the process's stack, so that hundreds of levels would crash it."""
 
     def tuple_of(code: int, data: bytes) -> tuple[Any, ...]:
         if code != TUPLE or not depth:

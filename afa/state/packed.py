@@ -117,7 +117,7 @@ def _read_keys(data: Any) -> list[Any]:
 
 
 def _key_part(column: Any, n: int) -> Any:
-    """Return a part of keys as packed ints or texts."""
+    """Return a part of keys: texts as they are, or ints unpacked."""
     wanted("keys", isinstance(column, list), column)
     if set(map(type, column)) == {str}:
         wanted(f"{n} keys", len(column) == n, column)
