@@ -45,6 +45,16 @@ drop = Automaton(
         Arc("armed", "low", lambda e, r: e.value <= 1, lambda e, r: Seen(e.value, e.note, (e.count, e.on))),
     ],
 )
+noted = Automaton(
+    start="high",
+    final={"low"},
+    register=NamedTuple("Noted", [("low", float), ("note", str | None)])(0.0, None),
+    event=Reading,
+    arcs=[
+        Arc("high", "armed", lambda e, r: e.value > 1),
+        Arc("armed", "low", lambda e, r: e.value <= 1, lambda e, r: r._replace(low=e.value, note=e.note)),
+    ],
+)
 quiet = Automaton(
     start="a", final={"out"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: True), Arc.timeout("b", "out", at=lambda r: 9)]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,18 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if spark.startswith(("4.0.", "4.1.")):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Workers take file after file; one of them takes all that names Spark, so that there is one Spark."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSpark(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid else nodeid if "test_bench" in nodeid else nodeid.partition("::")[0]
+
+    return OneSpark(config, log)
 
 
 @pytest.fixture(params=ENGINES)

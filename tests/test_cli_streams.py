@@ -104,7 +104,7 @@ def test_a_cell_of_megabytes(file: str) -> None:
     many = "".join(f"{i},2,a,,1,true\n" for i in range(2, 150_000))
     text = f'{head}{many}150000,1,a,"{"x" * 3_000_000}",1,true\n150001,2,a,,1,true\n150002,0.5,a,,1,true\n'
     Path(file).write_bytes(gzip.compress(text.encode(), 1) if file.endswith("gz") else text.encode())
-    result = call("run", "p.py:drop", file, "--window", "2", "--quiet", "--output", "o.jsonl", "--matches", "0")
+    result = call("run", "p.py:noted", file, "--window", "2", "--quiet", "--output", "o.jsonl", "--matches", "0")
     assert result.stderr == ""
     found = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     assert [(row["le"], len(row["note"])) for row in found] == [(150_000, 3_000_000), (150_002, 0)]

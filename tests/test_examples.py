@@ -37,9 +37,7 @@ def promised(name: str) -> str:
     return textwrap.dedent(promised).strip()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.spark) if name == "on_spark" else name for name in EXAMPLES if name != CLUSTER]
-)
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != CLUSTER])
 def test_an_example_prints_what_it_promises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     load(name).main()
     assert capsys.readouterr().out.strip() == promised(name)

@@ -12,12 +12,10 @@ pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "af
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a Spark: ``pytest -m spark``; of several workers one runs it, so that there is one Spark."""
+    """Mark what needs a Spark: ``pytest -m spark``"""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
