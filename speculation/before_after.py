@@ -1,4 +1,4 @@
-"""A stage at the input or at the output of an operator: together they are pushed to as the operator is.
+"""A stage at the input or at the output of an operator. Together they are used like the operator alone.
 
     Before   change -> stage -> operator -> out     what waits is not computed yet
     After    change -> operator -> stage -> out     all is computed, what waits is not seen yet
@@ -40,13 +40,13 @@ _MISSING: Any = object()
 
 
 class Around:
-    """What `Before` and `After` share."""
+    """The base of `Before` and `After`."""
 
     stage: Any
     operator: Any
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change or a promise of the event input; as `Operator.push`, and with ``key`` as `Keyed.push`."""
+        """Take one event change or a promise of the event input. As `Operator.push`; with ``key`` as `Keyed.push`."""
         return self._core.calls.either(self._push_alone, self._push, change, key)
 
     def _push(self, change: Any, key: Hashable) -> Output:
@@ -57,11 +57,11 @@ class Around:
         return None
 
     def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
+        """Take an arc, its retraction, or a promise of the arc input. As `Operator.push_arc`."""
         return self._core.calls.call(self.run, [("arc", change, None)], net=True)
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call; as `Operator.push_many`."""
+        """Take a batch, as one call. As `Operator.push_many`."""
         return self._core.calls.call(self._push_many, batch, net, arcs)
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
@@ -74,17 +74,17 @@ class Around:
 
     @property
     def automaton(self) -> Automaton:
-        """The operator's."""
+        """The operator's automaton."""
         return self._core.automaton
 
     @property
     def keys(self) -> list[Hashable]:
-        """The keys of which the operator holds anything."""
+        """The keys for which the operator holds any state."""
         return self._core.calls.call(self._core.engine.keys)
 
     @property
     def statistics(self) -> Statistics:
-        """The operator's; what waits is in ``stage.statistics``."""
+        """The operator's numbers. Those of the stage are ``stage.statistics``."""
         return self._core.calls.call(self._core.statistics)
 
     @property
@@ -108,12 +108,12 @@ class Around:
         return found
 
     def snapshot(self) -> bytes:
-        """Stage and operator as bytes: plain data.
+        """Return stage and operator as bytes: plain data.
 
         Raises
         ------
         SnapshotError
-            As `Operator.snapshot`; or a key or payload that waits is no plain data.
+            As `Operator.snapshot`; or a change that waits has a key or payload that is no plain data.
         """
         return self._core.calls.call(self._snapshot)
 
@@ -147,9 +147,9 @@ class Around:
 class Before(Around):
     """A `Cleanse` at the input of an operator; made by `Cleanse.before`.
 
-    The operator gets an event when its LE is below the stage's bound, and what a punctuation releases as one step with it: so with
-    ``sigma=0`` no match is ever withdrawn, unless an arc with a lifetime in the past does it. An event that waits has been seen: an
-    arc in default mode begins after it.
+    The operator gets an event once its LE is below the stage's bound, and all that a punctuation releases in one step with the
+    punctuation. So with ``sigma=0`` no match is ever withdrawn, unless by an arc with a lifetime in the past. A waiting event
+    counts as seen: an arc pushed without a lifetime begins after it.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Before(Around):
     Raises
     ------
     AfaError
-        ``operator`` is neither; or what waits in the stage is late for it.
+        ``operator`` is neither; or an event that waits in the stage is late for it.
 
     Examples
     --------
@@ -305,18 +305,18 @@ class Before(Around):
 
     @classmethod
     def restore(cls, blob: bytes, operator: Callable[[bytes], Operator | Keyed]) -> Before:
-        """What `snapshot` saved.
+        """Make the stage and the operator that `snapshot` saved.
 
         Parameters
         ----------
         blob : bytes
         operator : callable
-            Restores the operator from its part: ``lambda blob: Keyed.restore(automaton, blob, key="symbol")``.
+            Restores the operator from its part of the blob: ``lambda blob: Keyed.restore(automaton, blob, key="symbol")``.
 
         Raises
         ------
         SnapshotError
-            The blob is no snapshot of a stage before an operator, or damaged; and what ``operator`` raises.
+            The blob is no snapshot of a stage before an operator, or is damaged. Also what ``operator`` raises.
         """
         _, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
         made = operator(inner)
@@ -390,7 +390,7 @@ class After(Around):
 
     @classmethod
     def restore(cls, blob: bytes, operator: Callable[[bytes], Any]) -> After:
-        """What `snapshot` saved; parameters and errors as of `Before.restore`."""
+        """Make the stage and the operator that `snapshot` saved. Parameters and errors as of `Before.restore`."""
         name, numbers, waiting, _, inner = saved.unseal(blob, ("Cleanse", "Consolidate"), "after")
         made = operator(inner)
         found = cls(STAGES[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)

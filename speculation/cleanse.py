@@ -1,7 +1,7 @@
-"""Cleanse: how far ahead of the last punctuation changes may go ([AFA10] Sec. 5.3).
+"""Cleanse: a stage that limits how far ahead of the last punctuation changes leave ([AFA10] Sec. 5.3).
 
-    below the bound        leaves at once
-    at the bound or above  waits; what is taken back while it waits was never there
+    below the bound        a change leaves at once
+    at the bound or above  it waits; an insertion and its retraction that meet while one waits annihilate
 
 The bound is the last punctuation + sigma, and never goes back.
 """
@@ -29,22 +29,22 @@ from speculation.waiting_rows import Rows, copies_of
 
 
 class CleanseStatistics(NamedTuple):
-    """Numbers of one `Cleanse`, in copies: a change with ``diff=2`` is two.
+    """The numbers of one `Cleanse`, in copies: a change with ``diff=2`` counts as two.
 
     Parameters
     ----------
     held : int
-        What waits now.
+        Changes that wait now.
     peak_held : int
-        The most that ever waited.
+        The most changes that ever waited.
     passed : int
-        What left at once.
+        Changes that left at once.
     released : int
-        What left after it had waited.
+        Changes that left after they had waited.
     annihilated : int
         Pairs of an insertion and its retraction that met while one of them waited.
     bound : int
-        All that has left has an LE below it, and what comes with such an LE leaves at once.
+        The bound: all changes that have left have an LE below it, and a change that comes with such an LE leaves at once.
     stale : int
         Punctuations that promised nothing new.
     """
@@ -59,14 +59,14 @@ class CleanseStatistics(NamedTuple):
 
 
 class Cleanse(Stage):
-    """Let changes leave only so far ahead of the last punctuation; the others wait, in order.
+    """Let only those changes leave that are not too far ahead of the last punctuation. The others wait, in order.
 
     Parameters
     ----------
     sigma : int, optional
-        Ticks, the speculation factor: a change waits until its LE is below the last punctuation + sigma. 0: what leaves is in
-        order and final; None or ``math.inf``: nothing waits, the maximum of speculation. It may be set while the stage runs, and
-        acts from the next punctuation on.
+        The speculation factor, in ticks: a change waits until its LE is below the last punctuation + sigma. 0: all that leaves is
+        in order and final. None or ``math.inf``: nothing waits, the maximum of speculation. ``sigma`` may be set while the stage
+        runs; it then acts from the next punctuation on.
 
     Raises
     ------
@@ -75,8 +75,9 @@ class Cleanse(Stage):
 
     Notes
     -----
-    O(log n) a change that waits, n different LEs that wait; O(1) one that does not. Without a sigma the bound is one past the
-    largest LE that has left, so that a sigma that is set later can act. Source: [AFA10] Sec. 5.3; there events are never retracted.
+    O(log n) for a change that waits, with n different LEs that wait; O(1) for one that does not. Without a sigma the bound is one
+    past the largest LE that has left, so that a sigma set later has an effect. Source: [AFA10] Sec. 5.3, where events are never
+    retracted.
 
     Examples
     --------
@@ -110,19 +111,19 @@ class Cleanse(Stage):
     def auto(
         cls, *, max_chattiness: float | None = None, max_delay: int | None = None, share: float = 0.05, memory: int = 1000
     ) -> Cleanse:
-        """A Cleanse that moves its sigma with each punctuation, so that a stated bound holds.
+        """Make a Cleanse that moves its sigma with each punctuation, so that a stated bound holds.
 
         Parameters
         ----------
         max_chattiness : float
-            Records out for each final match, at least 1: sigma is as large as it can be.
+            The bound on records out for each final match, at least 1. sigma is as large as this allows.
         max_delay : int
-            Ticks by which the promise may move while a change waits, for all but a ``share`` of the changes: sigma is as small as
-            it can be.
+            The bound on how far, in ticks, the promise moves while a change waits, for all but a ``share`` of the changes. sigma is
+            as small as this allows.
         share : float
-            With ``max_delay``.
+            With ``max_delay``: the share of the changes that may wait longer.
         memory : int
-            From how many of the last matches or changes sigma is drawn.
+            How many of the last matches or changes decide about sigma.
 
         Raises
         ------
@@ -131,10 +132,10 @@ class Cleanse(Stage):
 
         Notes
         -----
-        At the output it is known of each withdrawn match under which sigma it would have been seen, so that no search is needed
-        (`speculation.control`); O(log memory) a change. At the input a bound on chattiness is held by feedback from the operator.
-        Where a bound on chattiness leaves nothing to spend, what is not final waits for the next punctuation, below the bound as
-        well. Rows of tables go one by one. The paper leaves sigma to the user.
+        At the output the stage knows, for each withdrawn match, under which sigma it would have been seen, so that no search is
+        needed (`speculation.control`); O(log memory) a change. At the input a bound on chattiness is held by feedback from the
+        operator. Where no more withdrawals are allowed, what is not final waits for the next punctuation, below the bound as well.
+        Rows of tables go one by one. The paper leaves sigma to the user.
 
         Examples
         --------
@@ -150,7 +151,7 @@ class Cleanse(Stage):
         return stage._steered(Chattiness(max_chattiness, memory))
 
     def _steered(self, control: Control) -> Cleanse:
-        """Let a controller move the sigma; what it counts is taken back with the stage's own."""
+        """Let a controller move sigma. Its counters are undone with the stage's own state."""
         self._control, control.journal = control, self._journal
         return self
 
@@ -170,7 +171,7 @@ class Cleanse(Stage):
 
     @property
     def statistics(self) -> CleanseStatistics:
-        """What waits, and what has come and gone so far."""
+        """The numbers of changes that wait, and of those that have come and gone so far."""
         return self._calls.call(self._look)
 
     def _look(self) -> CleanseStatistics:
@@ -199,7 +200,7 @@ class Cleanse(Stage):
         Raises
         ------
         ChangeError
-            It is neither, or has no time; the stage is as it was.
+            The item is neither, or has no time. The stage is unchanged.
         """
         if isinstance(item, Punctuation):
             return super().push(item)
@@ -207,24 +208,24 @@ class Cleanse(Stage):
         return [change] if self._calls.call(self.passes, change) else []
 
     def before(self, operator: Any) -> Before:
-        """This stage at the input of an `Operator` or a `Keyed`: what waits is not computed, and not withdrawn."""
+        """Put this stage at the input of an `Operator` or a `Keyed`: events that wait are not matched, so no match is withdrawn."""
         if isinstance(self._control, Chattiness):
             self._steered(Feedback(self._control.bound))
         return Before(self, operator)
 
     def answered(self, out: Iterable[Any]) -> None:
-        """Tell the controller what the operator behind this stage has said."""
+        """Tell the controller which matches the operator behind this stage has returned."""
         if isinstance(self._control, Feedback):
             self._control.answered((as_time(x.le, "le"), x.diff) for x in out if isinstance(x, Change))
 
     def after(self, operator: Any) -> After:
-        """This stage at the output of an operator: all is computed, but what waits can't be seen, or seen to be withdrawn."""
+        """Put this stage at the output of an operator: all is computed, but a match that waits is not seen, nor its withdrawal."""
         return After(self, operator)
 
     # -- what the compositions use -----------------------------------------------------------------------------------------
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take an item that fits, within a call."""
+        """Take a checked item, within a call."""
         if isinstance(item, Punctuation) and item.where is not None:
             out.append(self.some(item))
         elif isinstance(item, Punctuation):
@@ -236,7 +237,7 @@ class Cleanse(Stage):
             out.append(item)
 
     def passes(self, change: Change) -> bool:
-        """Whether a change that fits leaves at once; if not, it waits from here on."""
+        """Take a checked change. Returns whether it leaves at once; if not, it waits from here on."""
         le: Any = change.le
         if self._control is not None:
             self._control.came(le, change.diff, self._last)
@@ -251,7 +252,7 @@ class Cleanse(Stage):
         return False
 
     def admits(self, le: int) -> bool:
-        """Whether a change with that LE leaves at once; while a controller has nothing left to spend, only what is final does."""
+        """Return whether a change with that LE leaves at once. While no more withdrawals are allowed, only final changes do."""
         return (self._open or le < self._bound) and (le < self._last or not self._spent)
 
     @property
@@ -259,7 +260,7 @@ class Cleanse(Stage):
         return self._control is not None and self._control.spent
 
     def punctuate(self, t: int) -> list[Change] | None:
-        """Take a punctuation; the changes that leave before it, or None if it is stale."""
+        """Take a punctuation. Returns the changes that leave before it, or None if it is stale."""
         if not self._promise(t):
             return None
         released = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
@@ -273,18 +274,18 @@ class Cleanse(Stage):
         return released
 
     def some(self, item: Punctuation) -> Punctuation:
-        """A punctuation with a condition as far as it holds behind this stage: what waits may satisfy it."""
+        """Return a punctuation with a condition as far as it holds behind this stage: changes that wait may satisfy it."""
         t = as_ticks(item.t, "t")
         reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
         return item._replace(t=min(t, reach) if self._held else t)
 
     def begin(self, promised: int) -> None:
-        """Begin where an operator has been promised so much: what comes below that is late now, not when it would leave.
+        """Begin at an operator's promise: an event below it is late as soon as it comes, not only when it would leave.
 
         Raises
         ------
         AfaError
-            Something waits that is late.
+            A change that waits is late.
         """
         first = self._waiting.first
         if first is not None and first < promised:
@@ -294,7 +295,7 @@ class Cleanse(Stage):
             self._journal.commit()
 
     def _promise(self, t: int) -> bool:
-        """Let the bound follow a punctuation; False, and counted, if it is stale."""
+        """Move the bound with a punctuation. Returns False, and counts the punctuation, if it is stale."""
         if t <= self._last:
             self._stale += 1
             return False
@@ -318,16 +319,16 @@ class Cleanse(Stage):
 
     @property
     def rows(self) -> Rows:
-        """The rows that wait."""
+        """The rows of tables that wait."""
         return self._rows
 
     @property
     def only_rows(self) -> bool:
-        """Whether nothing but rows waits, and none need be looked at."""
+        """Whether only rows of tables wait, and no controller needs to see each of them."""
         return not self._waiting.copies and self._control is None
 
     def pass_rows(self, table: Any) -> Any:
-        """The rows of a table that leave at once, in their order, or None; the others wait from here on."""
+        """Return the rows of a table that leave at once, in their order, or None. The others wait from here on."""
         le = table.column("le").to_numpy()
         if not len(le):
             return None
@@ -354,21 +355,21 @@ class Cleanse(Stage):
         return True, head
 
     def unroll(self, changes: Callable[[Any], Iterable[Change]]) -> None:
-        """Let rows wait as changes from here on, within a call."""
+        """Turn the rows that wait into changes that wait, within a call."""
         for table in self._rows.tables:
             for change in changes(table):
                 self._annihilated += self._waiting.add(change)
         self._rows = Rows()
 
     def _reach(self, t: int) -> tuple[int, bool]:
-        """The bound that a punctuation sets, and whether there is none."""
+        """Return the bound that a punctuation sets, and whether there is no bound."""
         reach = FOREVER if self._sigma is None else min(t + self._sigma, FOREVER)
         return (t, True) if reach == FOREVER else (reach, False)
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """The stage as bytes: plain data.
+        """Return the stage as bytes: plain data.
 
         Raises
         ------
@@ -382,34 +383,34 @@ class Cleanse(Stage):
 
     @classmethod
     def restore(cls, blob: bytes, *, payload: type | None = None) -> Cleanse:
-        """The stage that `snapshot` saved.
+        """Make the stage that `snapshot` saved.
 
         Parameters
         ----------
         blob : bytes
         payload : NamedTuple class, optional
-            Of the payloads, if they are such.
+            The class of the payloads, if they are NamedTuples.
 
         Raises
         ------
         SnapshotError
-            The blob is none, or damaged, or its payloads are of another class.
+            The bytes are no snapshot of a stage, or damaged, or the payloads are of another class.
         """
         _, numbers, waiting, *_ = saved.unseal(blob, ["Cleanse"], None)
         return cls.of(numbers, waiting, saved.take_as(payload))
 
     def numbers(self) -> list[Any]:
-        """All but what waits, as plain data."""
+        """Return all but the waiting changes, as plain data."""
         control = None if self._control is None else [type(self._control).__name__, self._control.state()]
         return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers[1:])), control]
 
     def waiting(self) -> list[Change]:
-        """What waits, in order of arrival."""
+        """Return the changes that wait, in order of arrival."""
         return self._waiting.all()
 
     @classmethod
     def of(cls, numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> Cleanse:
-        """The stage of a snapshot.
+        """Make the stage of a snapshot.
 
         Raises
         ------

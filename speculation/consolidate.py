@@ -1,4 +1,4 @@
-"""Changes folded into what they leave in force: as a function over all of them, and as a stage."""
+"""Fold changes into what they leave in force: as a function over a whole list, and as a stage."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from speculation.waiting_rows import arrow_of, check_copies, copies_of, like, ne
 
 
 def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
-    """Merge changes of equal key, payload and lifetime; what annihilates is gone.
+    """Merge changes of equal key, payload and lifetime; changes that cancel out disappear.
 
     Parameters
     ----------
     changes : iterable of Change and Punctuation
-        Outputs of an operator, or inputs for one, in any order; punctuations are passed over.
+        Outputs of an operator, or inputs for one, in any order. Punctuations are skipped.
 
     Returns
     -------
@@ -63,21 +63,21 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
 
 
 def _lifetime(change: Change) -> tuple[int, int]:
-    """By what changes are ordered; a lifetime may be left to the operator."""
+    """Return what changes are sorted by; a lifetime may be left to the operator."""
     return BEGINNING if change.le is None else change.le, FOREVER if change.re is None else change.re
 
 
 class ConsolidateStatistics(NamedTuple):
-    """Numbers of one `Consolidate`, in copies: a change with ``diff=2`` is two.
+    """The numbers of one `Consolidate`, in copies: a change with ``diff=2`` counts as two.
 
     Parameters
     ----------
     held : int
-        What waits now.
+        Changes that wait now.
     came : int
-        What came so far.
+        Changes that came so far.
     left : int
-        What left so far.
+        Changes that left so far.
     """
 
     held: int
@@ -86,13 +86,13 @@ class ConsolidateStatistics(NamedTuple):
 
 
 class Consolidate(Stage):
-    """Merge changes of equal key, payload and lifetime; what annihilates never leaves.
+    """Merge changes of equal key, payload and lifetime; changes that cancel out never leave.
 
     Parameters
     ----------
     per : "punctuation" or "call"
-        When the net leaves, retractions first, then insertions, each by LE: with the next punctuation, whatever its LE; or at the
-        end of each call, with the last punctuation of the call behind it.
+        When the net changes leave, retractions first, then insertions, each by LE: with the next punctuation, whatever its time; or
+        at the end of each call, followed by the last punctuation of the call.
 
     Raises
     ------
@@ -101,7 +101,7 @@ class Consolidate(Stage):
 
     Notes
     -----
-    O(log n) a change, n different LEs that wait.
+    O(log n) for a change, with n different LEs that wait.
 
     Examples
     --------
@@ -126,14 +126,14 @@ class Consolidate(Stage):
 
     @property
     def statistics(self) -> ConsolidateStatistics:
-        """What waits, and what has come and gone so far."""
+        """The numbers of changes that wait, and of those that have come and gone so far."""
         return self._calls.call(self._look)
 
     def _look(self) -> ConsolidateStatistics:
         return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
 
     def after(self, operator: Any) -> After:
-        """This stage at the output of an operator."""
+        """Put this stage at the output of an operator."""
         return After(self, operator)
 
     @overload
@@ -141,20 +141,20 @@ class Consolidate(Stage):
     @overload
     def push_many(self, items: Any) -> Any: ...
     def push_many(self, items: Any) -> Any:
-        """Take several, as one call: all of it or nothing; what leaves.
+        """Take several items as one call, all or nothing. Returns what leaves.
 
         Parameters
         ----------
         items : iterable of Change and Punctuation; or pyarrow.Table, pandas.DataFrame or dict of columns
-            A table, with ``le`` and ``diff``, and without punctuations, comes out as one: with ``per="call"``. Rows that agree in
-            all other columns are merged.
+            A table with ``le`` and ``diff``, and without punctuations, is allowed under ``per="call"`` and comes out as a table.
+            Rows that agree in all other columns are merged.
 
         Raises
         ------
         AfaError
-            A table, with ``per="punctuation"``.
+            A table came under ``per="punctuation"``.
         ChangeError
-            Columns are missing, or not of one type and length, or rows can't be merged by them; and what `push` raises.
+            Columns are missing, or not of one type and length, or rows can't be merged by them. Also what `push` raises.
         """
         if kind_of(items) is None:
             return super().push_many(items)
@@ -172,7 +172,7 @@ class Consolidate(Stage):
         return made
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take an item that fits, within a call; `end` lets go what leaves with the call."""
+        """Take a checked item, within a call. `end` lets the net of the call leave."""
         if not isinstance(item, Punctuation):
             self._came += abs(item.diff)
             self._waiting.add(item)
@@ -191,7 +191,7 @@ class Consolidate(Stage):
         out.append(Punctuation(t))
 
     def end(self, out: Output) -> None:
-        """The end of a call."""
+        """End a call: let the net leave under ``per="call"``."""
         if self.per == "call":
             out[:0] = self._net()
 
@@ -201,7 +201,7 @@ class Consolidate(Stage):
         return found
 
     def snapshot(self) -> bytes:
-        """The stage as bytes: plain data; raises `SnapshotError` where a payload or key is none."""
+        """Return the stage as bytes: plain data. Raises `SnapshotError` if a payload or key is no plain data."""
         return self._calls.call(self._snapshot)
 
     def _snapshot(self) -> bytes:
@@ -209,21 +209,21 @@ class Consolidate(Stage):
 
     @classmethod
     def restore(cls, blob: bytes, *, payload: type | None = None) -> Consolidate:
-        """The stage that `snapshot` saved; as `Cleanse.restore`."""
+        """Make the stage that `snapshot` saved. As `Cleanse.restore`."""
         _, numbers, waiting, *_ = saved.unseal(blob, ["Consolidate"], None)
         return cls.of(numbers, waiting, saved.take_as(payload))
 
     def numbers(self) -> list[Any]:
-        """All but what waits, as plain data."""
+        """Return all but the waiting changes, as plain data."""
         return [self.per, as_plain(self._came), as_plain(self._left)]
 
     def waiting(self) -> list[Change]:
-        """What waits, in order of arrival."""
+        """Return the changes that wait, in order of arrival."""
         return self._waiting.all()
 
     @classmethod
     def of(cls, numbers: list[Any], waiting: Any, take: saved.Take) -> Consolidate:
-        """The stage of a snapshot; raises `SnapshotError`."""
+        """Make the stage of a snapshot. Raises `SnapshotError`."""
         try:
             per, came, left = numbers
             stage = cls(per)

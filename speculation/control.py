@@ -1,9 +1,10 @@
-"""How far to speculate so that a stated bound holds: what each sigma *would* have cost is known, whatever sigma was.
+"""Controllers of sigma: how far to speculate so that a stated bound holds.
 
-A change comes to Cleanse when ``p`` is promised. Under sigma it leaves as soon as its LE is below a promise + sigma. So
+The cost that each sigma *would* have had is known, whatever sigma was. A change comes to Cleanse when ``p`` is promised; under
+sigma it leaves as soon as its LE is below a promise + sigma. So
 
-    a match that is withdrawn at the promise p was seen under each sigma > LE - p, and cost two records there; under others none
-    a match that came at the promise p leaves at once under each sigma > LE - p, else once LE - sigma is promised
+    a match that is withdrawn at the promise p was seen under each sigma > LE - p, and cost two records; under other sigmas none
+    a match that came at the promise p leaves at once under each sigma > LE - p, else as soon as LE - sigma is promised
 
 and the best sigma for the last so many matches is an order statistic of these differences: no search, no model of the stream.
 """
@@ -26,51 +27,51 @@ from speculation.recent import Recent
 from speculation.spending import Spending
 
 LEAST = 20
-"""Before so many changes are known nothing is concluded: sigma is 0."""
+"""How many changes must be known before sigma moves; until then it is 0."""
 _AHEAD = itemgetter(1)
 
 
 def ahead(le: int, promised: int) -> int:
-    """How far an LE is ahead of a promise, as an int64; FOREVER where nothing is promised."""
+    """Return how far an LE is ahead of a promise, as an int64. FOREVER: nothing is promised yet."""
     return max(min(le - promised, FOREVER), BEGINNING)
 
 
 class Control(Protocol):
-    """What moves the sigma of a Cleanse."""
+    """A controller, which moves the sigma of a Cleanse."""
 
     journal: Journal
     """Takes back what was counted in a call that fails; of the stage."""
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """A change has come to Cleanse; ``diff`` copies."""
+        """Count a change that has come to Cleanse, with ``diff`` copies."""
 
     def left(self, diff: int) -> None:
-        """A change has left it."""
+        """Count a change that has left Cleanse."""
 
     @property
     def spent(self) -> bool:
-        """Whether nothing more may be withdrawn for now."""
+        """Whether no more withdrawals are allowed for now."""
 
     def sigma(self, promised: int) -> int:
-        """The sigma from this promise on."""
+        """Return the sigma from this promise on."""
 
     def state(self) -> list[Any]:
-        """All of it as plain data."""
+        """Return the controller's state as plain data."""
 
     @classmethod
     def of(cls, state: list[Any]) -> Control:
-        """What `state` gave again."""
+        """Make a controller from what `state` returned."""
 
 
 class Chattiness(Spending):
-    """Sigma as large as can be with at most ``bound`` records out for each final match.
+    """A controller that keeps sigma as large as possible with at most ``bound`` records out for each final match.
 
     Parameters
     ----------
     bound : float
         At least 1; 1: no match is ever withdrawn.
     memory : int
-        The final matches, the last so many, whose withdrawn companions decide.
+        How many of the last final matches, and the matches withdrawn meanwhile, decide.
 
     Notes
     -----
@@ -100,12 +101,12 @@ class Chattiness(Spending):
         self._ahead: SortedDict = SortedDict()  # LE - p -> copies, of the same
 
     def state(self) -> list[Any]:
-        """All of it as plain data."""
+        """Return the controller's state as plain data."""
         return [self.bound, self.memory, *self.counted(), [list(map(as_plain, seen)) for seen in self._seen_above]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Chattiness:
-        """What `state` gave again."""
+        """Make a controller from what `state` returned."""
         bound, memory, *counted, seen = state
         control = cls(bound, memory)
         control.put_counted(*counted)
@@ -115,7 +116,7 @@ class Chattiness(Spending):
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """Count it."""
+        """Count a change that has come."""
         self.in_force(le, diff)
         if diff < 0:
             self._note((self.finals, ahead(le, promised), -diff))
@@ -125,11 +126,11 @@ class Chattiness(Spending):
         self.journal.put(self._ahead, seen[1], self._ahead.get(seen[1], 0) + seen[2])
 
     def left(self, diff: int) -> None:
-        """Count what is seen to be withdrawn."""
+        """Count a match whose withdrawal is seen."""
         self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
-        """The largest sigma that would have held the bound."""
+        """Return the largest sigma that would have held the bound."""
         self.settle(promised)
         while self._seen_above and self._seen_above.oldest[0] < self.finals - self.memory:
             seen = self._seen_above.drop(self.journal)
@@ -145,7 +146,7 @@ class Chattiness(Spending):
         return min(self._likely(allowed), self._covered(promised, math.floor(self.budget / 2)))
 
     def _likely(self, allowed: int) -> int:
-        """The largest sigma under which no more than so many of the withdrawn matches would have been seen."""
+        """Return the largest sigma under which at most so many of the withdrawn matches would have been seen."""
         for le, n in self._ahead.items():
             allowed -= n
             if allowed < 0:
@@ -153,7 +154,7 @@ class Chattiness(Spending):
         return FOREVER
 
     def _covered(self, promised: int, left: int) -> int:
-        """The sigma below which no more matches are in force than may be withdrawn."""
+        """Return the sigma below which no more matches are in force than may be withdrawn."""
         for le, n in self._open.items():
             left -= n
             if left < 0:
@@ -162,16 +163,16 @@ class Chattiness(Spending):
 
 
 class Delay:
-    """Sigma as small as can be with at most a share of the changes waiting longer than ``bound`` ticks.
+    """A controller that keeps sigma as small as possible, so that at most a share of the changes waits longer than ``bound`` ticks.
 
     Parameters
     ----------
     bound : int
         Ticks by which the promise moves while a change waits.
     share : float
-        Of the changes that may wait longer.
+        The share of the changes that may wait longer.
     memory : int
-        The last so many insertions decide.
+        How many of the last insertions decide.
 
     Examples
     --------
@@ -197,19 +198,19 @@ class Delay:
         self._ahead = Recent(int)
 
     def state(self) -> list[Any]:
-        """All of it as plain data."""
+        """Return the controller's state as plain data."""
         return [self.bound, self.share, self.memory, list(self._ahead)]
 
     @classmethod
     def of(cls, state: list[Any]) -> Delay:
-        """What `state` gave again."""
+        """Make a controller from what `state` returned."""
         bound, share, memory, ahead = state
         control = cls(bound, share, memory)
         control._ahead = Recent(int, [as_time(le, "ahead") for le in ahead])
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """Note how far ahead of the promise it comes."""
+        """Take note of how far ahead of the promise a change comes."""
         if diff < 0:
             return
         self._ahead.add(ahead(le, promised), self.journal)
@@ -217,15 +218,15 @@ class Delay:
             self._ahead.drop(self.journal)
 
     def left(self, diff: int) -> None:
-        """Of no matter here."""
+        """Do nothing: changes that leave don't matter here."""
 
     @property
     def spent(self) -> bool:
-        """Never: what is withdrawn is of no matter here."""
+        """Always False: withdrawals don't matter here."""
         return False
 
     def sigma(self, promised: int) -> int:
-        """The smallest sigma that would have held the bound."""
+        """Return the smallest sigma that would have held the bound."""
         known = len(self._ahead)
         if known < LEAST:
             return 0
@@ -234,7 +235,7 @@ class Delay:
 
 
 class Feedback(Spending):
-    """Sigma before the operator, where what another sigma would have cost is not known: halved where the bound did not hold.
+    """A controller for the input of an operator, where the cost of another sigma is not known. It halves sigma if the bound fails.
 
     Parameters
     ----------
@@ -264,12 +265,12 @@ class Feedback(Spending):
         self._reach = self._sigma = 0
 
     def state(self) -> list[Any]:
-        """All of it as plain data."""
+        """Return the controller's state as plain data."""
         return [self.bound, *self.counted(), list(map(as_plain, self._then)), self._reach, self._sigma]
 
     @classmethod
     def of(cls, state: list[Any]) -> Feedback:
-        """What `state` gave again."""
+        """Make a controller from what `state` returned."""
         bound, *counted, then, reach, sigma = state
         control = cls(bound)
         control.put_counted(*counted)
@@ -278,21 +279,21 @@ class Feedback(Spending):
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """Note how far ahead of the promise it is."""
+        """Take note of how far ahead of the promise a change is."""
         if promised > BEGINNING:
             self.journal.set(self, "_reach", max(self._reach, ahead(le, promised)))
 
     def left(self, diff: int) -> None:
-        """Of no matter here."""
+        """Do nothing: changes that leave don't matter here."""
 
     def answered(self, changes: Iterable[tuple[int, int]]) -> None:
-        """Count what the operator behind Cleanse has said: LE and diff of each change."""
+        """Count the changes that the operator behind Cleanse has returned, by LE and diff."""
         for le, diff in changes:
             self.in_force(le, diff)
             self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
-        """The next sigma."""
+        """Return the next sigma."""
         self.settle(promised)
         sigma, finals, withdrawn = self._sigma, self.finals - self._then[0], self.withdrawn - self._then[1]
         if self.budget < 0:
@@ -311,4 +312,4 @@ class Feedback(Spending):
 CONTROLS: dict[str, type[Chattiness] | type[Delay] | type[Feedback]] = {
     kind.__name__: kind for kind in (Chattiness, Delay, Feedback)
 }
-"""By the name in a snapshot."""
+"""The controllers by their names in a snapshot."""

@@ -1,4 +1,4 @@
-"""The last so many items by age, and a number of each in order."""
+"""A queue of the last so many items, with a number of each kept sorted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from afa.journal import Journal
 
 
 class Recent:
-    """Items that come and go in order of age.
+    """A queue of items whose numbers can be read in sorted order.
 
     Parameters
     ----------
     value : callable
-        The number of an item.
+        Returns the number of an item.
     items : iterable
         The oldest first.
 
@@ -42,7 +42,7 @@ class Recent:
         return len(self._items)
 
     def __iter__(self) -> Iterator[Any]:
-        """The items, the oldest first."""
+        """Iterate over the items, the oldest first."""
         return (item for _, item in self._items)
 
     @property
@@ -52,20 +52,20 @@ class Recent:
 
     @property
     def values(self) -> SortedList:
-        """The numbers of all items, in order; kept so from the first time that they are asked for."""
+        """The numbers of all items, sorted. They are kept sorted from the first access on."""
         if self._values is None:
             self._values = SortedList(map(self._value, self))
         return self._values
 
     def add(self, item: Any, journal: Journal) -> None:
-        """Let an item come. O(log n)."""
+        """Add an item. O(log n)."""
         number = self._next
         journal.note(self._cut, number)
         self._next += 1
         journal.write(self, self._append, (number, item))
 
     def drop(self, journal: Journal) -> Any:
-        """Let the oldest item go. O(log n)."""
+        """Remove the oldest item. O(log n)."""
         entry = self._items[0]
         journal.note(self._put_back, entry)
         journal.write(self, self._pop, entry)
@@ -92,5 +92,5 @@ class Recent:
             self._items.appendleft(entry)
 
     def mend(self) -> None:
-        """See `afa.journal.Mends`: the items say what there is."""
+        """Make the sorted numbers anew from the items; see `afa.journal.Mends`."""
         self._values = None

@@ -1,4 +1,4 @@
-"""What a bound on chattiness leaves to spend: finals and withdrawn matches, counted as promises come."""
+"""Count how many withdrawals a bound on chattiness still allows, by the matches that became final and those withdrawn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from punctuation.time import as_time
 
 
 class Spending:
-    """What may be withdrawn under a bound on chattiness, and what has been: what `Chattiness` and `Feedback` share.
+    """The base of `Chattiness` and `Feedback`: how many matches a bound on chattiness lets be withdrawn, and how many have been.
 
     A final match costs one record, one that is seen and withdrawn two: of each final match ``(bound - 1) / 2`` may be withdrawn.
 
@@ -55,12 +55,12 @@ class Spending:
 
     @property
     def budget(self) -> Fraction:
-        """How many may be withdrawn yet; below 0 where more have been than the bound allows."""
+        """How many matches may still be withdrawn. Below 0: more have been than the bound allows."""
         return self.each * self.finals - self.withdrawn
 
     @property
     def spent(self) -> bool:
-        """Whether as much has been withdrawn as may be, given how many matches are final."""
+        """Whether as many matches have been withdrawn as the number of final matches allows."""
         each = self.each
         return each.numerator * self.finals <= self.withdrawn * each.denominator  # `budget` <= 0, in ints: asked at each change
 
@@ -69,12 +69,12 @@ class Spending:
         self.journal.put(self._open, le, self._open.get(le, 0) + diff)
 
     def withdraw(self, diff: int) -> None:
-        """Count what is seen to be withdrawn."""
+        """Count a match whose withdrawal is seen."""
         if diff < 0:
             self.journal.set(self, "withdrawn", self.withdrawn - diff)
 
     def settle(self, promised: int) -> None:
-        """Count as final what lies below a promise."""
+        """Count the matches that lie below a promise as final."""
         finals = self.finals
         while self._open and self._open.peekitem(0)[0] < promised:
             le, n = self._open.peekitem(0)
@@ -83,10 +83,10 @@ class Spending:
         self.journal.set(self, "finals", finals)
 
     def counted(self) -> list[Any]:
-        """What it has counted as plain data."""
+        """Return the counters as plain data."""
         return [as_plain(self.finals), as_plain(self.withdrawn), [[le, as_plain(n)] for le, n in self._open.items()]]
 
     def put_counted(self, finals: Any, withdrawn: Any, in_force: Any) -> None:
-        """Put back what `counted` gave."""
+        """Restore the counters that `counted` returned."""
         self.finals, self.withdrawn = as_total(finals, least=None), as_total(withdrawn)
         self._open.update((as_time(le, "le"), as_total(n, least=None)) for le, n in in_force)

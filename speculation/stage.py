@@ -1,4 +1,4 @@
-"""What the stages share: changes that come and wait, all-or-nothing calls, numbers."""
+"""The base of all stages: changes that come and wait, all-or-nothing calls, numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from speculation.waiting import Waiting
 
 Output = list["Change | Punctuation"]
 STAGES: dict[str, Any] = {}
-"""Stages by name, for snapshots that tell one: a stage stands above what restores it."""
+"""The stages by their names in a snapshot; each registers itself, as it is defined above the code that restores it."""
 
 
 class Stage(Member):
@@ -39,7 +39,7 @@ class Stage(Member):
         self._calls = Calls(self)
 
     def join(self, calls: Calls) -> None:
-        """Let this stage be part of the calls of an operator."""
+        """Make this stage part of an operator's calls."""
         calls.join(self)
         self._calls = calls
 
@@ -47,24 +47,24 @@ class Stage(Member):
         return copy.deepcopy(self)
 
     def push(self, item: Change | Punctuation) -> Output:
-        """Take one change or punctuation; what leaves.
+        """Take one change or punctuation. Returns what leaves.
 
         Raises
         ------
         ChangeError
-            It is neither, or has no time; the stage is as it was.
+            The item is neither, or has no time. The stage is unchanged.
         """
         return self.push_many([item])
 
     def push_many(self, items: Iterable[Change | Punctuation]) -> Output:
-        """Take several, as one call: all of it or nothing; what leaves."""
+        """Take several items as one call, all or nothing. Returns what leaves."""
         return self._calls.call(self._push_many, items)
 
     def _push_many(self, items: Iterable[Change | Punctuation]) -> Output:
         return self.push_fitting(item if isinstance(item, Punctuation) else checked(item) for item in items)
 
     def push_fitting(self, items: Iterable[Change | Punctuation]) -> Output:
-        """`push_many` of what an operator gave, within a call."""
+        """Do what `push_many` does with an operator's output, within a call."""
         out: Output = []
         for item in items:
             self.take(item, out)
@@ -72,16 +72,16 @@ class Stage(Member):
         return out
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take an item that fits, within a call, and append to ``out`` what leaves."""
+        """Take a checked item, within a call, and append what leaves to ``out``."""
         raise NotImplementedError
 
     def end(self, out: Output) -> None:
-        """The end of what comes at once."""
+        """End a call: append to ``out`` what leaves with it."""
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        """All that is no part of what waits."""
+        """Return all state of the stage but the changes that wait, which the journal restores."""
         return self._before(self)
 
     def call_failed(self, before: Any) -> None:
@@ -92,12 +92,12 @@ class Stage(Member):
             setattr(self, name, value)
 
     def call_worked(self) -> None:
-        """A call has worked."""
+        """Commit the call in the journal."""
         self._journal.commit()
 
 
 def checked(change: Any) -> Change:
-    """A change of an event or of a match in its form.
+    """Return a change of an event or of a match in its normal form.
 
     Raises
     ------

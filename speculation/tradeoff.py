@@ -1,4 +1,4 @@
-"""What speculation costs and buys on a stream of the user's: the curve over sigma ([AFA10] Sec. 6.3, Figures 10 and 11)."""
+"""Measure what speculation costs and buys on a user's own stream: the curve over sigma ([AFA10] Sec. 6.3, Figures 10, 11)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from speculation.cleanse import Cleanse
 
 
 class Point(NamedTuple):
-    """One sigma.
+    """The measurements for one sigma.
 
     Parameters
     ----------
     sigma : int or None
-        Ticks; of a stage that moves it, the last one.
+        Ticks. For a stage that moves its sigma: the last one.
     records, finals : int
-        Changes that left with an LE below the last punctuation; matches in force there. What is not final at the end of the stream
-        counts in neither.
+        How many changes left with an LE below the last punctuation, and how many matches are in force there. Matches that are not
+        final at the end of the stream count in neither.
     first, final : float
-        Ticks, medians over the final matches: from LE to the arrival of the item with which the match was first announced; and to
-        that of the punctuation that made it final.
+        Medians over the final matches, in ticks: the time from a match's LE until the item arrives that first announces it, and
+        until the punctuation arrives that makes it final.
     held : int
-        The most events (at the input) or matches (at the output) that waited in Cleanse.
+        The most events (at the input) or matches (at the output) that ever waited in Cleanse.
     """
 
     sigma: int | None
@@ -49,7 +49,7 @@ def tradeoff(
     *,
     at: Literal["input", "output"] = "output",
 ) -> list[Point]:
-    """Measure chattiness, time to announcement, time to final and what waits, for each of some sigmas.
+    """Measure chattiness, time to announcement, time to final, and how much waits, for each of several sigmas.
 
     Parameters
     ----------
@@ -58,18 +58,18 @@ def tradeoff(
     operator : callable
         Makes a fresh `Operator` or `Keyed`.
     sigmas : sequence
-        As `Cleanse` takes them; or stages of their own, `Cleanse.auto(max_chattiness=1.2)`.
+        As `Cleanse` takes them; or whole stages, ``Cleanse.auto(max_chattiness=1.2)``.
     at : "input" or "output"
         Where Cleanse stands.
 
     Returns
     -------
     list of Point
-        One a sigma.
+        One for each sigma.
 
     Notes
     -----
-    O(sigmas * n), with one run of the operator at the output, one a sigma at the input.
+    O(sigmas * n). At the output the operator runs once, at the input once for each sigma.
 
     Examples
     --------

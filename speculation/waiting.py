@@ -1,4 +1,4 @@
-"""Changes that wait, in the order of their LE; what annihilates is gone.
+"""Changes that wait, in the order of their LE. Changes that cancel out disappear.
 
     by_le   LE -> match -> (number of arrival, change)      match = (key, payload, LE, RE); the change: net, with its copies
 
@@ -42,12 +42,12 @@ class Waiting:
         self.copies = 0
 
     def add(self, change: Change) -> int:
-        """Let a change wait; how many pairs of an insertion and its retraction have met. O(log n).
+        """Add a change that waits. Returns how many pairs of an insertion and its retraction have met. O(log n).
 
         Raises
         ------
         ChangeError
-            There are too many copies of it.
+            There would be more copies of the change than int64 counts.
         """
         journal, le, diff = self._journal, change.le, change.diff
         match = (change.key, change.payload, le, change.re)
@@ -75,7 +75,7 @@ class Waiting:
         return met
 
     def take(self, bound: int | None) -> list[Change]:
-        """Take out what lies below a bound (None: all), by LE; of one LE retractions first, then by arrival. O(what goes)."""
+        """Remove and return the changes below a bound (None: all), by LE; of one LE retractions first, then by arrival. O(found)."""
         found: list[Change] = []
         for le in list(self._by_le.irange(maximum=bound, inclusive=(True, False))):
             found += _in_order(self._by_le[le])
@@ -89,7 +89,7 @@ class Waiting:
         return self._by_le.peekitem(0)[0] if self._by_le else None
 
     def all(self) -> list[Change]:
-        """What waits, in order of arrival."""
+        """Return the changes that wait, in order of arrival."""
         entries = [entry for bucket in self._by_le.values() for entry in bucket.values()]
         return [change for _, change in sorted(entries, key=lambda entry: entry[0])]
 
