@@ -75,7 +75,7 @@ class Waiting:
         return met
 
     def take(self, bound: int | None) -> list[Change]:
-        """Remove and return the changes below a bound (None: all), by LE; of one LE retractions first, then by arrival. O(found)."""
+        """Remove and return the changes below a bound (None: all): by LE, then retractions first, then by arrival. O(found)."""
         found: list[Change] = []
         for le in list(self._by_le.irange(maximum=bound, inclusive=(True, False))):
             found += _in_order(self._by_le[le])
