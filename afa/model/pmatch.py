@@ -1,4 +1,4 @@
-"""A partial match, as [AFA10] Sec. 5.1 has it, but with the smallest RE in place of StartRE."""
+"""Partial matches, as in [AFA10] Sec. 5.1, but with the smallest RE in place of StartRE."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class PMatch(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Since when the partial matches of a list wait for the next step; time-outs count from there.
+    """The instants from which the partial matches of a list wait for the next step. Time-outs count from there.
 
     Parameters
     ----------
     le : int
-        The LE of the step that they consumed last.
+        The LE of the step whose event they consumed last.
     since : int
-        What time-outs before this instant have made stands in the list itself; ``le``, or the punctuation that made the step
+        The list itself holds what time-outs before this instant have made. It is ``le``, or the punctuation that made the step a
         ``cover``.
     """
 

@@ -1,7 +1,7 @@
-"""What one partial match becomes: arcs, epsilon closure, time-outs (the next-ID relation of [AFA10] Sec. 2.2 and 2.3).
+"""The transitions of one partial match: arcs, epsilon closure, time-outs (the next-ID relation of [AFA10] Sec. 2.2 and 2.3).
 
-All of it is a pure function of the partial match, the step and the table of arcs, so that what was added can be taken away again
-by evaluating it a second time.
+They are a pure function of the partial match, the step and the table of arcs, so that an engine can remove what it has added by
+evaluating the function a second time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from afa.model.raised import Faults, Raised, in_words
 from punctuation.time import FOREVER, as_time
 
 CLOSURE_LIMIT = 10_000
-"""Steps of one closure after which it counts as endless."""
+"""How many steps of one closure count as endless."""
 
 
 class Transitions:
@@ -30,12 +30,12 @@ class Transitions:
     table : ArcTable
         The arcs in force; set anew when arcs change.
     faults : Faults, optional
-        Takes what functions raise: an arc does not serve there. None: it is raised.
+        Collects what users' functions raise; the arc does not serve there. None: it is raised.
 
     Attributes
     ----------
     key : hashable
-        Whose state is at work, for `faults`.
+        The key whose state is being changed, for `faults`.
     """
 
     __slots__ = ("_start", "_static_final", "_take", "faults", "key", "table")
@@ -49,11 +49,11 @@ class Transitions:
         self.key: Hashable = None
 
     def final(self, state: str, t: int) -> bool:
-        """Whether a computation that is in ``state`` at ``t`` is accepted."""
+        """Return whether a computation that is in ``state`` at ``t`` is accepted."""
         return state in self._static_final or (bool(self.table.marks) and self.table.final(state, t))
 
     def begin(self, key: Any, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
-        """The partial matches that begin at a step (Algorithm 1, line 5), one for each way."""
+        """Return the partial matches that begin at a step (Algorithm 1, line 5), one for each way that leads to them."""
         found: list[PMatch] = []
         ready = [PMatch(key, le, *self._start)]
         if self.table.epsilon:
@@ -69,7 +69,7 @@ class Transitions:
         return found
 
     def derive(self, p: PMatch, rest: Rest, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
-        """All that ``p``, which rests since ``rest``, becomes by a step at ``le``.
+        """Return what a partial match ``p``, which rests since ``rest``, becomes by a step at ``le``.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Transitions:
 
         Notes
         -----
-        O(arcs * events of the step). A lifetime ends before the step: nothing.
+        O(arcs * events of the step). If the lifetime of ``p`` ends before the step, ``p`` becomes nothing.
         """
         found: list[PMatch] = []
         stays = False
@@ -104,7 +104,7 @@ class Transitions:
         return found, stays
 
     def closure(self, p: PMatch, t: int) -> list[PMatch]:
-        """``p`` and all that epsilon arcs in force at ``t`` make of it, each once.
+        """Return ``p`` and all partial matches that epsilon arcs in force at ``t`` make of it, each once.
 
         Raises
         ------
@@ -132,13 +132,13 @@ class Transitions:
         return list(reached.values())
 
     def fired(self, p: PMatch, rest: Rest, horizon: int) -> list[tuple[int, PMatch]]:
-        """What time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
+        """Return what time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
 
         Returns
         -------
         list of (int, PMatch)
-            Each instant ``T`` with what is reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Epsilon arcs and
-            further time-outs from there are in it.
+            Each instant ``T`` with the partial match reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Those that
+            epsilon arcs and further time-outs reach from there are included.
         """
         reached: dict[tuple[int, PMatch], None] = {}
         todo = [(rest.le, p)]
@@ -160,7 +160,7 @@ class Transitions:
         return list(reached)
 
     def waits(self, p: PMatch, since: int) -> list[int]:
-        """The instants at which the time-outs of ``p``, which rests since ``since``, fire if nothing ends the wait."""
+        """Return the instants at which the time-outs of ``p``, which rests since ``since``, fire if nothing ends the wait."""
         return [
             t
             for arc, begin, end in self.table.timeouts.get(p.state, ())
@@ -171,7 +171,7 @@ class Transitions:
         return list(dict.fromkeys(target for _, target in self.fired(p, rest, le) if target != p))
 
     def consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:
-        """The register after the arc, or None where the fence says no."""
+        """Return the register after an arc, or None if the fence is false."""
         role = "fence"
         try:
             if not arc.fence(payload, register):
@@ -195,7 +195,7 @@ class Transitions:
         return None
 
     def pass_on(self, arc: Arc, register: Any, t: int) -> Any:
-        """The register after an epsilon arc, or None where the fence says no."""
+        """Return the register after an epsilon arc, or None if the fence is false."""
         role = "fence"
         try:
             if not arc.fence(register):
@@ -223,7 +223,7 @@ class Transitions:
             return None
 
     def instant(self, arc: Arc, register: Any, since: int) -> int:
-        """The ticks that a time-out's ``at`` gives; FOREVER, at which none fires, where that goes on though it raises."""
+        """Return the instant that a time-out's ``at`` returns. FOREVER, at which none fires: ``at`` raised, and `faults` took it."""
         what = "in the at of {} at le={}"
         try:
             value = arc.at(register)
@@ -237,14 +237,14 @@ class Transitions:
         return FOREVER
 
     def _goes_on(self, error: Exception, arc: Arc, role: str, le: int, payload: Any, where: str = "") -> bool:
-        """Whether an exception is told only, and the arc does not serve."""
+        """Return whether `faults` takes an exception, so that the arc does not serve, instead of the call being refused."""
         if self.faults is None or isinstance(error, MemoryError):
             return False
         self.faults.take(Raised(self.key, le, payload, repr(arc), role, in_words(error)), where)
         return True
 
     def endless(self, error: ClosureError, t: int) -> None:
-        """Tell of a closure that goes on, where no epsilon arc and no time-out serves then; else raise it."""
+        """Let `faults` take a closure without an end, so that no epsilon arc and no time-out serves there; else raise it."""
         if self.faults is None:
             raise error
         self.faults.take(Raised(self.key, t, None, "", "closure", in_words(error)), "")
