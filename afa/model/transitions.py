@@ -137,8 +137,8 @@ class Transitions:
         Returns
         -------
         list of (int, PMatch)
-            Each instant ``T`` with the partial match reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Those that
-            epsilon arcs and further time-outs reach from there are included.
+            Each instant ``T`` with the partial match reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Included
+            are those that epsilon arcs and further time-outs reach from there.
         """
         reached: dict[tuple[int, PMatch], None] = {}
         todo = [(rest.le, p)]
@@ -223,7 +223,7 @@ class Transitions:
             return None
 
     def instant(self, arc: Arc, register: Any, since: int) -> int:
-        """Return the instant that a time-out's ``at`` returns. FOREVER, at which none fires: ``at`` raised, and `faults` took it."""
+        """Return the instant that a time-out's ``at`` returns. FOREVER, at which none fires: ``at`` raised, which `faults` took."""
         what = "in the at of {} at le={}"
         try:
             value = arc.at(register)
