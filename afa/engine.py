@@ -84,6 +84,26 @@ class Engine(Protocol):
         """Assert the engine's invariants."""
 
 
+class Numbered(Protocol):
+    """What an engine has besides where numbers are gapless; see `afa.operator.gapless`."""
+
+    @property
+    def open_gaps(self) -> int:
+        """How many gaps can still close, over all keys."""
+
+    def final_gaps(self) -> list[tuple[Hashable, int, int]]:
+        """Return the gaps that have become final in this call since the last time: key, first and last missing number."""
+
+    def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
+        """Return LE and event, ``(payload, RE)``, of the step of a key with a number; of one that is final, None as its event."""
+
+    def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
+        """Return LE and number of the steps of a key beside a place, and of the one there."""
+
+    def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
+        """Return how many retractions of an event wait."""
+
+
 class Host(Protocol):
     """What an engine may ask of the operator while it carries out a batch of columns."""
 

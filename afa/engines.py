@@ -26,6 +26,7 @@ def make_engine(
     sequence: str | None,
     keyed: bool,
     faults: Faults | None = None,
+    gaps: str | None = None,
 ) -> Engine:
     """The engine of that name.
 
@@ -37,7 +38,9 @@ def make_engine(
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
-    if name != "interpreted":
+    if gaps is not None and name == "compiled":
+        raise AfaError('expected engine="auto" or "interpreted" with gapless= but got engine="compiled"')
+    if name != "interpreted" and gaps is None:
         from afa.compiled.fit import serves
 
         if serves(automaton, name == "compiled"):
@@ -46,7 +49,7 @@ def make_engine(
             return CompiledEngine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults)
     from afa.interpreted.interpreted_engine import InterpretedEngine
 
-    return InterpretedEngine(automaton, table, progress, journal, sequence, faults)
+    return InterpretedEngine(automaton, table, progress, journal, sequence, faults, gaps)
 
 
 def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:

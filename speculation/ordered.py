@@ -211,7 +211,7 @@ class Ordered:
         of = self._sequences
         beneath = self._core.statistics()._replace(changes=of.changes)
         barriers = sum(len(numbers.blocks) - 1 for numbers in of.keys.values() if numbers.blocks)
-        return OrderedStatistics(*beneath, of.gap_count, of.missing, of.repeats, barriers)
+        return OrderedStatistics(*beneath[:12], of.gap_count, of.missing, of.repeats, barriers)
 
     def snapshot(self) -> bytes:
         """The whole state as bytes, in the format of `speculation.ordered_state`: plain data, no code.

@@ -70,8 +70,8 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable], codes: Any) -> States
     keys, codes = Arranged(keys, order), codes[order]
     held = codes != k.NOWHERE
     saving = _Saving(engine, codes[held])
-    heads = np.zeros((3, len(keys)), np.int64)
-    heads[:, held] = saving.heads
+    heads = np.zeros((5, len(keys)), np.int64)
+    heads[:3, held] = saving.heads
     rows, changes = saving.rows(k.COVERS, ROWS, engine.registers), saving.rows(k.CHANGES, CHANGES, engine.payloads)
     states = States(
         keys,

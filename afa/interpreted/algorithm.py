@@ -12,6 +12,9 @@ The paper removes all that spans the change, then derives anew (lines 2 and 8). 
 with counts, so that the walk ends as soon as the derived lists equal the stored ones; and a partial match that passes the inserted
 event on an ignorable arc is neither gone nor new, so that nothing behind it is touched (App. D, steps 2 and 3).
 
+Where events are numbered without gaps (AFA+O, Sec. 5.3), a step continues the list before it only if their numbers are adjacent:
+`Algorithm.linked`. Everywhere else every step does.
+
 Departs from the paper: a count in place of next pointers; removal evaluates fences again instead of storing pointers.
 """
 
@@ -37,13 +40,61 @@ class Algorithm:
         The automaton under the arcs in force.
     progress : Progress
         The clock of time-outs, and what is final.
+    gaps : "break" or "join", optional
+        Keys are numbered without gaps, and what becomes of gaps that can't close any more. None: they are not.
     """
 
-    __slots__ = ("progress", "transitions")
+    __slots__ = ("gaps", "progress", "transitions")
 
-    def __init__(self, transitions: Transitions, progress: Progress) -> None:
+    def __init__(self, transitions: Transitions, progress: Progress, gaps: str | None = None) -> None:
         self.transitions = transitions
         self.progress = progress
+        self.gaps = gaps
+
+    # -- numbers (Sec. 5.3) -----------------------------------------------------------------------------------------------
+
+    def linked(self, x: Entry | None, y: Entry | None) -> bool:
+        """Whether ``y``, the step after ``x``, continues its list."""
+        if x is None or y is None:
+            return False
+        return self.gaps is None or x.key[1] + 1 == y.key[1] or (self.gaps == "join" and y.le < self.progress.events)
+
+    def source(self, s: State, x: Entry | None, y: Entry | None) -> Mapping[PMatch, Any]:
+        """The list that ``y``, the step after ``x``, continues."""
+        return s.layer(x) if x is not None and self.linked(x, y) else NOTHING
+
+    def until(self, x: Entry, z: Entry | None) -> int:
+        """Until when the time-outs of ``x`` fire: the next step, or as far as the clock has come, behind the last and in a gap."""
+        if z is not None and self.linked(x, z):
+            return z.le
+        reached = max(x.le, self.progress.events)
+        return reached if z is None else min(z.le, reached)
+
+    def note_gap(self, s: State, x: Entry | None, z: Entry | None) -> None:
+        """Note whether there is a gap between neighbours that can still close."""
+        if self.gaps is None or z is None:
+            return
+        if x is not None and x.key[1] + 1 != z.key[1] and z.le >= self.progress.events:
+            s.journal.put(s.gaps, z.key, None)
+        elif z.key in s.gaps:
+            s.journal.drop(s.gaps, z.key)
+
+    def pass_gaps(self, s: State) -> list[tuple[int, int]]:
+        """Let the gaps be final that the promise has come past; the first and the last number that is missing in each."""
+        t = self.progress.events
+        passed = [s.index[key] for key in s.gaps.irange(maximum=s.place(t), inclusive=(True, False))]
+        pairs = [(s.before(z.key), z) for z in passed]
+        if s.gaps and len(passed) < len(s.gaps):  # the clock has come into the next one
+            z = s.index[s.gaps.keys()[len(passed)]]
+            pairs.append((s.before(z.key), z))
+        for x, z in reversed(pairs):  # the last one first, so that what a join brings goes on through those behind it
+            assert x is not None
+            self.set_horizon(s, x, self.until(x, z))
+            if z.le < t:
+                s.journal.drop(s.gaps, z.key)
+                if self.gaps == "join":
+                    self._propagate(s, x, [], x.rest, list(s.layer(x)), x.rest)
+        return [(x.key[1] + 1, z.key[1] - 1) for x, z in pairs if x is not None and z.le < t]
 
     # -- events ---------------------------------------------------------------------------------------------------------
 
@@ -73,18 +124,21 @@ class Algorithm:
     def _insert_step(self, s: State, y: Entry) -> None:
         """InsertEvent: the list of ``y`` from the one before it; behind it, what went on past ``y`` is invalid."""
         x, z = s.before(y.key), s.after(y.key)
-        source = s.layer(x) if x else NOTHING
+        was = self.source(s, x, z)
         if x:
-            self.set_horizon(s, x, y.le)
-        y.nodes, stays = self._make_transitions(source, (x or y).rest, y)
+            self.set_horizon(s, x, self.until(x, y))
+        y.nodes, stays = self._make_transitions(self.source(s, x, y), (x or y).rest, y)
         s.journal.put(s.index, y.key, y)
+        self.note_gap(s, x, y)
+        self.note_gap(s, y, z)
         self._set_runs(s, x, y, z, stays)
         target = joined(y.nodes, stays)
-        y.horizon = z.le if z else max(y.le, self.progress.events)
+        y.horizon = self.until(y, z)
         for p in target:
             self.emit(s, y, p, 1)
         if z:
-            self._propagate(s, y, self._differs(source, target), (x or y).rest, self._differs(target, source), y.rest)
+            now = target if self.linked(y, z) else NOTHING
+            self._propagate(s, y, self._differs(was, now), (x or y).rest, self._differs(now, was), y.rest)
 
     def _delete_step(self, s: State, y: Entry) -> None:
         """The list before goes on where the list of ``y`` did (App. C)."""
@@ -92,14 +146,18 @@ class Algorithm:
         source = s.layer(y)
         for p in source:
             self.emit(s, y, p, -1)
-        target = s.layer(x) if x else NOTHING
-        gone, new = self._differs(source, target), self._differs(target, source)
+        was = source if z is None or self.linked(y, z) else NOTHING
+        target = s.layer(x) if x and (z is None or self.linked(x, z)) else NOTHING
+        gone, new = self._differs(was, target), self._differs(target, was)
         s.journal.drop(s.index, y.key)
+        if y.key in s.gaps:
+            s.journal.drop(s.gaps, y.key)
+        self.note_gap(s, x, z)
         if x:
-            self.set_horizon(s, x, z.le if z else max(x.le, self.progress.events))
-        if not z:  # open runs cover no step any more: nothing would say when they can be forgotten
-            for p in gone:
-                s.runs.uncover(p, s.runs.after(x.key) if x else s.place(y.le), s.runs.end)
+            self.set_horizon(s, x, self.until(x, z))
+        if not z or not self.linked(x, z):  # runs cover no step any more: nothing would say when they can be forgotten
+            for p in source if z else gone:
+                s.runs.uncover(p, s.runs.after(x.key) if x else s.place(y.le), s.runs.after(y.key) if z else s.runs.end)
         self._propagate(s, y, gone, y.rest, new, (x or y).rest)
 
     def _rederive(self, s: State, y: Entry) -> None:
@@ -111,13 +169,14 @@ class Algorithm:
         new = s.layer(y)
         for p in new:
             self.emit(s, y, p, 1)
-        self._propagate(s, y, [p for p in old if p not in new], y.rest, [p for p in new if p not in old], y.rest)
+        if self.linked(y, s.after(y.key)):
+            self._propagate(s, y, [p for p in old if p not in new], y.rest, [p for p in new if p not in old], y.rest)
 
     def derive_again(self, s: State, y: Entry) -> None:
         """The list of a step from the list before it, all of it."""
         x, z = s.before(y.key), s.after(y.key)
         s.keep(y)
-        y.nodes, stays = self._make_transitions(s.layer(x) if x else NOTHING, (x or y).rest, y)
+        y.nodes, stays = self._make_transitions(self.source(s, x, y), (x or y).rest, y)
         self._set_runs(s, x, y, z, stays)
 
     # -- MakeTransitions, RemoveInvalidatedSequences, PropagateInsert -------------------------------------------------------
@@ -144,12 +203,14 @@ class Algorithm:
                 stays[p] = stays.get(p, 0) + sign
 
     def _propagate(self, s: State, y: Entry, gone: list[PMatch], gone_rest: Rest, new: list[PMatch], new_rest: Rest) -> None:
-        """Carry a difference in the list of ``y`` through the steps after it, until there is none left."""
+        """Carry a difference in the list that the step after ``y`` continues through the later steps, until there is none left."""
         if not (gone or new):
             return
         edits: dict[PMatch, tuple[int, Any]] = {}  # how the runs change: (+1 or -1, the place where it begins)
         last = y
         for z in s.steps(y.key, inclusive=False):
+            if last is not y and not self.linked(last, z):
+                break
             counts: dict[PMatch, int] = {}
             stays: dict[PMatch, int] = {}
             self._derive_all(gone, gone_rest, z, -1, counts, stays)  # RemoveInvalidatedSequences, lines 10-19
@@ -287,5 +348,7 @@ class Algorithm:
         if steps:
             y = steps[-1]
             new = s.layer(y)
+            if not self.linked(y, s.after(y.key)):
+                return
             gone = [p for p in old if p not in new]
             self._propagate(s, y, gone, y.rest, [p for p in new if p not in old], y.rest)

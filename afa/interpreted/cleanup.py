@@ -14,11 +14,12 @@ from afa.interpreted.state import Entry, State
 from afa.model.pmatch import Rest
 
 
-def tick(algorithm: Algorithm, s: State) -> None:
-    """Let the time-outs fire that a new punctuation's clock has reached."""
+def tick(algorithm: Algorithm, s: State) -> list[tuple[int, int]]:
+    """Let the time-outs fire that a new punctuation's clock has reached, and gaps be final; the numbers missing in these."""
     if s.index:
         last = s.index.peekitem(-1)[1]
         algorithm.set_horizon(s, last, max(last.le, algorithm.progress.events))
+    return algorithm.pass_gaps(s) if s.gaps else []
 
 
 def clean(algorithm: Algorithm, s: State, t: int) -> None:
@@ -30,6 +31,8 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
         s.journal.note(setattr, s, "pruned", s.pruned)
         s.pruned = None  # its list is what the one before gave, and the next one needs
     s.keep(cover)
+    if cover.events:
+        cover.over = max(re for _, re in cover.events)
     layer = s.layer(cover)
     # What a time-out before t has made stands in the list from now on: the arc that made it may be dropped.
     fired = dict.fromkeys(q for p in layer for _, q in algorithm.transitions.fired(p, cover.rest, min(cover.horizon, t - 1)))
@@ -44,10 +47,21 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     s.runs.trim(s.runs.after(cover.key), t)  # Departs: cover(t) stores what is covered there; the anchor need not stay
     for p in alive:
         algorithm.emit(s, cover, p, 1)  # what fires from t on, counted from what stands in cover
-    if fired and (z := s.after(cover.key)):
+    z = s.after(cover.key)
+    if fired and algorithm.linked(cover, z):
+        assert z is not None
         algorithm.derive_again(s, z)  # the same list, but with the ways that lead to it counted from what stands in cover
-    if not alive:
+    if not alive and algorithm.gaps is None:
         s.journal.drop(s.index, cover.key)
+    forget_cover(algorithm, s)
+
+
+def forget_cover(algorithm: Algorithm, s: State) -> None:
+    """Where numbers are gapless, cover stays for its number; of many keys not, if nothing follows and its lifetime is over."""
+    if algorithm.gaps is not None and s.key is not None and len(s.index) == 1:
+        cover = s.index.peekitem(0)[1]
+        if not cover.events and cover.over <= algorithm.final(s):
+            s.journal.drop(s.index, cover.key)
 
 
 def drop_final(s: State, t: int) -> None:
@@ -70,8 +84,16 @@ def deadline(algorithm: Algorithm, s: State) -> int | None:
             times += [p.re for p in first.nodes]
             if len(s.index) > 1:
                 times.append(s.index.peekitem(1)[1].le + 1)
+            if first is last and algorithm.gaps is not None and s.key is not None:
+                times.append(first.over)
         if first is not last:
             times += _instants(algorithm, s, first, last=False)
+        if s.gaps:
+            times.append(s.gaps.keys()[0][0] + 1)
+            for key in s.gaps if algorithm.transitions.table.timeouts else ():
+                before = s.before(key)
+                assert before is not None
+                times += _instants(algorithm, s, before, last=True)
         times += _instants(algorithm, s, last, last=True)
     return min(times, default=None)
 

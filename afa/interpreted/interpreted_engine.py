@@ -34,12 +34,14 @@ class InterpretedEngine:
         journal: Journal,
         sequence: str | None,
         faults: Faults | None = None,
+        gaps: str | None = None,
     ) -> None:
         self.states: dict[Hashable, State] = {}
         self._automaton = automaton
-        self._one = OneKey(automaton, table, progress, journal, sequence, faults)
+        self._one = OneKey(automaton, table, progress, journal, sequence, faults, gaps)
         self._progress = progress
         self._journal = journal
+        self._gaps = gaps
         self._due: list[State] = []  # keys that the present punctuation concerns
         self._deadlines = Deadlines()
         self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
@@ -70,6 +72,34 @@ class InterpretedEngine:
         if len(changes) > 1 and self._one.most + sum(abs(change.diff) for change in changes) <= COPIES:
             changes = _netted(changes)
         self._one.apply(self.state(key), changes)
+
+    # -- numbers without gaps: see `afa.operator.gapless` ------------------------------------------------------------------
+
+    def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
+        """Return LE and event, ``(payload, RE)``, of the step of a key with a number; of one that is final, None as its event."""
+        s = self.states.get(key)
+        return None if s is None else self._one.numbered(s, number)
+
+    def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
+        """Return LE and number of the steps of a key beside a place, and of the one there."""
+        s = self.states.get(key)
+        return [] if s is None else self._one.neighbours(s, le, number)
+
+    def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
+        """Return how many retractions of an event wait."""
+        s = self.states.get(key)
+        return 0 if s is None else s.pending.get((payload, le, re), 0)
+
+    def final_gaps(self) -> list[tuple[Hashable, int, int]]:
+        """Return key, first and last number of the gaps that have become final since it was last asked."""
+        return self._one.final_gaps()
+
+    @property
+    def open_gaps(self) -> int:
+        """How many gaps can still close, over all keys."""
+        return sum(len(s.gaps) for s in self.states.values())
+
+    # -- calls -------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
         """Remove and return the retractions whose insertion can no longer arrive."""
@@ -138,6 +168,8 @@ class InterpretedEngine:
             s.delta.clear()
             forget_places(s.index)
             forget_places(s.matches)
+            forget_places(s.gaps)
+        self._one.final_gaps()
         self._touched.clear()
         self._final = self._progress.final
         self._deadlines = Deadlines()
@@ -167,7 +199,8 @@ class InterpretedEngine:
 
     def save(self, changed: bool = False) -> States:
         """The states of all keys, or of those that changed since the last snapshot."""
-        return saved.save(self._automaton, self._progress.final, list(self._changed if changed else self.states), self.states)
+        keys = list(self._changed if changed else self.states)
+        return saved.save(self._automaton, self._progress.final, keys, self.states, self._gaps is not None)
 
     def saved(self) -> None:
         """A snapshot was taken."""

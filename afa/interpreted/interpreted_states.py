@@ -14,14 +14,14 @@ from afa.interpreted.state import Entry, State
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch, Rest
 from afa.state.canonical import in_order
-from afa.state.states import CHANGES, COVER, ROWS, Pruned, States, columns, given_steps, records
+from afa.state.states import CHANGES, COVER, NUMBER, OVER, ROWS, Pruned, States, columns, given_steps, records
 from punctuation.time import BEGINNING, as_count, as_time
 
 
-def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State]) -> States:
+def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State], gapless: bool) -> States:
     """The states of some keys, at a punctuation; of those that are not held, none. O(state log state)."""
     keys = in_order(keys)
-    heads: Any = np.zeros((3, len(keys)), np.int64)
+    heads: Any = np.zeros((5, len(keys)), np.int64)
     rows: list[tuple[int, int, str, Any]] = []
     changes: list[tuple[int, int, int, Any]] = []
     pruned: list[Pruned] = []
@@ -38,6 +38,8 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
         for y in steps:
             if not y.events:
                 heads[COVER, i] = y.le
+                if gapless:
+                    heads[NUMBER, i], heads[OVER, i] = y.key[1], y.over
                 rows += [(_le(p.start), p.re, p.state, p.register) for p in y.nodes]
             changes += [(y.le, re, n, payload) for (payload, re), n in y.events.items()]
         changes += [(le, re, -n, payload) for (payload, le, re), n in s.pending.items()]
@@ -69,7 +71,8 @@ def _numbers(rows: list[tuple[int, int, int]]) -> Any:
 
 
 def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, list[Any], Pruned | None]]:
-    """Each key with its cover, ``(LE, since, [(start, m, state, register)..])`` or None, its changes and its pruned steps.
+    """Each key with its cover, ``(LE, since, [(start, m, state, register)..], number, over)`` or None, its
+    changes, and its pruned steps.
 
     A change is ``(payload, LE, RE, copies)``.
     """
@@ -80,8 +83,8 @@ def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, 
     les, res, copies = states.changes.tolist()
     changes = list(zip(records(states.payloads, automaton.event_schema, len(les)), les, res, copies))
     row = change = 0
-    for i, (key, count, length, le) in enumerate(zip(states.keys, *states.heads.tolist())):
-        cover = (le, max(le, states.final), rows[row : row + length]) if length else None
+    for i, (key, count, length, le, number, over) in enumerate(zip(states.keys, *states.heads.tolist())):
+        cover = (le, max(le, states.final), rows[row : row + length], number, over) if length or over > le else None
         yield key, cover, changes[change : change + count], pruned.get(i)
         row, change = row + length, change + count
 
@@ -101,8 +104,9 @@ def fill(
         s.pruned = None if pruned.last is None else as_time(pruned.last, "last")
         _fill_pruned(algorithm, s, pruned, automaton)
     if cover is not None:
-        le, since, rows = cover
-        y = Entry(s.place(le), le, s.journal.serial)
+        le, since, rows, number, over = cover
+        y = Entry(s.place(le) if algorithm.gaps is None else (le, number), le, s.journal.serial)
+        y.over = over
         y.rest, y.horizon = Rest(le, since), max(le, algorithm.progress.events)
         y.nodes = {PMatch(s.place(start), m, state, z): 1 for start, m, state, z in rows}
         y.nodes = dict(sorted(y.nodes.items(), key=lambda node: node[0].start))

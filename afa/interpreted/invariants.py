@@ -8,12 +8,14 @@ Cleanup       nothing before cover(t_p), no events before t_p, no arcs that ende
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any
 
-from afa.interpreted.algorithm import NOTHING, Algorithm
+from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.state import Entry, State
 from afa.model.pmatch import PMatch
+from punctuation.time import FOREVER
 
 
 def check(algorithm: Algorithm, s: State) -> None:
@@ -36,10 +38,11 @@ def check(algorithm: Algorithm, s: State) -> None:
         assert y.key == steps[i].key, "the index and its entries disagree"
         if y.events and (s.pruned is None or (x is not None and x.key > s.pruned)):
             _check_content(algorithm, s, x, y)
-        horizon = steps[i + 1].le if i + 1 < len(steps) else y.le
-        assert y.horizon >= horizon, f"horizon at {y.key}: {y.horizon} < {horizon}"
-        assert i + 1 == len(steps) or y.horizon == horizon, f"horizon at {y.key}: {y.horizon} != {horizon}"
+        z = steps[i + 1] if i + 1 < len(steps) else None
+        horizon = z.le if z is not None and algorithm.linked(y, z) else y.le
+        assert horizon <= y.horizon <= (FOREVER if z is None else z.le), f"horizon at {y.key}: {y.horizon} against {horizon}"
         x = y
+    _check_numbers(algorithm, s, steps)
     _check_matches(algorithm, s, steps)
     assert not s.delta, "a difference was left behind"
     assert all(count > 0 for count in s.pending.values()), "pending counts"
@@ -59,13 +62,23 @@ def _check_content(algorithm: Algorithm, s: State, x: Entry | None, y: Entry) ->
     assert all(count > 0 for count in y.events.values()), f"event counts at {y.key}"
     nodes: Counter[PMatch] = Counter()
     stays: set[PMatch] = set()
-    for p in s.layer(x) if x else NOTHING:
+    for p in algorithm.source(s, x, y):
         found, stay = algorithm.transitions.derive(p, (x or y).rest, y.le, y.events)
         nodes.update(found)
         stays |= {p} if stay else set()
     nodes.update(algorithm.transitions.begin(y.key, y.le, y.events))
     assert nodes == Counter(y.nodes), f"Content at {y.key}: stored {y.nodes}, derived {dict(nodes)}"
     assert stays == set(s.runs.at(y.key)), f"Content at {y.key}: runs {s.runs.at(y.key)}, derived {stays}"
+
+
+def _check_numbers(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
+    if algorithm.gaps is None:
+        return
+    pairs = list(itertools.pairwise(steps))
+    assert all(x.key[1] < y.key[1] for x, y in pairs), "numbers against times"
+    gaps = [y.key for x, y in pairs if x.key[1] + 1 < y.key[1] and y.le >= algorithm.progress.events]
+    assert list(s.gaps) == gaps, f"gaps: {list(s.gaps)} against {gaps}"
+    assert all(sum(y.events.values()) <= 1 for y in steps), "a number twice"
 
 
 def _check_matches(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:

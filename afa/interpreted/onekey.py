@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from afa.change import Change
@@ -11,7 +13,7 @@ from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.invariants import check
-from afa.interpreted.state import State
+from afa.interpreted.state import Entry, State
 from afa.journal import Journal
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -33,12 +35,14 @@ class OneKey:
         journal: Journal,
         sequence: str | None,
         faults: Faults | None = None,
+        gaps: str | None = None,
     ) -> None:
         self._automaton = automaton
         self._journal = journal
         self._sequence = sequence
         self._transitions = Transitions(automaton, table, faults)
-        self._algorithm = Algorithm(self._transitions, progress)
+        self._algorithm = Algorithm(self._transitions, progress, gaps)
+        self._missing: list[tuple[Any, int, int]] = []  # key, first and last number of gaps that have become final in this call
         self._progress = progress
         self.most = 0  # copies that there ever were of one event, or of its retraction
 
@@ -74,6 +78,7 @@ class OneKey:
                 pruning.insert(self._algorithm, s, key, le, diffs)
             else:
                 self._algorithm.change_step(s, key, le, diffs)
+        cleanup.forget_cover(self._algorithm, s)
 
     def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
         if count:
@@ -104,7 +109,25 @@ class OneKey:
     def tick(self, s: State) -> None:
         """Follow the clock."""
         self._transitions.key = s.key
-        cleanup.tick(self._algorithm, s)
+        self._missing += ((s.key, *gap) for gap in cleanup.tick(self._algorithm, s))
+
+    def final_gaps(self) -> list[tuple[Any, int, int]]:
+        """Return the gaps that have become final since it was last asked."""
+        found, self._missing = self._missing, []
+        return found
+
+    def numbered(self, s: State, number: int) -> tuple[int, Any] | None:
+        """Return LE and event, ``(payload, RE)``, of the step with a number; None as the event of one that is final."""
+        i = bisect_left(s.index.keys(), number, key=itemgetter(1))
+        if i == len(s.index) or s.index.keys()[i][1] != number:
+            return None
+        y: Entry = s.index.peekitem(i)[1]
+        return y.le, next(iter(y.events), None)
+
+    def neighbours(self, s: State, le: int, number: int) -> list[tuple[int, int]]:
+        """Return LE and number of the steps beside a place, and of the one there."""
+        found = [s.before((le, number)), s.index.get((le, number)), s.after((le, number))]
+        return [y.key for y in found if y is not None]
 
     def clean(self, s: State) -> None:
         """Drop what the effective punctuation has made final."""

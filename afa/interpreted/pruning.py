@@ -28,6 +28,8 @@ def prune(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None
     """Drop what the promises have made superfluous; arcs may change from ``arcs`` on. O(state)."""
     if algorithm.transitions.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
+    if algorithm.gaps is not None:
+        return  # which numbers may still come is not told by events that may not
     t = min(promises.of_all(), arcs)
     if t > s.promised:
         s.journal.note(setattr, s, "promised", s.promised)

@@ -8,6 +8,7 @@
     matches  SortedDict      LE -> (register, RE) -> count    matches in force that are not final yet
     pending  dict            (payload, LE, RE) -> count       retractions that wait for their insertion
     delta    dict            (LE, RE, register) -> count before this call
+    gaps     SortedDict      where numbers are gapless: keys of the steps behind gaps that can still close
     promised                 no event of this key comes before it, by punctuations with conditions
     pruned                   the last step whose list is not what the list before it gives, or None; see `afa.interpreted.pruning`
 
@@ -33,7 +34,7 @@ by_start = attrgetter("start")
 class Entry:
     """One step: its events, and the list of partial matches that end with it."""
 
-    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes", "rest")
+    __slots__ = ("events", "horizon", "kept", "key", "le", "nodes", "over", "rest")
 
     def __init__(self, key: Any, le: int, serial: int) -> None:
         self.key = key
@@ -42,6 +43,7 @@ class Entry:
         self.nodes: dict[PMatch, int] = {}
         self.rest = Rest(le, le)  # since when the partial matches of this list rest
         self.horizon = le
+        self.over = le  # of cover, where numbers are gapless: the RE that its event had
         self.kept = serial  # the call in which a copy was kept, or that made the entry
 
     def put_back(self, events: dict[tuple[Any, int], int], nodes: dict[PMatch, int], rest: Rest, horizon: int) -> None:
@@ -57,13 +59,14 @@ def joined(nodes: Mapping[PMatch, Any], covered: Collection[PMatch]) -> Mapping[
 class State:
     """The state of one key."""
 
-    __slots__ = ("delta", "index", "journal", "key", "matches", "ordered", "pending", "promised", "pruned", "runs", "size")
+    __slots__ = ("delta", "gaps", "index", "journal", "key", "matches", "ordered", "pending", "promised", "pruned", "runs", "size")
 
     def __init__(self, key: Any, journal: Journal, ordered: bool) -> None:
         self.key = key
         self.journal = journal
         self.ordered = ordered
         self.index: SortedDict = SortedDict()
+        self.gaps: SortedDict = SortedDict()
         self.runs = Runs(journal, ordered)
         self.matches: SortedDict = SortedDict()
         self.pending: dict[tuple[Any, int, int], int] = {}
@@ -134,7 +137,7 @@ class State:
 
     def sizes(self) -> tuple[int, int, int, int, int]:
         """Events, partial matches, intervals, matches and pending retractions held. O(steps)."""
-        events = sum(sum(entry.events.values()) or not entry.nodes for entry in self.index.values())  # a stone counts as one
+        events = sum(sum(entry.events.values()) or not entry.nodes for entry in self.index.values())  # so do stones, and covers
         nodes = sum(len(entry.nodes) for entry in self.index.values())
         matches = sum(len(bucket) for bucket in self.matches.values())
         return events, nodes, len(self.runs), matches, sum(self.pending.values())

@@ -3,6 +3,7 @@
 operator       Operator: push, push_arc, push_many, snapshot, restore
 keyed          Keyed: one state for each key, under shared arcs and promises
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output; single: events one by one
+gapless        events numbered without gaps: repeated numbers, final gaps
 arc_input      arcs as the second input
 tables         batches as Arrow, pandas or columns; table_call: a call that holds some; table_out: output like them
 snapshot       state as bytes, without pickle

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from afa.change import Change
 from afa.conditions.condition import Condition, condition_of
 from afa.conditions.implied import Promised, fact
 from afa.conditions.promised import Paths, Promises
 from afa.cuts import Cuts
-from afa.engine import Engine
+from afa.engine import Engine, Numbered
 from afa.engines import make_engine, reduced_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.journal import Journal
@@ -28,6 +28,7 @@ from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
 from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
+from afa.operator.gapless import Gapless
 from afa.operator.single import Output, Single
 from afa.operator.statistics import Statistics
 from afa.operator.twin import twin
@@ -47,6 +48,8 @@ class Core(Single):
     ----------
     faults : Faults, optional
         Collects what users' functions raise; an arc does not serve where one of its functions raises. None: the call is refused.
+    gapless : Gapless, optional
+        What to do about events' numbers. None: they have none.
     """
 
     ends = True
@@ -64,6 +67,7 @@ class Core(Single):
         keep_payloads: bool = True,
         keyed: bool = False,
         faults: Faults | None = None,
+        gapless: Gapless | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -73,6 +77,15 @@ class Core(Single):
         if window is not None and window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         _check_sequence(automaton, sequence)
+        if gapless is not None:
+            if sequence not in (None, gapless.field):
+                raise AfaError(
+                    f"expected the field {gapless.field!r}, which numbers the events, or none but got sequence={sequence!r}"
+                )
+            if not keep_payloads:
+                raise AfaError(f"expected keep_payloads=True with gapless={gapless.field!r} but got keep_payloads=False")
+            sequence = gapless.field
+        self.gapless = gapless
         self.automaton = automaton
         self.window = window
         self.sequence = sequence
@@ -85,7 +98,7 @@ class Core(Single):
         parts = (engine, automaton, table, self.progress, self.journal, sequence, keyed)
         self.faults = faults
         self.reduced = None if keep_payloads else reduced_engine(*parts)  # of which `faults` knows nothing
-        self.engine: Engine = self.reduced or make_engine(*parts, faults)
+        self.engine: Engine = self.reduced or make_engine(*parts, faults, None if gapless is None else gapless.gaps)
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.conditions: Promised = ()
         self._paths: tuple[ArcTable, Paths] | None = None
@@ -100,18 +113,23 @@ class Core(Single):
 
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""
-        return self.progress.marks(), self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn
+        numbers = None if self.gapless is None else self.gapless.counters
+        return self.progress.marks(), self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn, numbers
 
     def call_ends(self) -> None:
         """Do the last part of a call: hand callbacks the late changes."""
         self.late.hand_over(self.calls)
+        if self.gapless is not None:
+            self.gapless.hand_over(self._numbered)
 
     def call_failed(self, before: Any) -> None:
         """Restore the state from before a call."""
         self.journal.rollback()
-        marks, self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn = before
+        marks, self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn, numbers = before
         self.progress.restore(marks)
         self.late.waiting.clear()
+        if self.gapless is not None:
+            self.gapless.put_counters(numbers)
         self.engine.rollback()
 
     def call_worked(self) -> None:
@@ -215,6 +233,8 @@ class Core(Single):
                     blame(error, f"of key {key!r}")
                 raise
         batch.clear()
+        if self.gapless is not None:
+            self.gapless.settled(self._numbered)
 
     def _control(self, port: str, item: Any) -> None:
         if isinstance(item, Punctuation) and item.where is not None:
@@ -246,7 +266,7 @@ class Core(Single):
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def check_event(self, change: Change, key: Hashable) -> Change | None:
-        """Return the change in the form of `typed`. None: it is late, and the policy took it.
+        """Return the change in the form of `typed`. None: it is late, or its number is in force, and the policy took it.
 
         Raises
         ------
@@ -261,9 +281,11 @@ class Core(Single):
             condition, t = broken
             self.take_late(checked, t, f", where {condition.text}")
             return None
-        self.progress.see(le)
-        self.changes += abs(checked.diff)
-        return checked
+        found = checked if self.gapless is None else self.gapless.take(self._numbered, checked)
+        if found is not None:
+            self.progress.see(le)
+            self.changes += abs(found.diff)
+        return found
 
     def typed(self, change: Change, key: Hashable) -> Change:
         """Return the change of an event with its payload in the schema's form, its full lifetime and its key.
@@ -395,7 +417,16 @@ class Core(Single):
             retractions=self.withdrawn,
             late=self.late.count,
             stale=self.progress.stale,
+            **({} if self.gapless is None else self._numbers()),
         )
+
+    @property
+    def _numbered(self) -> Numbered:
+        return cast(Numbered, self.engine)
+
+    def _numbers(self) -> dict[str, int]:
+        assert self.gapless is not None
+        return {**dict(zip(("gaps", "missing", "repeated"), self.gapless.counters)), "barriers": self._numbered.open_gaps}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Core:
         return twin(self, memo)  # type: ignore[no-any-return]

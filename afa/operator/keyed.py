@@ -12,6 +12,7 @@ from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator import tables as table
 from afa.operator.call import Core
+from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.open_timeouts import open_timeouts
 from afa.operator.operator import EngineName
 from afa.operator.shipping import shipped
@@ -34,7 +35,7 @@ class Keyed:
     key : str, sequence of str, or callable
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
-    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads
+    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap
         As of `Operator`. An arc pushed without a lifetime begins one tick past all that was seen, over all keys.
 
     Examples
@@ -66,9 +67,14 @@ class Keyed:
         arc_punctuation: bool = False,
         retractions: bool = True,
         keep_payloads: bool = True,
+        gapless: str | None = None,
+        gaps: str = "break",
+        repeated: Repeated = "raise",
+        on_gap: OnGap | None = None,
     ) -> None:
         options: dict[str, Any] = {"window": window, "engine": engine, "sequence": sequence, "arc_punctuation": arc_punctuation}
         options |= {"retractions": retractions, "keep_payloads": keep_payloads}
+        options["gapless"] = gapless_of(automaton, gapless, gaps, repeated, on_gap)
         self._core = Core(automaton, late=late, keyed=True, **options)
         self._key = Keys(self._core.automaton, key)
         self._core.key_fields = self._key.fields
@@ -146,6 +152,8 @@ class Keyed:
         arcs: Iterable[Arc] = (),
         late: Policy | None = None,
         engine: EngineName = "auto",
+        repeated: Repeated | None = None,
+        on_gap: OnGap | None = None,
     ) -> Keyed:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
@@ -155,7 +163,8 @@ class Keyed:
             A snapshot; or a whole one and the incremental ones that were taken after it, in that order.
         """
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
-        return cls._of(snapshot.load(automaton, blobs, arcs, late, engine, keyed=True), key)
+        core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap)
+        return cls._of(core, key)
 
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:

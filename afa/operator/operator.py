@@ -11,6 +11,7 @@ from afa.model.automaton import Automaton
 from afa.operator import snapshot
 from afa.operator import tables as table
 from afa.operator.call import Core
+from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.open_timeouts import open_timeouts
 from afa.operator.shipping import shipped
 from afa.operator.single import Output
@@ -55,6 +56,19 @@ class Operator:
         False: the operator keeps of an event only its lifetime and its triggering set, an int with a bit for each event part of a
         fence that is true of it ([AFA10] App. F.1). Each fence must split into a part that reads the event and one that reads the
         register, no transfer may read the event, ``retractions=False`` is needed, and arcs can change from the present on only.
+    gapless : str, optional
+        The int field that numbers the events n, n + 1, n + 2, .. in the order of their LEs ([AFA10] Sec. 5.3, AFA+O); it is the
+        ``sequence`` too. A computation goes from one event to the next only if their numbers are adjacent. So an insertion never
+        withdraws a match, and no punctuation is waited for. Time-outs fire up to where the promise has come, not across a gap.
+    gaps : "break" or "join"
+        With ``gapless``, what becomes of a gap that can't close any more, as a punctuation has passed the event behind it.
+        ``"break"``: no match spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that of
+        the plain operator.
+    repeated : "raise" or "drop" or callable
+        What becomes of an insertion whose number is in force. ``"raise"``: the call is refused. ``"drop"``: left out and counted. A
+        callable gets the change, once all else of its call has worked; what it raises rejects the call.
+    on_gap : callable, optional
+        ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
 
     Examples
     --------
@@ -80,6 +94,10 @@ class Operator:
         arc_punctuation: bool = False,
         retractions: bool = True,
         keep_payloads: bool = True,
+        gapless: str | None = None,
+        gaps: str = "break",
+        repeated: Repeated = "raise",
+        on_gap: OnGap | None = None,
     ) -> None:
         self._core = Core(
             automaton,
@@ -90,6 +108,7 @@ class Operator:
             arc_punctuation=arc_punctuation,
             retractions=retractions,
             keep_payloads=keep_payloads,
+            gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
         )
 
     @property
@@ -202,6 +221,8 @@ class Operator:
         arcs: Iterable[Arc] = (),
         late: Policy | None = None,
         engine: EngineName = "auto",
+        repeated: Repeated | None = None,
+        on_gap: OnGap | None = None,
     ) -> Operator:
         """Make the operator that `snapshot` saved.
 
@@ -223,7 +244,7 @@ class Operator:
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
         op = cls.__new__(cls)
-        op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False)
+        op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap)
         return op
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -28,11 +28,14 @@ def shipped(cls: type, core: Core, keys: Keys | None) -> tuple[Any, ...]:
     engine: Any = core.engine if core.reduced is None else core.reduced.inner
     name = engine.name if engine.name == "interpreted" else "compiled" if engine.strict else "auto"
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
-    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, name, key)
+    numbers = None if core.gapless is None else (core.gapless.repeated, core.gapless.on_gap)
+    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, name, key, numbers)
 
 
-def _arrived(cls: Any, automaton: Any, blob: bytes, arcs: list[Any], late: Any, engine: str, key: Any) -> Any:
+def _arrived(cls: Any, automaton: Any, blob: bytes, arcs: list[Any], late: Any, engine: str, key: Any, numbers: Any) -> Any:
     options = {} if key is None else {"key": key}
+    if numbers is not None:
+        options |= dict(zip(("repeated", "on_gap"), numbers))
     operator = cls.restore(automaton, blob, arcs=arcs, late=late, engine=engine, **options)
     operator._core.saved = None  # the first incremental snapshot has all: who asks for it knows no other
     return operator

@@ -1,12 +1,13 @@
 """Snapshots: an operator's state as bytes. Versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 6
+Format, version 7
 -----------------
     a blob of `punctuation.sealed` with the magic b"AFAS": a list
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
-    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], bits]
+    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits]
+    numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
     arcs          null: the owner of the operator keeps them, and passes them to the restore
@@ -37,6 +38,7 @@ from afa.model.copies import as_plain, as_total
 from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
 from afa.operator.call import Core
+from afa.operator.gapless import Gapless, OnGap, Repeated
 from afa.rewrite.reduction import Reduction
 from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
@@ -47,7 +49,7 @@ from punctuation.progress import Marks
 from punctuation.sealed import seal
 from punctuation.time import as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 6, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 7, 1
 DEPTH = 32
 """How deep tuples may nest."""
 
@@ -109,6 +111,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
             late,
             core.retractions,
             [[condition.text, t] for condition, t in core.conditions],
+            None if core.gapless is None else _numbers(core.gapless),
             None if core.reduced is None else core.reduced.triggers.bits,
         ],
         list(map(as_plain, core.progress.marks())),
@@ -152,6 +155,8 @@ def load(
     keyed: bool,
     faults: Faults | None = None,
     table: Callable[[int], ArcTable] | None = None,
+    repeated: Repeated | None = None,
+    on_gap: OnGap | None = None,
 ) -> Core:
     """Make an operator's core from a snapshot and the incremental ones that follow it.
 
@@ -180,7 +185,7 @@ def load(
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
-        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table)
+        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap)
         states = _states(core, held, bodies)
         core.put_table(in_force, bodies[-1][2][-1])
         for part in states:
@@ -235,7 +240,10 @@ def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
         known = part.keys
         there = part.held & np.array([key not in newer for key in known], np.bool_) if newer else part.held
         found.append(part.only(there))
-        check_states(found[-1], core.progress.events, marks, held.event_schema, core.keyed, core.retractions, core.sequence)
+        gapless = core.gapless is not None
+        check_states(
+            found[-1], core.progress.events, marks, held.event_schema, core.keyed, core.retractions, core.sequence, gapless
+        )
         if body is not bodies[0]:
             newer.update(known)
     return found
@@ -268,10 +276,12 @@ def without_states(
     engine: str,
     faults: Faults | None = None,
     table: Callable[[int], ArcTable] | None = None,
+    repeated: Repeated | None = None,
+    on_gap: OnGap | None = None,
 ) -> tuple[Core, ArcTable]:
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
-    window, sequence, arc_punctuation, policy, retractions, conditions, bits = options
+    window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
@@ -286,6 +296,7 @@ def without_states(
         keep_payloads=bits is None,
         keyed=keyed,
         faults=faults,
+        gapless=_gapless(automaton, numbers, repeated, on_gap),
     )
     core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     marks = _marks(marks)
@@ -298,6 +309,25 @@ def without_states(
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, events
+
+
+def _numbers(gapless: Gapless) -> list[Any]:
+    repeated = gapless.repeated if isinstance(gapless.repeated, str) else None
+    return [gapless.field, gapless.gaps, repeated, list(map(as_plain, gapless.counters))]
+
+
+def _gapless(automaton: Automaton, numbers: Any, repeated: Repeated | None, on_gap: OnGap | None) -> Gapless | None:
+    """What a snapshot says of events' numbers; ``repeated``: the policy, if not the one that was saved."""
+    if numbers is None:
+        wanted("a snapshot of an operator with gapless=, for repeated= and on_gap=", repeated is None and on_gap is None)
+        return None
+    field, gaps, saved, counters = numbers
+    if repeated is None and saved is None:
+        raise SnapshotError("expected repeated=<callable>: the operator was saved with a callback, which no snapshot holds")
+    found = Gapless(automaton, field, gaps, saved if repeated is None else repeated, on_gap)
+    gap_count, missing, repeats = map(as_total, counters)
+    found.put_counters((gap_count, missing, repeats))
+    return found
 
 
 def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:

@@ -34,6 +34,14 @@ class Statistics(NamedTuple):
         Late changes dropped or handed to the callback so far, a change of n copies as one.
     stale : int
         Punctuations that promised nothing new.
+    gaps : int
+        With ``gapless=``: gaps that a punctuation made final so far.
+    missing : int
+        The numbers that were missing in them.
+    repeated : int
+        Events dropped or handed to the callback so far, as their number was in force.
+    barriers : int
+        Gaps that can still close.
     """
 
     events: int
@@ -48,6 +56,10 @@ class Statistics(NamedTuple):
     retractions: int
     late: int
     stale: int
+    gaps: int = 0
+    missing: int = 0
+    repeated: int = 0
+    barriers: int = 0
 
     @property
     def retraction_ratio(self) -> float:

@@ -1,11 +1,12 @@
 """Pack states (`afa.state.states`) as plain data in few bytes, and unpack them. Unpacked data is accepted only if its forms fit.
 
-[keys, ints (changes), ints (rows), ints (LE of covers), [state..], ints (start), ints (m), ints (state),
+[keys, ints (changes), ints (rows), ints (LE of covers), numbers, [state..], ints (start), ints (m), ints (state),
  [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.state.states.Pruned`..]]
 
 keys      [n, width, [column..]]: all of them ints, strings (width 0), or tuples of so many of these: a column a part
           [n, null, [key..]]: others
           column: ints; or [text..]
+numbers   null; where numbers are gapless, [bytes, ints (numbers of covers), ints (RE of their events)]: a bit for each key with one
 ints      [least, bytes]: what each is above the least, in 1, 2, 4 or 8 bytes, little endian; modulo 2^64
 column    int, bool: ints; float: bytes of float64; str: [[text..], ints]; anything: a list
           of an optional field: [bytes, column], a bit each for those that are there
@@ -24,7 +25,24 @@ from afa.model.automaton import Automaton
 from afa.schema import NAN, Field, any_payload
 from afa.state.canonical import Parts, parts_of
 from afa.state.sound import short, summed, wanted
-from afa.state.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, Column, M, Pruned, States, ascends, fields
+from afa.state.states import (
+    CHANGES,
+    COPIES,
+    COVER,
+    LE,
+    NUMBER,
+    OVER,
+    RE,
+    ROWS,
+    START,
+    STATE,
+    Column,
+    M,
+    Pruned,
+    States,
+    ascends,
+    fields,
+)
 from punctuation.time import as_time
 
 _WIDTHS = (1, 2, 4, 8)
@@ -33,12 +51,14 @@ _WIDTHS = (1, 2, 4, 8)
 def pack(automaton: Automaton, states: States) -> list[Any]:
     """Return states as plain data. O(state)."""
     heads, rows, changes = states.heads, states.rows, states.changes
-    covers = heads[:, heads[ROWS] > 0]
+    covers = heads[:, states.covered]
+    numbers = [np.packbits(states.covered).tobytes(), _ints(covers[NUMBER]), _ints(covers[OVER])]
     return [
         _keys(states.keys, states.parts or parts_of(states.keys)),
         _ints(heads[CHANGES]),
         _ints(heads[ROWS]),
         _ints(covers[COVER]),
+        numbers if heads[OVER].any() or heads[NUMBER].any() else None,
         states.names,
         *(_ints(rows[which]) for which in (START, M, STATE)),
         [_column(column, field) for column, field in zip(states.registers, fields(automaton.register_schema))],
@@ -58,13 +78,19 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
     SnapshotError, ValueError, TypeError, AfaError
         The data has another form.
     """
-    keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned = data
+    keys, counts, lengths, at, numbers, names, start, m, state, registers, le, re, copies, payloads, pruned = data
     found = _read_keys(keys)
     wanted("a list of states", isinstance(names, list) and set(map(type, names)) <= {str}, names)
-    heads = np.zeros((3, len(found)), np.int64)
+    heads = np.zeros((5, len(found)), np.int64)
     heads[CHANGES], heads[ROWS] = _numbers(counts, len(found)), _numbers(lengths, len(found))
     n, count = summed(heads[ROWS]), summed(heads[CHANGES])
     covered = heads[ROWS] > 0
+    if numbers is not None:
+        bits, of_cover, over = numbers
+        wanted(f"{len(found)} bits", isinstance(bits, bytes) and len(bits) == (len(found) + 7) // 8, bits)
+        covered = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(found)).astype(np.bool_)
+        wanted("a cover of each key with partial matches", covered[heads[ROWS] > 0].all(), bits)
+        heads[NUMBER, covered], heads[OVER, covered] = (_numbers(part, int(covered.sum())) for part in (of_cover, over))
     heads[COVER, covered] = _numbers(at, int(covered.sum()))
     rows = np.stack([_numbers(part, n) for part in (start, m, state)])
     changes = np.stack([_numbers(part, count) for part in (le, re, copies)])

@@ -16,7 +16,7 @@ from afa.errors import SnapshotError
 from afa.model.arctable import ArcEvent
 from afa.model.copies import total
 from afa.schema import Schema
-from afa.state.states import CHANGES, COPIES, COVER, LE, RE, ROWS, START, STATE, M, Pruned, States
+from afa.state.states import CHANGES, COPIES, COVER, LE, NUMBER, OVER, RE, ROWS, START, STATE, M, Pruned, States
 from punctuation.progress import Marks, Progress
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
 
@@ -79,7 +79,14 @@ def check_arcs(events: Sequence[ArcEvent], pending: Sequence[tuple[ArcEvent, int
 
 
 def check_states(
-    states: States, promised: int, marks: Marks, schema: Schema | None, keyed: bool, retractions: bool, sequence: str | None
+    states: States,
+    promised: int,
+    marks: Marks,
+    schema: Schema | None,
+    keyed: bool,
+    retractions: bool,
+    sequence: str | None,
+    gapless: bool = False,
 ) -> None:
     """The states of keys, saved with these marks, of an operator with these options whose events are promised so far by now.
 
@@ -93,7 +100,7 @@ def check_states(
     bound = np.full(len(states.keys), states.final, np.int64)  # below it a key has its cover only
     for part in states.pruned:
         bound[part.key] = max(part.promised, states.final)
-    covered = heads[ROWS] > 0
+    covered = states.covered
     wanted("fewer partial matches in a list", (heads[ROWS] <= MOST).all())
     wanted("a cover before what is final", (heads[COVER, covered] < bound[covered]).all())
     of_row, of_change = states.of(ROWS), states.of(CHANGES)
@@ -110,6 +117,7 @@ def check_states(
     wanted("events before the present", (changes[LE] < marks.now).all() and (heads[COVER, covered] < marks.now).all(), marks)
     wanted("rows in order, each of them once", states.in_order)
     _check_sequence(states, schema, sequence)
+    _check_numbers(states, schema, sequence if gapless else None)
 
 
 def _check_sequence(states: States, schema: Schema | None, sequence: str | None) -> None:
@@ -122,6 +130,26 @@ def _check_sequence(states: States, schema: Schema | None, sequence: str | None)
         return
     (column,) = [column for column, field in zip(states.payloads, schema.fields) if field.name == sequence]
     wanted(f"a number as {sequence}", (column.values == column.values).all(), "nan")
+
+
+def _check_numbers(states: States, schema: Schema | None, number: str | None) -> None:
+    """Numbers without gaps ascend with time, each once; a cover has one."""
+    heads, rows, changes, covered = states.heads, states.rows, states.changes, states.covered
+    if number is None or schema is None:
+        wanted("no numbers of covers", not (heads[OVER].any() or heads[NUMBER].any()), "some")
+        return
+    wanted("a cover with the end of its event", (heads[OVER] > heads[COVER])[covered].all())
+    wanted("partial matches that end with their cover", (rows[M] <= heads[OVER, states.of(ROWS)]).all())
+    (column,) = [column for column, field in zip(states.payloads, schema.fields) if field.name == number]
+    there = changes[COPIES] > 0
+    wanted("each number once", (changes[COPIES, there] == 1).all())
+    covers = np.flatnonzero(covered)
+    of = np.concatenate([covers, states.of(CHANGES)[there]])
+    les = np.concatenate([heads[COVER, covers], changes[LE, there]])
+    numbers = np.concatenate([heads[NUMBER, covers], column.values[there]])
+    order = np.lexsort((numbers, les, of))
+    of, numbers = of[order], numbers[order]
+    wanted("numbers that ascend with their times", (numbers[1:] > numbers[:-1])[of[1:] == of[:-1]].all())
 
 
 # -- steps that are given with their lists -------------------------------------------------------------------------------------

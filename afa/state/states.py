@@ -1,7 +1,8 @@
 """The states of keys as columns, the same for every engine. They hold only what can't be computed from the rest.
 
     keys       key                             in an order that the keys alone decide
-    heads      changes, rows, LE               for each key: how many changes and rows it has; its cover's LE
+    heads      changes, rows, LE, number, RE   for each key: how many changes and rows it has; its cover's LE; where numbers are
+                                               gapless, its cover's number and the RE of its event, else 0
     rows       start, m, state | register..    cover: the list of the step before the punctuation ([AFA10] App. C.1)
     changes    LE, RE, copies | payload..      events; copies < 0: retractions that wait for their insertion
     pruned     steps with their lists          for keys that punctuations with conditions have thinned out: what can't be derived
@@ -22,7 +23,7 @@ from afa.schema import NAN, Field, Schema
 from afa.state.canonical import Parts, in_order, order_of, permuted
 
 ANYTHING = Field("payload", None, True)
-CHANGES, ROWS, COVER = 0, 1, 2
+CHANGES, ROWS, COVER, NUMBER, OVER = 0, 1, 2, 3, 4
 START, M, STATE = 0, 1, 2
 LE, RE, COPIES = 0, 1, 2
 
@@ -166,7 +167,7 @@ class States(NamedTuple):
     keys : sequence
     final : int
         The punctuation that was final. What time-outs before it have made is part of the covers.
-    heads : numpy array of shape (3, keys)
+    heads : numpy array of shape (5, keys)
     names : list of str
         The states that ``rows`` numbers.
     rows : numpy array of shape (3, n)
@@ -192,9 +193,14 @@ class States(NamedTuple):
     parts: Parts | None = None
 
     @property
+    def covered(self) -> Any:
+        """Which keys have a cover; an array of bools. Where numbers are gapless, one may have no partial matches."""
+        return (self.heads[ROWS] > 0) | (self.heads[OVER] > self.heads[COVER])
+
+    @property
     def held(self) -> Any:
         """Return which keys have any state, as an array of bools."""
-        found: Any = self.heads[[CHANGES, ROWS]].any(axis=0)
+        found: Any = self.covered | (self.heads[CHANGES] != 0)
         found[[part.key for part in self.pruned if part.steps]] = True
         return found
 

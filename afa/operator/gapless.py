@@ -1,0 +1,189 @@
+"""Events numbered without gaps ([AFA10] Sec. 5.3, AFA+O): numbers that come twice, final gaps, numbers against times.
+
+An engine matches adjacent numbers only. Here stands what an operator has to decide for it:
+
+    take      the number of an insertion is in force already: it is *repeated*, and left out
+    settled   the events of one key are applied: their numbers must ascend with their times
+    hand_over gaps that a promise has come past are told
+
+Between two calls numbers ascend with time, so that the engine's index of steps by time is an index by number too: what is in
+force is looked up there. Changes that were taken and not yet applied stand over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from afa.change import Change
+from afa.engine import Numbered
+from afa.errors import AfaError, AutomatonError, ChangeError
+from afa.model.automaton import Automaton
+
+Repeated = str | Callable[[Change], Any]
+OnGap = Callable[[Hashable, int, int], Any]
+
+
+class Gapless:
+    """What an operator does about its events' numbers.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    field : str
+        The int field that numbers the events of a key: n, n + 1, n + 2, .. in the order of their LEs.
+    gaps : "break" or "join"
+    repeated : "raise" or "drop" or callable
+    on_gap : callable or None
+    option : str
+        How the user calls ``field``.
+
+    Raises
+    ------
+    AfaError
+        A policy is none, or the automaton has no event schema.
+    AutomatonError
+        The event has no such field of ints.
+    """
+
+    def __init__(
+        self, automaton: Automaton, field: str, gaps: str, repeated: Repeated, on_gap: OnGap | None, option: str = "gapless"
+    ) -> None:
+        if repeated not in ("raise", "drop") and not callable(repeated):
+            raise AfaError(f'expected repeated="raise", "drop" or a callable but got repeated={repeated!r}')
+        if gaps not in ("break", "join"):
+            raise AfaError(f'expected gaps="break" or "join" but got gaps={gaps!r}')
+        if on_gap is not None and not callable(on_gap):
+            raise AfaError(f"expected a callable on_gap(key, first, last) but got on_gap={on_gap!r}")
+        self.field, self.gaps, self.repeated, self.on_gap = field, gaps, repeated, on_gap
+        self._place = _place(automaton, field, option)
+        self.gap_count = self.missing = self.repeats = 0
+        self._told: list[Change] = []  # repeated ones, for the callback
+        self._here: dict[tuple[Hashable, int], tuple[int, Any] | None] = {}  # changes to come: LE and event of a number, None: gone
+        self._waits: dict[tuple[Hashable, Any, int, int], int] = {}  # the same: more retractions of an event that wait
+
+    # -- calls -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> tuple[int, int, int]:
+        """What is counted: gaps that have become final, numbers that were missing in them, repeated events."""
+        return self.gap_count, self.missing, self.repeats
+
+    def put_counters(self, counters: tuple[int, int, int]) -> None:
+        """Restore what was counted, and forget the call under way."""
+        self.gap_count, self.missing, self.repeats = counters
+        self._told = []
+        self._here, self._waits = {}, {}
+
+    def hand_over(self, engine: Numbered) -> None:
+        """Hand the callbacks what the call under way has brought."""
+        told, self._told = self._told, []
+        gaps = engine.final_gaps()
+        self.gap_count += len(gaps)
+        self.missing += sum(last - first + 1 for _, first, last in gaps)
+        if callable(self.repeated):
+            for change in told:
+                self.repeated(change)
+        if self.on_gap is not None:
+            for gap in gaps:
+                self.on_gap(*gap)
+
+    # -- numbers -----------------------------------------------------------------------------------------------------------
+
+    def take(self, engine: Numbered, change: Change) -> Change | None:
+        """Return what of a change, typed and not late, takes effect; None: nothing of it does.
+
+        Raises
+        ------
+        ChangeError
+            An insertion's number is in force, and ``repeated="raise"``.
+        """
+        payload, le, re, diff, key = change
+        assert le is not None
+        assert re is not None
+        at, waiter, event = (key, payload[self._place]), (key, payload, le, re), (payload, re)
+        here = self._here[at] if at in self._here else engine.numbered(key, at[1])
+        if diff < 0:
+            rest = -diff
+            if here == (le, event):
+                self._here[at] = None
+                rest -= 1
+            self._waits[waiter] = self._waits.get(waiter, 0) + rest
+            return change
+        met = min(diff, engine.waiting(key, payload, le, re) + self._waits.get(waiter, 0))
+        if met:
+            self._waits[waiter] = self._waits.get(waiter, 0) - met
+        taken = met
+        if met < diff and here is None:
+            self._here[at] = le, event
+            taken += 1
+        if taken < diff:
+            self._repeat(change._replace(diff=diff - taken), here or (le, event))
+        return change._replace(diff=taken) if taken else None
+
+    def _repeat(self, change: Change, here: tuple[int, Any]) -> None:
+        if self.repeated == "raise":
+            number = change.payload[self._place]
+            raise ChangeError(
+                f"expected each number once but got {self.field}={number} again at le={change.le}{_of_key(change.key)}: "
+                f'it is in force at le={here[0]}; retract that first, or make the operator with repeated="drop"'
+            )
+        self.repeats += change.diff
+        if callable(self.repeated):
+            self._told.append(change)
+
+    def settled(self, engine: Numbered) -> None:
+        """The changes that were taken have been applied: see that numbers ascend with time where they came.
+
+        Raises
+        ------
+        ChangeError
+            They do not.
+        """
+        here, self._here, self._waits = self._here, {}, {}
+        for (key, number), event in here.items():
+            if event is None:
+                continue
+            le = event[0]
+            for other_le, other in engine.neighbours(key, le, number):
+                if (other, other_le) != (number, le) and (other < number) is not ((other_le, other) < (le, number)):
+                    name = self.field
+                    raise ChangeError(
+                        f"expected times that follow the numbers but got {name}={number} at le={le} and {name}={other} "
+                        f"at le={other_le}{_of_key(key)}"
+                    )
+
+
+def gapless_of(automaton: Any, field: str | None, gaps: str, repeated: Repeated, on_gap: OnGap | None) -> Gapless | None:
+    """Return what options of an operator say of its events' numbers; None: they have none.
+
+    Raises
+    ------
+    AfaError, AutomatonError
+        As of `Gapless`; or there are options for numbers, and none are there.
+    """
+    if field is not None and isinstance(automaton, Automaton):
+        return Gapless(automaton, field, gaps, repeated, on_gap)
+    if field is None and (gaps, repeated, on_gap) != ("break", "raise", None):
+        raise AfaError(
+            f"expected gapless=<the field that numbers the events> with gaps, repeated or on_gap "
+            f"but got gapless=None, gaps={gaps!r}, repeated={repeated!r}, on_gap={on_gap!r}"
+        )
+    return None
+
+
+def _place(automaton: Automaton, field: str, option: str) -> int:
+    """Where among the fields of an event its number stands."""
+    schema = automaton.event_schema
+    if schema is None:
+        raise AfaError(f"expected an automaton with event=<a NamedTuple with the field {field!r}> but got {automaton!r}")
+    for i, found in enumerate(schema.fields):
+        if found.name == field:
+            if found.type is not int or found.optional:
+                raise AutomatonError(f"expected an int field but got {option}={field!r}: {found}")
+            return i
+    raise AutomatonError(f"expected a field of {schema.describe()} but got {option}={field!r}")
+
+
+def _of_key(key: Hashable) -> str:
+    return "" if key is None else f" of key {key!r}"

@@ -1,0 +1,142 @@
+"""`Operator(.., gapless=)` and `Keyed(.., gapless=)`, one thing each; random worlds: `test_gapless_worlds.py`."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+from afa import AfaError, Arc, Automaton, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa.operator.snapshot import MAGIC, VERSION, plain, unseal
+from punctuation import sealed
+from tests.test_gapless_worlds import ENGINES
+from tests.text import E
+
+FALLS = Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1")])
+
+
+def event(number: int, le: int, kind: int = 0) -> Any:
+    return insert(E(kind, number), le)
+
+
+def spans(out: list[Any]) -> list[Any]:
+    return [item.t if isinstance(item, Punctuation) else (item.le, item.diff) for item in out]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_gap_is_told_once_and_its_numbers_are_counted(name: Any) -> None:
+    told: list[Any] = []
+    op = Operator(FALLS, gapless="seq", window=99, engine=name, gaps="join", on_gap=lambda *gap: told.append(gap))
+    assert spans(op.push_many([event(1, 10), event(4, 40, 1), event(9, 90)])) == []
+    assert op.statistics.barriers == 2
+    assert spans(op.push(Punctuation(41))) == [(40, 1), 41]
+    assert told == [(None, 2, 3)]
+    found = op.statistics
+    assert (found.gaps, found.missing, found.barriers, found.changes) == (1, 2, 1, 3)
+    assert Operator(FALLS).statistics[-4:] == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_repeated_numbers_and_numbers_against_their_times(name: Any) -> None:
+    got: list[Any] = []
+    op: Any = Keyed(FALLS, key=lambda e: 7, gapless="seq", window=99, engine=name, repeated=got.append)
+    op.push_many([event(1, 10, 1), event(1, 10, 0), event(2, 20), event(2, 25)])
+    assert got == [insert(E(0, 1), 10, 109)._replace(key=7), insert(E(0, 2), 25, 124)._replace(key=7)]
+    assert (op.statistics.repeated, op.statistics.changes) == (2, 2)
+    with pytest.raises(ChangeError, match="times that follow the numbers but got seq=0 at le=11 and seq=1 at le=10 of key 7"):
+        op.push(event(0, 11))
+    op.push_many([retract(E(1, 1), 10), event(1, 15)])
+    op.push(Punctuation(30))
+    op._check()
+    assert op.push(event(2, 31)) == []  # cover's number is in force too
+    assert op.statistics.repeated == 3
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_keyed_one_forgets_keys_that_are_over(name: Any) -> None:
+    op = Keyed(FALLS, key="kind", gapless="seq", window=10, engine=name)
+    for i in range(40):
+        op.push_many([event(i, 10 * i, kind) for kind in (i % 7, 7)])
+        op.push(Punctuation(10 * i))
+        op._check()
+        assert len(op.keys) <= 4
+    op.push(retract(E(7, 39), 390))
+    op._check()
+    op.push(Punctuation(1000))
+    assert op.keys == []
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_copies_pickles_and_snapshots_go_on(name: Any) -> None:
+    op = Operator(FALLS, gapless="seq", window=99, engine=name, repeated="drop")
+    op.push_many([event(1, 10), event(3, 30), Punctuation(12), retract(E(0, 7), 70)])
+    for again in (copy.deepcopy(op), pickle.loads(pickle.dumps(op)), Operator.restore(FALLS, op.snapshot(), engine=name)):
+        assert spans(again.push_many([event(2, 20, 1), event(2, 20, 1), event(7, 70)])) == [(20, 1)]
+        assert (again.statistics.repeated, again.statistics.pending, again.statistics.barriers) == (1, 0, 0)
+        again._check()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_promise_with_a_condition_drops_nothing(name: Any) -> None:
+    op = Operator(FALLS, gapless="seq", window=99, engine=name, retractions=False)
+    op.push_many([event(1, 10), event(3, 30), Punctuation(35, where="kind == 2"), Punctuation(35, where="kind == 0")])
+    assert spans(op.push(event(2, 20, 1))) == [(20, 1)]
+    op._check()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gapless": "kind2"}, r"expected a field of E\(kind: int, seq: int\) but got gapless='kind2'"),
+        ({"gapless": "seq", "gaps": "close"}, 'expected gaps="break" or "join" but got gaps=\'close\''),
+        ({"gapless": "seq", "repeated": "keep"}, 'expected repeated="raise", "drop" or a callable but got repeated=\'keep\''),
+        ({"gapless": "seq", "on_gap": 5}, r"expected a callable on_gap\(key, first, last\) but got on_gap=5"),
+        (
+            {"gaps": "join"},
+            "expected gapless=<the field that numbers the events> with gaps, repeated or on_gap but got gapless=None",
+        ),
+        (
+            {"gapless": "seq", "sequence": "kind"},
+            "expected the field 'seq', which numbers the events, or none but got sequence='kind'",
+        ),
+        (
+            {"gapless": "seq", "keep_payloads": False, "retractions": False},
+            "expected keep_payloads=True with gapless='seq' but got keep_payloads=False",
+        ),
+    ],
+)
+def test_wrong_options_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        Operator(FALLS, **options)
+    with pytest.raises(AfaError, match=message):
+        Keyed(FALLS, key="kind", **options)
+
+
+def test_blobs_that_are_none_are_refused() -> None:
+    op = Operator(FALLS, gapless="seq", repeated=print, window=9, engine="interpreted")
+    op.push_many([event(1, 10), event(2, 11), Punctuation(11), event(3, 14)])
+    blob = op.snapshot()
+    with pytest.raises(SnapshotError, match="expected repeated=<callable>: the operator was saved with a callback"):
+        Operator.restore(FALLS, blob)
+    with pytest.raises(SnapshotError, match="expected a snapshot of an operator with gapless=, for repeated= and on_gap="):
+        Operator.restore(FALLS, Operator(FALLS).snapshot(), repeated="drop")
+    body = unseal(MAGIC, VERSION, blob)
+    assert Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(body)), repeated="drop").statistics.events == 2
+    states = body[8]
+    bits, (number, of_number), (over, of_over) = states[4]
+    for wrong, message in [
+        (None, "a cover with the end of its event"),
+        ([b"\0", [0, b""], [0, b""]], "a cover of each key with partial matches"),
+        ([bits, [5, of_number], [over, of_over]], "numbers that ascend with their times"),
+        ([bits, [number, of_number], [over - 1, of_over]], "partial matches that end with their cover"),
+        ([b"", [number, of_number], [over, of_over]], "expected 1 bits"),
+    ]:
+        damaged = [*body[:8], [*states[:4], wrong, *states[5:]]]
+        with pytest.raises(SnapshotError, match=message):
+            Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(damaged)), repeated="drop")
+    plain_body = unseal(MAGIC, VERSION, Operator.restore(FALLS, blob, repeated="drop").snapshot())
+    plain_body[2][-2] = None
+    with pytest.raises(SnapshotError, match="no numbers of covers"):
+        Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(plain_body)))

@@ -1,0 +1,113 @@
+"""`gapless=` in the random worlds of `test_ordered_worlds.py`: after each step the oracle within blocks of adjacent numbers."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from afa import Keyed, Operator, Punctuation
+from punctuation.time import FOREVER
+from tests import oracle
+from tests.strategies import Seeded
+from tests.test_ordered_worlds import World, carried_out, model_of
+from tests.text import E
+
+WORLDS = 60
+ENGINES = ["interpreted"]
+
+
+@pytest.mark.parametrize("gaps", ["break", "join"])
+@pytest.mark.parametrize("name", ENGINES)
+def test_after_each_step_it_is_the_oracle_within_blocks(name: Any, gaps: Any) -> None:
+    for seed in range(WORLDS):
+        world = World(f"gapless {gaps} {seed}")
+        model = model_of(world, join=gaps == "join", repeated="drop")
+        op = Operator(world.automaton, gapless="seq", engine=name, gaps=gaps, repeated="drop", **world.options())
+        held: set[Any] = set()
+        for i, step in enumerate(world.steps):
+            if world.choose.chance(12):
+                op = _again(op, world)
+            if world.choose.chance(15):
+                step = [*step, *_once_more(world.choose, step)]
+            out = carried_out(op, model, step)
+            if out is not None:
+                held = oracle.net(out, held)
+                assert held == model.matches(), f"seed {seed}, step {i}: {step}"
+                op._check()
+
+
+def _once_more(choose: Any, step: list[Any]) -> list[Any]:
+    """An event of a step again, or another one of its number."""
+    events = [item for port, item in step if port == "event" and not isinstance(item, Punctuation) and item.diff > 0]
+    return [("event", event._replace(payload=E(choose.number(0, 2), event.payload.seq))) for event in events[:1]]
+
+
+def _again(op: Any, world: World) -> Any:
+    """The same operator from a snapshot, on either engine, from a copy."""
+    if world.choose.chance(25):
+        return copy.deepcopy(op)
+    return Operator.restore(world.automaton, op.snapshot(), arcs=world.pool, engine=world.choose.one(ENGINES))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_joined_it_ends_as_the_plain_operator_does(name: Any) -> None:
+    for seed in range(WORLDS):
+        world = World(f"gapless joined {seed}")
+        ends = []
+        for options in ({"sequence": "seq"}, {"gapless": "seq", "gaps": "join"}):
+            op, found = Operator(world.automaton, engine=name, **options, **world.options()), []
+            model = model_of(world)
+            for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
+                found += carried_out(op, model, step) or []
+            ends.append(oracle.net(found))
+        assert ends[0] == ends[1], f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_each_key_is_as_if_it_were_alone(name: Any) -> None:
+    for seed in range(WORLDS // 2):
+        world = World(f"gapless keys {seed}", revise=seed % 2 == 0)
+        options: dict[str, Any] = {**world.options(), "repeated": "drop", "gapless": "seq", "gaps": "join" if seed % 3 else "break"}
+        told: dict[Any, list[Any]] = {side: [] for side in "lr"}
+        alone = {
+            side: Operator(world.automaton, engine=name, on_gap=lambda *gap, to=told[side]: to.append(gap[1:]), **options)
+            for side in "lr"
+        }
+        gaps: Any = []
+        both: Any = Keyed(world.automaton, key=("side",), engine=name, on_gap=_noted(gaps), **options)
+        choose = Seeded(f"sides {seed}")
+        held: dict[Any, set[Any]] = {"l": set(), "r": set()}
+        ours: dict[Any, set[Any]] = {"l": set(), "r": set()}
+        for step in world.steps:
+            for port, item in step:
+                if port == "arc":
+                    continue
+                sides = "lr" if isinstance(item, Punctuation) else choose.one(["lr", "l", "r"])
+                if isinstance(item, Punctuation):
+                    out = both.push(item)
+                else:
+                    out = [change for side in sides for change in both.push(item, key=(side,))]
+                for side in sides:
+                    of = [
+                        change._replace(key=None) for change in out if not isinstance(change, Punctuation) and change.key == (side,)
+                    ]
+                    ours[side] = oracle.net(of, ours[side])
+                    held[side] = oracle.net(alone[side].push(item), held[side])
+                assert ours == held, f"seed {seed}: {item}"
+                both._check()
+            if choose.chance(10):
+                both = Keyed.restore(
+                    world.automaton,
+                    both.snapshot(),
+                    key=("side",),
+                    on_gap=_noted(gaps),
+                    engine=choose.one(ENGINES),
+                )
+        for side in "lr":  # of a key that was forgotten in between less may be told
+            assert {gap[1:] for gap in gaps if gap[0] == (side,)} <= set(told[side]), f"seed {seed}"
+
+
+def _noted(gaps: list[Any]) -> Any:
+    return lambda *gap: gaps.append(gap)
