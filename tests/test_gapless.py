@@ -125,7 +125,7 @@ def test_blobs_that_are_none_are_refused() -> None:
     body = unseal(MAGIC, VERSION, blob)
     assert Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(body)), repeated="drop").statistics.events == 2
     states = body[8]
-    bits, (number, of_number), (over, of_over) = states[4]
+    bits, (number, of_number), (over, of_over) = states[-1]
     for wrong, message in [
         (None, "a cover with the end of its event"),
         ([b"\0", [0, b""], [0, b""]], "a cover of each key with partial matches"),
@@ -133,7 +133,7 @@ def test_blobs_that_are_none_are_refused() -> None:
         ([bits, [number, of_number], [over - 1, of_over]], "partial matches that end with their cover"),
         ([b"", [number, of_number], [over, of_over]], "expected 1 bits"),
     ]:
-        damaged = [*body[:8], [*states[:4], wrong, *states[5:]]]
+        damaged = [*body[:8], [*states[:-1], wrong]]
         with pytest.raises(SnapshotError, match=message):
             Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(damaged)), repeated="drop")
     plain_body = unseal(MAGIC, VERSION, Operator.restore(FALLS, blob, repeated="drop").snapshot())

@@ -232,8 +232,8 @@ def test_its_numbers_begin_with_those_of_the_operator(engine: str) -> None:
     for change in (event(1, 10), event(2, 20, 1), event(2, 20, 1)._replace(diff=-1)):
         op.push(change)
     beneath, found = op._core.statistics(), op.statistics
-    assert found._fields[:12] == beneath._fields
-    assert found[:12] == beneath._replace(changes=3)
+    assert found._fields == beneath._fields
+    assert found[:12] == beneath._replace(changes=3)[:12]
     assert found.retraction_ratio == beneath.retraction_ratio == 1
 
 

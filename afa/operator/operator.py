@@ -62,8 +62,8 @@ class Operator:
         withdraws a match, and no punctuation is waited for. Time-outs fire up to where the promise has come, not across a gap.
     gaps : "break" or "join"
         With ``gapless``, what becomes of a gap that can't close any more, as a punctuation has passed the event behind it.
-        ``"break"``: no match spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that of
-        the plain operator.
+        ``"break"``: no match spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that
+        of the plain operator.
     repeated : "raise" or "drop" or callable
         What becomes of an insertion whose number is in force. ``"raise"``: the call is refused. ``"drop"``: left out and counted. A
         callable gets the change, once all else of its call has worked; what it raises rejects the call.

@@ -1,7 +1,8 @@
 """Pack states (`afa.state.states`) as plain data in few bytes, and unpack them. Unpacked data is accepted only if its forms fit.
 
-[keys, ints (changes), ints (rows), ints (LE of covers), numbers, [state..], ints (start), ints (m), ints (state),
- [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.state.states.Pruned`..]]
+[keys, ints (changes), ints (rows), ints (LE of covers), [state..], ints (start), ints (m), ints (state),
+ [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.state.states.Pruned`..],
+ numbers]
 
 keys      [n, width, [column..]]: all of them ints, strings (width 0), or tuples of so many of these: a column a part
           [n, null, [key..]]: others
@@ -58,7 +59,6 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
         _ints(heads[CHANGES]),
         _ints(heads[ROWS]),
         _ints(covers[COVER]),
-        numbers if heads[OVER].any() or heads[NUMBER].any() else None,
         states.names,
         *(_ints(rows[which]) for which in (START, M, STATE)),
         [_column(column, field) for column, field in zip(states.registers, fields(automaton.register_schema))],
@@ -67,6 +67,7 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
         _ints(changes[COPIES]),
         [_column(column, field) for column, field in zip(states.payloads, fields(automaton.event_schema))],
         [list(part) for part in states.pruned],
+        numbers if heads[OVER].any() or heads[NUMBER].any() else None,
     ]
 
 
@@ -78,7 +79,7 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
     SnapshotError, ValueError, TypeError, AfaError
         The data has another form.
     """
-    keys, counts, lengths, at, numbers, names, start, m, state, registers, le, re, copies, payloads, pruned = data
+    keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned, numbers = data
     found = _read_keys(keys)
     wanted("a list of states", isinstance(names, list) and set(map(type, names)) <= {str}, names)
     heads = np.zeros((5, len(found)), np.int64)
