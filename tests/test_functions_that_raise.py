@@ -109,6 +109,7 @@ def test_a_closure_without_end_serves_nobody(engine: str) -> None:
     ((key, le, _, _, role, error),) = told(faults)
     assert (key, le, role) == (1, 2, "closure")
     assert "expected a closure of at most 10000 steps but got one that goes on, at le=2 through the states b, c" in error
+    op._check()
     assert keyed(None, engine, *arcs).push(insert(E(0), le=1))[0].le == 1
 
 

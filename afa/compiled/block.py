@@ -48,7 +48,7 @@ class Block:
 
     def events(self, step: int) -> list[list[int]]:
         """``[re, copies, words..]`` of each event of a step."""
-        return self.rows(self.word(k.EV, step), k.H_EVENTS, 2 + self.engine.payloads.layout.width)
+        return self.rows(self.word(k.EV, step), k.H_EVENTS, k.E_WORDS + self.engine.payloads.layout.width)
 
     def nodes(self, step: int) -> list[list[int]]:
         """``[start, m, state, end, register..]`` of each node of a step."""
@@ -56,7 +56,7 @@ class Block:
 
     def matches(self, step: int) -> list[list[int]]:
         """``[T, m, register..]`` of each match of a step."""
-        return self.rows(self.word(k.MT, step), k.H_MATCHES, 2 + self.engine.registers.layout.width)
+        return self.rows(self.word(k.MT, step), k.H_MATCHES, k.M_REG + self.engine.registers.layout.width)
 
     def pending(self) -> list[list[int]]:
         """``[le, re, copies, words..]`` of each retraction that waits."""

@@ -46,12 +46,12 @@ def check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int]) -
     directory = control[k.C_DIR]
     wanted("as many words as are in use", control[k.C_TOP] == top, [control[k.C_TOP], top])
     wanted("a name for each key", control[k.C_KEYS] == keys <= room < MOST, [control[k.C_KEYS], keys, room])
-    wanted("a directory in the memory", k.CONTROL <= directory <= top - room * k.DIRECTORY, directory)
+    wanted("a directory in the memory", k.CONTROL <= directory <= top - room * k.D_SIZE, directory)
     for name, value in fixed.items():
         wanted(f"{value} as control word {name}", control[name] == value, control[name])
     free = m[k.C_FREE : k.CONTROL]
     wanted("free blocks in the memory", ((free == 0) | ((free >= k.CONTROL) & (free < top))).all())
-    blocks = m[directory : directory + keys * k.DIRECTORY].reshape(keys, k.DIRECTORY)[:, k.D_BLOCK]
+    blocks = m[directory : directory + keys * k.D_SIZE].reshape(keys, k.D_SIZE)[:, k.D_BLOCK]
     blocks = blocks[blocks != 0]
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
     _check_headers(m, blocks, top, control[k.C_V], control[k.C_R])
@@ -63,7 +63,7 @@ def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:
     cap, caps = head[k.H_CAP], [head[name] for name in CAPS]
     wanted("room in blocks", all(((size >= 0) & (size < MOST)).all() for size in (cap, *caps)))
     at = k.HEAD + k.COLUMNS * cap
-    for section, room, width in zip(SECTIONS, caps, (2 + v, 4 + r, 2 + r, 3 + v)):
+    for section, room, width in zip(SECTIONS, caps, (k.E_WORDS + v, k.N_REG + r, k.M_REG + r, k.Q_WORDS + v)):
         wanted("sections of blocks beside each other", (head[section] == at).all())
         at = at + width * room
     wanted("blocks that end in the memory", (at <= top - blocks).all())

@@ -241,7 +241,7 @@ class CompiledEngine:
         self.began = memory.m[k.C_SERIAL]
         rows = self.call(k.PUSH, code, 1, self._one)
         changes = self.collect() if rows else []
-        if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.DIRECTORY]:
+        if self.keyed and not memory.m[memory.m[k.C_DIR] + code * k.D_SIZE]:
             self.directory.touch(code)
         if (rows or self.directory.touched) and not changes:
             self.commit()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from afa.compiled.block import Block
 from afa.compiled.kernel import names as k
+from afa.compiled.memory import CAPACITIES
 from afa.model.pmatch import PMatch, Rest
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
@@ -35,6 +36,8 @@ def check(engine: CompiledEngine) -> None:
     w = engine.memory.w
     assert w[k.W_LOG_TOP] == 0, "a difference was left behind"
     assert w[k.W_UNDO_TOP] == 0, "an undo log was left behind"
+    room = {what: int(w[word]) for what, word in CAPACITIES.items()}
+    assert room == {what: engine.memory.sizes[what] for what in room}, f"room in scratch: {room}, made for {engine.memory.sizes}"
 
 
 def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, totals: Counter[str]) -> None:

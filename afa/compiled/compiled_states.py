@@ -247,7 +247,7 @@ def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None
     automaton, columns = engine.automaton, []
     assert automaton.event_schema is not None
     event, register = automaton.event_schema, automaton.register_schema
-    runs = bool(engine.arcs.program.words[k.A_CARRY])
+    runs = bool(engine.arcs.program.words[k.P_IGNORABLE])
     for code, part in parts:
         times = [as_time(le, "le") for le, _, _ in part.steps]
         if any(le <= before for before, le in itertools.pairwise(times)):

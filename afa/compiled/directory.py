@@ -48,7 +48,7 @@ class Directory:
         """The entries, as a view of shape (keys, DIRECTORY)."""
         m = self._memory.m
         n = int(m[k.C_KEYS])
-        return m[m[k.C_DIR] : m[k.C_DIR] + n * k.DIRECTORY].reshape(n, k.DIRECTORY)
+        return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)
 
     def code(self, key: Hashable) -> int:
         """The number of a key."""
@@ -113,9 +113,9 @@ class Directory:
         """Those of which nothing is held."""
         m = self._memory.m
         if isinstance(codes, int):
-            return [] if m[m[k.C_DIR] + codes * k.DIRECTORY] else [codes]
+            return [] if m[m[k.C_DIR] + codes * k.D_SIZE] else [codes]
         codes = np.atleast_1d(codes)
-        found: list[int] = codes[m[m[k.C_DIR] + codes * k.DIRECTORY + k.D_BLOCK] == 0].tolist()
+        found: list[int] = codes[m[m[k.C_DIR] + codes * k.D_SIZE + k.D_BLOCK] == 0].tolist()
         return found
 
     def _forget(self, code: int) -> None:

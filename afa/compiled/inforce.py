@@ -122,7 +122,7 @@ class InForce:
         self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
         self._carry = False  # whether any arc was ignorable so far
-        # See A_COUNTED, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
+        # See P_COUNTED, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
         self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
         self._warm = self._long = False  # whether the process that wrote this image had a step function, and loops, compiled
@@ -205,8 +205,8 @@ class InForce:
         code = None if known is None else known.code
         if code is None or not code.event_part:
             return 0, 0
-        at = int(self.program.words[k.A_CODES]) + self.program.codes[id(arc)] * k.RECORD
-        return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.K_CONSTANTS])
+        at = int(self.program.words[k.P_CODES]) + self.program.codes[id(arc)] * k.ARC_SIZE
+        return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.ARC_CONSTANTS])
 
     def constants(self) -> list[str]:
         """The strings that the program holds."""

@@ -17,7 +17,7 @@ SECTIONS = (
     (k.H_EVENTS, k.H_EVENT_TOP, k.E_WORDS, True),
     (k.H_NODES, k.H_NODE_TOP, k.N_REG, False),
     (k.H_MATCHES, k.H_MATCH_TOP, k.M_REG, False),
-    (k.H_PENDING, k.H_PENDING_TOP, k.P_WORDS, True),
+    (k.H_PENDING, k.H_PENDING_TOP, k.Q_WORDS, True),
 )
 """Where rows stand and how many; the words before the record; whether that is a payload, or a register."""
 

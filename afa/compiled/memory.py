@@ -73,10 +73,10 @@ class Memory:
 
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
         self.payload, self.register = payload, register
-        self.row = 4 + register
+        self.row = k.N_REG + register
         self.keys = 16  # room in the directory
         m = reserve.heap(HEAP, RESERVED)
-        top = k.CONTROL + self.keys * k.DIRECTORY
+        top = k.CONTROL + self.keys * k.D_SIZE
         m[:top] = 0
         m[k.C_V], m[k.C_R], m[k.C_ORDERED], m[k.C_KEYED] = payload, register, ordered, int(keyed)
         m[k.C_DIR], m[k.C_TOP] = k.CONTROL, top
@@ -149,7 +149,7 @@ class Memory:
             self.m[k.C_KEYS] = keys
 
     def _grow_directory(self) -> None:
-        words = self.keys * k.DIRECTORY
+        words = self.keys * k.D_SIZE
         while self.m[k.C_TOP] + 2 * words > len(self.m):
             self.grow_heap()
         m = self.m
@@ -234,8 +234,8 @@ class Memory:
         """Say how much there is of one kind."""
         if what == "rows":
             w[k.W_HASHES] = _hashes(size)
-        if what in _CAPACITIES:
-            w[_CAPACITIES[what]] = size
+        if what in CAPACITIES:
+            w[CAPACITIES[what]] = size
 
 
 def _hashes(rows: int) -> int:
@@ -256,7 +256,7 @@ def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, 
         *((word, sizes["rows"] * (row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
         (k.W_TEMP, sizes["temp"]),
         (k.W_HASH, 3 * _hashes(sizes["rows"])),
-        (k.W_AHEAD, k.X_WORDS + payload),
+        (k.W_LOOP, k.X_WORDS + payload),
         (k.W_HEADS, sizes["keys"]),
     ]
     places, at = {}, k.SCRATCH
@@ -267,7 +267,7 @@ def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, 
 
 
 _NEEDS = {k.NEED_UNDO: "undo", k.NEED_LOG: "log", k.NEED_PLACES: "places", k.NEED_ROWS: "rows", k.NEED_TEMP: "temp"}
-_CAPACITIES = {
+CAPACITIES = {
     "undo": k.W_UNDO_CAP,
     "log": k.W_LOG_CAP,
     "places": k.W_PLACES,

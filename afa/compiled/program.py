@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.code.ahead import ahead_ir, ahead_key
 from afa.compiled.code.arc_code import ArcCode, words
+from afa.compiled.code.in_order import loop_ir, loop_key
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.step_function import SlotClass, quiet_ir, quiet_key, step_ir, step_key
@@ -39,7 +39,7 @@ class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
 class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
-    ``step``, ``quiet``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.ahead`.
+    ``step``, ``quiet``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`.
     """
 
     places: Mapping[Any, tuple[int, int]]
@@ -129,8 +129,8 @@ def _within(ir: str) -> str:
 
 
 def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, wanted: bool) -> int:
-    key = ahead_key(classes, width, payload, runs)
-    return native.function(key, (lambda: ahead_ir(classes, width, payload, runs)) if wanted else None)
+    key = loop_key(classes, width, payload, runs)
+    return native.function(key, (lambda: loop_ir(classes, width, payload, runs)) if wanted else None)
 
 
 class Program:
@@ -149,7 +149,7 @@ class Program:
     initial : sequence of int
         The words of the initial register.
     carry, counted : bool
-        See A_CARRY and A_COUNTED.
+        See P_IGNORABLE and P_COUNTED.
     slots : Slots or None
         The step function, if there is one.
     python : int
@@ -207,7 +207,7 @@ class Program:
         other = copy.copy(self)
         other._strings = strings
         other._stand(self.words.copy())
-        other.words[k.A_PYTHON] = python
+        other.words[k.P_PYTHON] = python
         other._say_plain(now)
         return other
 
@@ -240,33 +240,33 @@ class Program:
         python: int,
     ) -> None:
         w, n = self._words, len(numbers)
-        w[k.A_STATES], w[k.A_CARRY], w[k.A_COUNTED], w[k.A_PYTHON] = n, int(carry), counted, python
-        w[k.A_FINALS], w[k.A_NOW], w[k.A_MARKS] = self._room(n), self._room(n), self._room(n)
-        w[k.A_FIRST], w[k.A_WAITS] = self._room(n, -1), self._room(n, -1)
+        w[k.P_STATES], w[k.P_IGNORABLE], w[k.P_COUNTED], w[k.P_PYTHON] = n, int(carry), counted, python
+        w[k.P_FINALS], w[k.P_NOW], w[k.P_MARKS] = self._room(n), self._room(n), self._room(n)
+        w[k.P_FIRST], w[k.P_WAITS] = self._room(n, -1), self._room(n, -1)
         for state in final:
-            w[w[k.A_FINALS] + numbers[state]] = w[w[k.A_NOW] + numbers[state]] = 1
-        w[k.A_BEGIN] = self._room(k.N_REG + len(initial))
-        begin = w[k.A_BEGIN]
+            w[w[k.P_FINALS] + numbers[state]] = w[w[k.P_NOW] + numbers[state]] = 1
+        w[k.P_BEGIN] = self._room(k.N_REG + len(initial))
+        begin = w[k.P_BEGIN]
         w[begin + k.N_M], w[begin + k.N_STATE], w[begin + k.N_END] = k.FOREVER, 0, k.ALONE
         w[begin + k.N_REG :] = initial
         count = sum(many for _, many in slots.places.values()) if slots else 0
-        w[k.A_SLOTCOUNT] = count
-        w[k.A_SLOTS], w[k.A_FREE] = self._room(2 * count, -1), self._room(2 * count)
+        w[k.P_SLOTCOUNT] = count
+        w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
-            w[k.A_STEP], w[k.A_QUIET], w[k.A_AHEAD], w[k.A_RUNS] = slots.step, slots.quiet, slots.plain, slots.runs
+            w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.quiet, slots.plain, slots.runs
 
     def _put_arcs(self, numbers: Mapping[str, int], carry: bool, slots: Slots | None) -> None:
         w = self._words
-        w[k.A_CODES] = self._room(len(self._known) * k.RECORD)
+        w[k.P_CODES] = self._room(len(self._known) * k.ARC_SIZE)
         for code, known in enumerate(self._known):
-            arc, at = known.arc, w[k.A_CODES] + code * k.RECORD
-            w[at + k.K_KIND], w[at + k.K_SRC], w[at + k.K_DST] = KINDS[arc.kind], numbers[arc.src], numbers[arc.dst]
-            w[at + k.K_IGNORABLE], w[at + k.K_FINAL] = int(arc.ignorable), int(arc.final)
+            arc, at = known.arc, w[k.P_CODES] + code * k.ARC_SIZE
+            w[at + k.ARC_KIND], w[at + k.ARC_SRC], w[at + k.ARC_DST] = KINDS[arc.kind], numbers[arc.src], numbers[arc.dst]
+            w[at + k.ARC_IGNORABLE], w[at + k.ARC_FINAL] = int(arc.ignorable), int(arc.final)
             if slots:
-                w[at + k.K_SLOT], w[at + k.K_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], carry), (0, 0))
+                w[at + k.ARC_SLOT], w[at + k.ARC_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], carry), (0, 0))
             if known.code is not None:
-                w[at + k.K_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
-                self._pointers.append((at + k.K_CONSTANTS, len(w)))
+                w[at + k.ARC_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
+                self._pointers.append((at + k.ARC_CONSTANTS, len(w)))
                 if any(param.kind in ("str", "table") for param in known.code.params):
                     self._texts.append((known.code, len(w)))
                 w += words(known.code.params, self._strings)
@@ -282,19 +282,19 @@ class Program:
             if re < k.FOREVER:
                 bounds.append([re, row, -1])
             if arc.kind == TIMEOUT:
-                w[k.A_TIMEOUT] = 1
+                w[k.P_TIMEOUT] = 1
                 src = numbers[arc.src]
                 self._rows[row][k.R_NEXT], first[src] = first[src], row
         for state, row in first.items():
             if row >= 0:
-                w[w[k.A_WAITS] + state] = row
+                w[w[k.P_WAITS] + state] = row
         bounds.sort(key=lambda bound: (bound[k.B_T], bound[k.B_SIGN], bound[k.B_ROW]))  # at one instant ends come first
-        w[k.A_EPSILON] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
+        w[k.P_EPSILON] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
         if any(arc.final for arc in self.arcs):  # then a list may come to hold matches while it stays as it is
-            w[k.A_QUIET] = w[k.A_RUNS] = 0
-        if w[k.A_EPSILON] or w[k.A_TIMEOUT]:  # then lists go arc by arc
-            w[k.A_STEP] = w[k.A_QUIET] = w[k.A_AHEAD] = w[k.A_RUNS] = 0
-        w[k.A_LOW] = w[k.A_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
+            w[k.P_UNCHANGED] = w[k.P_LOOP_RUNS] = 0
+        if w[k.P_EPSILON] or w[k.P_TIMEOUT]:  # then lists go arc by arc
+            w[k.P_STEP] = w[k.P_UNCHANGED] = w[k.P_LOOP] = w[k.P_LOOP_RUNS] = 0
+        w[k.P_LOW] = w[k.P_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
         return bounds
 
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:
@@ -303,25 +303,25 @@ class Program:
         once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
         self._steady = once and not any(arc.kind == TIMEOUT for arc in self.arcs)
         self._last_end = max((re for _, _, re in events if re < k.FOREVER), default=k.BEGINNING)
-        w[k.A_PLAIN] = int(self._steady and self._last_end <= now)
+        w[k.P_PLAIN] = int(self._steady and self._last_end <= now)
         for row, at in sorted(enumerate(self._rows), key=lambda item: item[1][k.R_BEGIN]):
             if at[k.R_END] == k.FOREVER:
                 at[k.R_BEFORE], latest[at[k.R_CODE]] = latest[at[k.R_CODE]], row
         for code, row in latest.items():
-            w[w[k.A_CODES] + code * k.RECORD + k.K_LATEST] = row
+            w[w[k.P_CODES] + code * k.ARC_SIZE + k.ARC_LATEST] = row
 
     def _say_plain(self, now: int) -> None:
-        self.words[k.A_PLAIN] = int(self._steady and self._last_end <= now)
+        self.words[k.P_PLAIN] = int(self._steady and self._last_end <= now)
 
     def _array(self, bounds: list[list[int]]) -> Any:
         """The words, and behind them the rows, the bounds and room for more of both."""
         w, rows, cap, at = self._words, self._rows, len(self._rows) + self.room, len(self._words)
-        w[k.A_COUNT], w[k.A_ROWCAP], w[k.A_ROWS] = len(rows), cap, at
-        w[k.A_PLACES] = at + cap * k.ROW
-        w[k.A_BOUNDCOUNT], w[k.A_BOUNDCAP], w[k.A_BOUNDS] = len(bounds), len(bounds) + self.room, w[k.A_PLACES] + cap
-        words = np.zeros(w[k.A_BOUNDS] + w[k.A_BOUNDCAP] * k.BOUND, np.int64)
+        w[k.P_COUNT], w[k.P_ROWCAP], w[k.P_ROWS] = len(rows), cap, at
+        w[k.P_PLACES] = at + cap * k.R_SIZE
+        w[k.P_BOUNDCOUNT], w[k.P_BOUNDCAP], w[k.P_BOUNDS] = len(bounds), len(bounds) + self.room, w[k.P_PLACES] + cap
+        words = np.zeros(w[k.P_BOUNDS] + w[k.P_BOUNDCAP] * k.B_SIZE, np.int64)
         words[:at] = w
-        for start, items in ((at, rows), (w[k.A_BOUNDS], bounds)):
+        for start, items in ((at, rows), (w[k.P_BOUNDS], bounds)):
             if items:
                 words[start : start + len(items) * len(items[0])] = np.array(items, np.int64).ravel()
         return words
@@ -330,10 +330,10 @@ class Program:
     def loops(self) -> bool:
         """Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`."""
         w = self.words
-        return bool(w[k.A_STEP] and w[k.A_AHEAD] and not w[k.A_TIMEOUT] and w[k.A_COUNTED] < k.BY_TIMEOUTS)
+        return bool(w[k.P_STEP] and w[k.P_LOOP] and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
 
     def events(self) -> list[ArcEvent]:
         """The arc events in force, as they are now."""
-        at, n = int(self.words[k.A_ROWS]), int(self.words[k.A_COUNT])
-        rows = self.words[at : at + n * k.ROW].reshape(n, k.ROW).tolist()
+        at, n = int(self.words[k.P_ROWS]), int(self.words[k.P_COUNT])
+        rows = self.words[at : at + n * k.R_SIZE].reshape(n, k.R_SIZE).tolist()
         return [ArcEvent(self.arcs[code], begin, end) for code, begin, end, *_ in rows]

@@ -66,16 +66,16 @@ def now(p: Any, made: Program) -> tuple[list[str], list[str], int]:
     """The names of the arcs in the lists, and of those with a slot; how many have none."""
     listed = []
     for state in NUMBERS.values():
-        row, before = p[p[k.A_FIRST] + state], k.NOWHERE
+        row, before = p[p[k.P_FIRST] + state], k.NOWHERE
         while row >= 0:
-            at = p[k.A_ROWS] + row * k.ROW
+            at = p[k.P_ROWS] + row * k.R_SIZE
             assert p[at + k.R_BACK] == before
             listed.append(made.arcs[p[at + k.R_CODE]].name or "")
             row, before = p[at + k.R_NEXT], row
-    constants = {p[p[k.A_CODES] + code * k.RECORD + k.K_CONSTANTS]: arc.name for code, arc in enumerate(made.arcs)}
-    slots = range(p[k.A_SLOTS], p[k.A_SLOTS] + 2 * p[k.A_SLOTCOUNT], 2)
+    constants = {p[p[k.P_CODES] + code * k.ARC_SIZE + k.ARC_CONSTANTS]: arc.name for code, arc in enumerate(made.arcs)}
+    slots = range(p[k.P_SLOTS], p[k.P_SLOTS] + 2 * p[k.P_SLOTCOUNT], 2)
     slotted = [constants[p[at + 1]] or "" for at in slots if p[at] >= 0]
-    return sorted(listed), sorted(slotted), p[k.A_SPILL]
+    return sorted(listed), sorted(slotted), p[k.P_SPILL]
 
 
 @pytest.mark.parametrize("slots", [0, 1, 3, 40])
@@ -98,7 +98,7 @@ def test_what_is_in_force_is_what_the_lifetimes_say(seed: int, slots: int) -> No
         assert slots < 40 or not spilled, t
         assert set(slotted) <= {arc.name for arc in there if arc.kind == "consume"}, t
         finals = {"c", *(arc.dst for arc in there if arc.final)}
-        assert {state for state, i in NUMBERS.items() if p[p[k.A_NOW] + i]} == finals, t
+        assert {state for state, i in NUMBERS.items() if p[p[k.P_NOW] + i]} == finals, t
 
 
 @pytest.mark.parametrize("slots", [0, 800])

@@ -14,7 +14,7 @@
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out
       key_states         what a snapshot holds
 
-names        where everything stands in the arrays: read it first
+names        where everything stands in the arrays: read it first; record: how its numbers are made
 blocks       the state of one key as a block of words; buffers: lists as rows, where runs are kept
 heap         undo log, blocks on a heap
 native_call  native code called by address; what marks a kernel

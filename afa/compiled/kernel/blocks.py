@@ -22,26 +22,26 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
     What the size class has left over goes to events and nodes.
     """
     v, r = m[C_V], m[C_R]
-    fixed = HEAD + COLUMNS * steps + (2 + r) * matches + (3 + v) * pending
-    words = fixed + (2 + v) * events + (4 + r) * nodes
+    fixed = HEAD + COLUMNS * steps + (M_REG + r) * matches + (Q_WORDS + v) * pending
+    words = fixed + (E_WORDS + v) * events + (N_REG + r) * nodes
     b = take(m, words)
     if b < 0:
         return int(b)
     size = m[b]
     spare = size_of(size) - words
-    events += spare // 4 // (2 + v)
-    nodes += spare // 2 // (4 + r)
+    events += spare // 4 // (E_WORDS + v)
+    nodes += spare // 2 // (N_REG + r)
     for i in range(HEAD):
         m[b + i] = 0
     m[b + H_CLASS] = size
     m[b + H_CAP] = steps
     m[b + H_EVENTS] = HEAD + COLUMNS * steps
     m[b + H_EVENT_CAP] = events
-    m[b + H_NODES] = m[b + H_EVENTS] + (2 + v) * events
+    m[b + H_NODES] = m[b + H_EVENTS] + (E_WORDS + v) * events
     m[b + H_NODE_CAP] = nodes
-    m[b + H_MATCHES] = m[b + H_NODES] + (4 + r) * nodes
+    m[b + H_MATCHES] = m[b + H_NODES] + (N_REG + r) * nodes
     m[b + H_MATCH_CAP] = matches
-    m[b + H_PENDING] = m[b + H_MATCHES] + (2 + r) * matches
+    m[b + H_PENDING] = m[b + H_MATCHES] + (M_REG + r) * matches
     m[b + H_PENDING_CAP] = pending
     m[b + H_SINCE] = BEGINNING
     m[b + H_CLEANED] = BEGINNING
@@ -79,11 +79,11 @@ def move(m: Any, b: int, to: int, first: int) -> None:
         m[to + HEAD + LE * new + steps] = m[le + i]
         m[to + HEAD + SEQ * new + steps] = m[seq + i]
         m[to + HEAD + REACH * new + steps] = m[reach + i]
-        m[to + HEAD + EV * new + steps] = rows_to(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, 2 + v)
-        m[to + HEAD + ND * new + steps] = rows_to(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, 4 + r)
-        m[to + HEAD + MT * new + steps] = rows_to(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, 2 + r)
+        m[to + HEAD + EV * new + steps] = rows_to(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, E_WORDS + v)
+        m[to + HEAD + ND * new + steps] = rows_to(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, N_REG + r)
+        m[to + HEAD + MT * new + steps] = rows_to(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, M_REG + r)
         steps += 1
-    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, 3 + v)
+    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + v)
     m[to + H_LAST] = steps
     m[to + H_STEPS] = steps
     for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED):

@@ -23,7 +23,7 @@ def since_of(w: Any, rows: int, k: int, s: int) -> int:
 @kernel
 def load(m: Any, w: Any, b: int, place: int, rows: int) -> int:
     """Read the list of a place into a row buffer, by start; how many, or a status. O(steps back to ``reach``)."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + place]]
     reach = m[b + HEAD + REACH * cap + m[order + place]]
@@ -41,7 +41,7 @@ def load(m: Any, w: Any, b: int, place: int, rows: int) -> int:
 @kernel
 def own(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
     """Add the nodes of a step that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer; how many, or a status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     old = m[b + HEAD + ND * cap + i]
     if n + (old & COUNT) >= w[W_ROWS]:
         return NEED_ROWS
@@ -61,7 +61,7 @@ def own(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
 @kernel
 def pass_on(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
     """Let W_OLD be the list of a step as it was: what ended there leaves, its own nodes come; how many, or a status."""
-    s, rows, kept = 4 + m[C_R], w[W_OLD], 0
+    s, rows, kept = N_REG + m[C_R], w[W_OLD], 0
     for k in range(n):
         if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
             if k != kept:

@@ -23,7 +23,7 @@ from afa.compiled.kernel.walk import sweep
 @kernel
 def tick(m: Any, w: Any, p: Any, b: int) -> int:
     """Let the time-outs fire that the clock has reached: the last step's list waits until there. A status."""
-    if p[A_TIMEOUT] == 0 or m[b + H_LAST] == m[b + H_FIRST]:
+    if p[P_TIMEOUT] == 0 or m[b + H_LAST] == m[b + H_FIRST]:
         return DONE
     w[W_EPOCH] += 1
     w[W_FROM] = m[b + H_LAST] - 1
@@ -57,7 +57,7 @@ def oldest(m: Any, b: int, t: int) -> int:
 def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     """Drop what lies before ``cover(t)``. A status. O(log steps + the list of cover)."""
     m[b + H_CLEANED] = t
-    s, cap, cover = 4 + m[C_R], m[b + H_CAP], cover_of(m, b, t)
+    s, cap, cover = N_REG + m[C_R], m[b + H_CAP], cover_of(m, b, t)
     if cover < m[b + H_FIRST]:
         return DONE
     i = m[b + HEAD + cover]
@@ -99,7 +99,7 @@ def remaining(m: Any, w: Any, b: int, i: int, t: int) -> int:
 
     As they were announced: arcs may have changed since, which is for those who are told of that to see to.
     """
-    width, count = 2 + m[C_R], 0
+    width, count = M_REG + m[C_R], 0
     rows = m[b + HEAD + MT * m[b + H_CAP] + i]
     if (rows & COUNT) * width > w[W_TEMP_CAP]:
         return NEED_TEMP
@@ -117,11 +117,11 @@ def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
 
     What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
     """
-    s, cap, rows = 4 + m[C_R], m[b + H_CAP], w[W_SOURCE]
+    s, cap, rows = N_REG + m[C_R], m[b + H_CAP], w[W_SOURCE]
     n = load(m, w, b, cover, rows)
     for k in range(n):
         w[rows + k * s + N_END] = w[since_of(w, rows, k, s) + w[W_ROWS]]
-    if n <= 0 or p[A_TIMEOUT] == 0:
+    if n <= 0 or p[P_TIMEOUT] == 0:
         return n
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + cover]]
@@ -143,14 +143,14 @@ def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
 @kernel
 def expire(m: Any, w: Any, b: int, t: int) -> int:
     """Drop the retractions that waited for insertions before ``t``. A status."""
-    size = 3 + m[C_V]
+    size = Q_WORDS + m[C_V]
     base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
     if not room(w, top * size):
         return NEED_UNDO
     save(m, w, base, top * size)
     kept = 0
     for row in range(top):
-        if m[base + row * size + P_LE] >= t:
+        if m[base + row * size + Q_LE] >= t:
             copy(m, base + row * size, m, base + kept * size, size)
             kept += 1
     m[b + H_PENDING_TOP] = kept
@@ -160,15 +160,15 @@ def expire(m: Any, w: Any, b: int, t: int) -> int:
 @kernel
 def deadlines(m: Any, p: Any, b: int, entry: int) -> None:
     """Note in the directory which punctuation concerns this block next."""
-    cap, s = m[b + H_CAP], 4 + m[C_R]
+    cap, s = m[b + H_CAP], N_REG + m[C_R]
     act, dead = FOREVER, FOREVER
-    size = 3 + m[C_V]
+    size = Q_WORDS + m[C_V]
     for row in range(m[b + H_PENDING_TOP]):
-        act = min(act, m[b + m[b + H_PENDING] + row * size + P_LE] + 1)
+        act = min(act, m[b + m[b + H_PENDING] + row * size + Q_LE] + 1)
     first, last = m[b + H_FIRST], m[b + H_LAST]
     if first < last:
         i = m[b + HEAD + first]
-        if p[A_TIMEOUT]:
+        if p[P_TIMEOUT]:
             act = dead = BEGINNING
         elif m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
             dead = m[b + HEAD + LE * cap + i] + 1

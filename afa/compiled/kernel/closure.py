@@ -17,21 +17,21 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
     How many rows there are then, or a status. *Requires* `seek` to ``t``. Where it goes on for ever, Python says whether the row
     is to stand alone.
     """
-    if p[A_EPSILON] == 0:
+    if p[P_EPSILON] == 0:
         return n
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     todo, steps = at, 0
     clear(w)
     add(w, w, rows + at * s, s, 0)
     while todo < n:
         source = rows + todo * s
         todo += 1
-        link = p[p[A_FIRST] + w[source + N_STATE]]
+        link = p[p[P_FIRST] + w[source + N_STATE]]
         while link >= 0:
-            arc = p[A_ROWS] + link * ROW
+            arc = p[P_ROWS] + link * R_SIZE
             link = p[arc + R_NEXT]
             code = p[arc + R_CODE]
-            if p[p[A_CODES] + code * RECORD + K_KIND] != EPSILON:
+            if p[p[P_CODES] + code * ARC_SIZE + ARC_KIND] != EPSILON:
                 continue
             if n + 1 >= w[W_ROWS]:
                 return NEED_ROWS
@@ -44,12 +44,11 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
                 continue
             steps += 1
             if steps > CLOSURE_LIMIT:
-                w[W_TEMP + 1] = n
                 m[C_PLACE], m[C_NEED], m[C_ARC] = t, rows + at * s, n - at
-                return at + 1 if call4(p[A_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
+                return at + 1 if call4(p[P_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
             w[target + N_START] = w[source + N_START]
             w[target + N_M] = w[source + N_M]
-            w[target + N_STATE] = p[p[A_CODES] + code * RECORD + K_DST]
+            w[target + N_STATE] = p[p[P_CODES] + code * ARC_SIZE + ARC_DST]
             w[target + N_END] = ALONE
             if add(w, w, target, s, 0) < 0:
                 n += 1
@@ -64,9 +63,9 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
     further time-outs from there are in it. How many, or a status; where they go on for ever, Python says whether none is to fire.
     Moves the cursor of arcs.
     """
-    if p[p[A_WAITS] + a[row + N_STATE]] < 0:
+    if p[p[P_WAITS] + a[row + N_STATE]] < 0:
         return 0
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     ready = w[W_READY]
     if w[W_ROWS] < 4:
         return NEED_ROWS
@@ -75,9 +74,9 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
     n, todo = 1, 0
     while todo < n:
         source = ready + todo * s
-        link = p[p[A_WAITS] + w[source + N_STATE]]
+        link = p[p[P_WAITS] + w[source + N_STATE]]
         while link >= 0:
-            arc = p[A_ROWS] + link * ROW
+            arc = p[P_ROWS] + link * R_SIZE
             link = p[arc + R_NEXT]
             if n + 2 >= w[W_ROWS]:
                 return NEED_ROWS
@@ -89,7 +88,7 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
             if not (since <= t <= horizon and t < w[source + N_M] and p[arc + R_BEGIN] <= t < p[arc + R_END]):
                 continue
             copy(w, source, w, target, s)
-            w[target + N_STATE] = p[p[A_CODES] + p[arc + R_CODE] * RECORD + K_DST]
+            w[target + N_STATE] = p[p[P_CODES] + p[arc + R_CODE] * ARC_SIZE + ARC_DST]
             w[target + N_END] = ALONE
             seek(p, t)
             end = close(m, w, p, ready, n, n + 1, t)
@@ -98,7 +97,7 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
             n = instants(w, ready, n, end, t, s)
             if n > CLOSURE_LIMIT:
                 m[C_PLACE], m[C_NEED], m[C_ARC] = t, ready, n
-                return 1 if call4(p[A_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
+                return 1 if call4(p[P_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
         todo += 1
     return n
 
@@ -123,7 +122,7 @@ def instants(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
 @kernel
 def values(m: Any, w: Any, rows: int, n: int) -> int:
     """Of the rows that time-outs made, each value once, whenever it was reached; none that equals the first row."""
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     for k in range(n):
         w[rows + k * s + N_END] = ALONE
     return unique(w, w, rows, n, s)

@@ -22,11 +22,11 @@ def step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re
     Below 0: -1, only arc by arc; -2, more than ``room``. ``base``: the address of the array in which the rows stand; ``event`` and
     ``out`` are addresses. A row that stays as it is has the number of its source in place of ``end`` (App. D).
     """
-    begin = p[A_BEGIN]
+    begin = p[P_BEGIN]
     p[begin + N_START] = le
     p[begin + N_M] = FOREVER if begins else BEGINNING
-    slots = m[C_P] + 8 * p[A_SLOTS]
-    return int(call9(p[A_STEP], event, re, le, base + 8 * rows, n, m[C_P] + 8 * begin, out, room, slots))
+    slots = m[C_P] + 8 * p[P_SLOTS]
+    return int(call9(p[P_STEP], event, re, le, base + 8 * rows, n, m[C_P] + 8 * begin, out, room, slots))
 
 
 @kernel
@@ -46,9 +46,9 @@ def derive(
     if n == 0 and not begins:
         return 0
     seek(p, le)
-    if p[A_STEP] != 0 and p[A_SPILL] == 0 and (events & COUNT) == 1:
-        s = 4 + m[C_R]
-        event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+    if p[P_STEP] != 0 and p[P_SPILL] == 0 and (events & COUNT) == 1:
+        s = N_REG + m[C_R]
+        event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
         address = m[C_M] + 8 * (event + E_WORDS)
         count = step(m, p, base, rows, n, begins, le, m[event + E_RE], address, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
         if count >= 0:
@@ -65,15 +65,15 @@ def derive_nodes(
     """The same of nodes, for a list without runs: the rows stand behind the nodes of the block."""
     if n == 0 and not begins:
         return 0
-    s, top = 4 + m[C_R], m[b + H_NODE_TOP]
+    s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
     out, room = b + m[b + H_NODES] + top * s, m[b + H_NODE_CAP] - top
     seek(p, le)
-    if p[A_STEP] != 0 and p[A_SPILL] == 0 and (events & COUNT) == 1:
-        event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+    if p[P_STEP] != 0 and p[P_SPILL] == 0 and (events & COUNT) == 1:
+        event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
         address = m[C_M] + 8 * (event + E_WORDS)
         count = step(m, p, m[C_M], rows, n, begins, le, m[event + E_RE], address, m[C_M] + 8 * out, room)
         if count >= 0:
-            if p[A_CARRY]:  # rows that stay
+            if p[P_IGNORABLE]:  # rows that stay
                 for k in range(count):
                     m[out + k * s + N_END] = ALONE
             return int(unique(m, w, out, count, s)) if repeated(m, out, count, s) else count
@@ -93,7 +93,7 @@ def general(
 ) -> int:
     """The same, arc by arc."""
     m[C_GENERAL] += 1
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     ready = w[W_READY]
     count = 0
     for k in range(n):
@@ -102,7 +102,7 @@ def general(
         copy(a, rows + k * s, w, ready, s)
         w[ready + N_END] = ALONE
         sources = 1
-        if p[A_TIMEOUT]:
+        if p[P_TIMEOUT]:
             sources = fired(m, w, p, a, rows + k * s, rest, since, le)
             if sources < 0:
                 return int(sources)
@@ -112,7 +112,7 @@ def general(
         if count < 0:
             return int(count)
     if begins:
-        copy(p, p[A_BEGIN], w, ready, s)
+        copy(p, p[P_BEGIN], w, ready, s)
         w[ready + N_START] = le
         w[ready + N_M] = FOREVER
         sources = close(m, w, p, ready, 0, 1, le)
@@ -130,17 +130,17 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
 
     The first of them is row ``k`` of the list; only that one can stay.
     """
-    s, size = 4 + m[C_R], 2 + m[C_V]
+    s, size = N_REG + m[C_R], E_WORDS + m[C_V]
     first = b + m[b + H_EVENTS] + (events >> 24) * size
     for q in range(sources):
         source = w[W_READY] + q * s
-        link = p[p[A_FIRST] + w[source + N_STATE]]
+        link = p[p[P_FIRST] + w[source + N_STATE]]
         while link >= 0:
-            arc = p[A_ROWS] + link * ROW
+            arc = p[P_ROWS] + link * R_SIZE
             link = p[arc + R_NEXT]
             code = p[arc + R_CODE]
-            record = p[A_CODES] + code * RECORD
-            if p[record + K_KIND] != CONSUME:
+            record = p[P_CODES] + code * ARC_SIZE
+            if p[record + ARC_KIND] != CONSUME:
                 continue
             for j in range(events & COUNT):
                 event = first + j * size
@@ -157,11 +157,11 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
                     continue
                 copy(w, source, w, target, N_REG)
                 w[target + N_END] = ALONE
-                if k >= 0 and q == 0 and p[record + K_IGNORABLE] and m[C_RUNS] and w[source + N_M] <= m[event + E_RE]:
+                if k >= 0 and q == 0 and p[record + ARC_IGNORABLE] and m[C_RUNS] and w[source + N_M] <= m[event + E_RE]:
                     w[target + N_END] = k
                 else:
                     w[target + N_M] = min(w[source + N_M], m[event + E_RE])
-                    w[target + N_STATE] = p[record + K_DST]
+                    w[target + N_STATE] = p[record + ARC_DST]
                 count = close(m, w, p, w[W_NEW], count, count + 1, le)
                 if count < 0:
                     return int(count)

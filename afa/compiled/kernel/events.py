@@ -23,7 +23,7 @@ def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
     *Requires* records at times that only rise, insertions of one copy each, all after the last step.
     """
     v, cap = m[C_V], m[b + H_CAP]
-    size = 2 + v
+    size = E_WORDS + v
     i, place, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP]
     if place + n > cap or i + n > cap:
         return NEED_BLOCK
@@ -119,7 +119,7 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
         for at in range(begin, out):
             m[order + at] = w[built + at]
         m[b + H_LAST] = out + rest
-        if gone and not rest and p[A_TIMEOUT]:  # the wait of what is last now goes on
+        if gone and not rest and p[P_TIMEOUT]:  # the wait of what is last now goes on
             mark(m, w, b, out - 1)
     return int(begin)
 
@@ -152,7 +152,7 @@ def tally(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
     Returns 1 if the set of distinct events changed, 0 if only copy counts did, a negative status if room ran out.
     """
     v = m[C_V]
-    size = 2 + v
+    size = E_WORDS + v
     slices = b + HEAD + EV * m[b + H_CAP]
     old = m[slices + i]
     had, temp = old & COUNT, w[W_TEMP]
@@ -227,15 +227,15 @@ def is_event(a: Any, row: int, c: Any, x: int, v: int) -> bool:
 def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
     """Set off ``count`` copies of a record's event against the retractions of it that wait; how many are in force, or a status."""
     v = m[C_V]
-    size = 3 + v
+    size = Q_WORDS + v
     base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
     row = 0
     while row < top:
         at = base + row * size
-        if m[at + P_LE] == c[I_LE, x] and m[at + P_RE] == c[I_RE, x]:
+        if m[at + Q_LE] == c[I_LE, x] and m[at + Q_RE] == c[I_RE, x]:
             equal = True
             for j in range(v):
-                equal = equal and m[at + P_WORDS + j] == c[I_WORDS + j, x]
+                equal = equal and m[at + Q_WORDS + j] == c[I_WORDS + j, x]
             if equal:
                 break
         row += 1
@@ -243,27 +243,27 @@ def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
     if not room(w, 2 * size + 16):
         return NEED_UNDO
     if row < top:
-        if count < m[at + P_COPIES] - FOREVER:
+        if count < m[at + Q_COPIES] - FOREVER:
             m[C_PLACE] = x
             return CROWDED
-        count -= m[at + P_COPIES]
+        count -= m[at + Q_COPIES]
         save(m, w, at, size)
         save(m, w, base + (top - 1) * size, size)  # it may take this one's place, and another one its own
         if count >= 0:
             copy(m, base + (top - 1) * size, m, at, size)
             m[b + H_PENDING_TOP] = top - 1
             return int(count)
-        m[at + P_COPIES] = -count
+        m[at + Q_COPIES] = -count
         return 0
     if count >= 0:
         return int(count)
     if top == m[b + H_PENDING_CAP]:
         return NEED_BLOCK
-    m[at + P_LE] = c[I_LE, x]
-    m[at + P_RE] = c[I_RE, x]
-    m[at + P_COPIES] = -count
+    m[at + Q_LE] = c[I_LE, x]
+    m[at + Q_RE] = c[I_RE, x]
+    m[at + Q_COPIES] = -count
     for j in range(v):
-        m[at + P_WORDS + j] = c[I_WORDS + j, x]
+        m[at + Q_WORDS + j] = c[I_WORDS + j, x]
     m[b + H_PENDING_TOP] = top + 1
     m[C_WAITING] += 1  # a bound: of a unit that is done again it stays, a call that fails takes it back
     return 0
@@ -272,7 +272,7 @@ def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
 @kernel
 def leave(m: Any, w: Any, p: Any, b: int, i: int) -> int:
     """A step has no events any more: its matches and its nodes go with it. A status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     if not room(w, 8):
         return NEED_UNDO
     rows = m[b + HEAD + ND * cap + i]

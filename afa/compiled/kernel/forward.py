@@ -1,6 +1,6 @@
 """Events in order, the common case: each is appended and derived at once, nothing is marked and nothing looked up.
 
-The same as `append` and `sweep` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.ahead`);
+The same as `append` and `sweep` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`);
 here is what it leaves: punctuations, changes of arcs, matches.
 """
 
@@ -23,14 +23,14 @@ LEAVE, NEXT, READY = 0, 1, 2
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Whether `forward` or `forward_runs` serves this program and this block."""
-    loop = p[A_RUNS] if m[C_RUNS] else p[A_AHEAD]
-    return bool(p[A_STEP] != 0 and loop != 0 and p[A_TIMEOUT] == 0 and p[A_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
+    loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
+    return bool(p[P_STEP] != 0 and loop != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
 
 
 @kernel
 def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     """Tell the loops where they read and write, as far as that stays; where their words are."""
-    x, base, scratch = w[W_AHEAD], m[C_M], m[C_W]
+    x, base, scratch = w[W_LOOP], m[C_M], m[C_W]
     w[x + X_NONE] = 0
     w[x + X_LE_AT] = c[0, F_LE]
     kinds, ends, window = c[0, F_KIND], c[0, F_RE], c[0, F_WINDOW]
@@ -44,10 +44,10 @@ def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     w[x + X_INDEX_AT] = index if index != 0 else scratch + 8 * (x + X_NONE)
     w[x + X_INDEX_MASK], w[x + X_PLAIN_MASK] = (-1, 0) if index != 0 else (0, -1)
     w[x + X_CAP] = m[b + H_CAP]
-    w[x + X_BEGIN] = m[C_P] + 8 * p[A_BEGIN]
-    w[x + X_SLOTS] = m[C_P] + 8 * p[A_SLOTS]
-    w[x + X_NOW] = m[C_P] + 8 * p[A_NOW]
-    w[x + X_LAST] = base + 8 * (b + m[b + H_NODES] + m[b + H_NODE_CAP] * (4 + m[C_R]))
+    w[x + X_BEGIN] = m[C_P] + 8 * p[P_BEGIN]
+    w[x + X_SLOTS] = m[C_P] + 8 * p[P_SLOTS]
+    w[x + X_NOW] = m[C_P] + 8 * p[P_NOW]
+    w[x + X_LAST] = base + 8 * (b + m[b + H_NODES] + m[b + H_NODE_CAP] * (N_REG + m[C_R]))
     w[x + X_CHANGE] = BEGINNING
     for j in range(m[C_V]):
         w[x + X_WORDS + j] = c[0, F_WORDS + 2 * j]
@@ -57,14 +57,14 @@ def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
 @kernel
 def start(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, top: int, latest: int, bound: int) -> int:
     """Tell a loop where it begins: step, place and event; how many rows there is room for."""
-    x, base, cap = w[W_AHEAD], m[C_M], m[b + H_CAP]
+    x, base, cap = w[W_LOOP], m[C_M], m[b + H_CAP]
     room = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
     w[x + X_RECORD], w[x + X_HIGH] = record, min(high, record + room)
     w[x + X_LATEST] = max(latest, m[C_EVENTS] - 1) if m[C_EVENTS] > BEGINNING else latest
     w[x + X_BOUND] = bound
     w[x + X_ORDER], w[x + X_TIMES] = base + 8 * (b + HEAD + place), base + 8 * (b + HEAD + LE * cap + i)
     w[x + X_STEP], w[x + X_SLICE] = i, top << 24 | 1
-    w[x + X_EVENT] = base + 8 * (b + m[b + H_EVENTS] + top * (2 + m[C_V]))
+    w[x + X_EVENT] = base + 8 * (b + m[b + H_EVENTS] + top * (E_WORDS + m[C_V]))
     return int(room)
 
 
@@ -78,7 +78,7 @@ def row_of(c: Any, record: int) -> int:
 def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
     """See to a row where a loop ended: NEXT, a punctuation or a change of arcs; READY, an event; LEAVE, it must go another way."""
     record = row_of(c, record)
-    le, change = peek(c[0, F_LE] + 8 * record), w[W_AHEAD] + X_CHANGE
+    le, change = peek(c[0, F_LE] + 8 * record), w[W_LOOP] + X_CHANGE
     if c[0, F_KIND] != 0:
         kind = peek_byte(c[0, F_KIND] + record)
         if kind == PUNCTUATION:
@@ -89,7 +89,7 @@ def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
             diff = peek(c[0, F_DIFF] + 8 * record) if c[0, F_DIFF] != 0 else 1
             if not change_arc(m, p, code, diff, max(m[C_NOW], latest + 1)):
                 return LEAVE
-            w[change] = min(w[change], p[A_HIGH])
+            w[change] = min(w[change], p[P_HIGH])
             return NEXT
         if kind != EVENT:
             return LEAVE
@@ -97,8 +97,8 @@ def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
         return LEAVE
     if le >= w[change]:
         seek(p, le)
-        w[change] = p[A_HIGH]
-        if p[A_SPILL]:
+        w[change] = p[P_HIGH]
+        if p[P_SPILL]:
             return LEAVE
     return READY
 
@@ -109,13 +109,13 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
 
     *Requires* `may_go_forward`.
     """
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
     first = i
     base, nodes = m[C_M], b + m[b + H_NODES]
     x = aim(m, w, p, c, b)
-    p[p[A_BEGIN] + N_M] = FOREVER
+    p[p[P_BEGIN] + N_M] = FOREVER
     source = m[lists + m[order + place - 1]] if place > m[b + H_FIRST] else 0
     rows, n = nodes + (source >> 24) * s, source & COUNT
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
@@ -124,14 +124,14 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         room = start(m, w, b, record, high, i, place, event_top, latest, w[x + X_CHANGE])
         w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
         w[x + X_SRC], w[x + X_N] = base + 8 * rows, n
-        code = call1(p[A_AHEAD], m[C_W] + 8 * x)
+        code = call1(p[P_LOOP], m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
         if taken > 0:
             i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
             latest = m[times + i - 1]
             n = w[x + X_N]
             rows = nodes + (top - n) * s
-        if code == AHEAD_LOOK:
+        if code == LOOP_LOOK:
             status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
             if status < 0:
                 break
@@ -163,7 +163,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
 @kernel
 def number(m: Any, b: int, first: int, end: int) -> None:
     """Write the sequence's words of steps ``first`` to ``end``, which have one event each: the loops leave them out."""
-    cap, width = m[b + H_CAP], 2 + m[C_V]
+    cap, width = m[b + H_CAP], E_WORDS + m[C_V]
     seqs, slices, events = b + HEAD + SEQ * cap, b + HEAD + EV * cap, b + m[b + H_EVENTS] + E_WORDS + m[C_SEQ]
     for i in range(first, end):
         m[seqs + i] = m[events + (m[slices + i] >> 24) * width]
@@ -185,7 +185,7 @@ def stopped(m: Any, n: int, latest: int, record: int, status: int) -> int:
 @kernel
 def look(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
     """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice; how many, or a status."""
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
     if repeated(m, out, count, s):
         count = unique(m, w, out, count, s)

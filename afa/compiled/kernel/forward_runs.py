@@ -27,13 +27,13 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
     The list that was there before stands at W_SOURCE, and stays there until an event changes it; then it is the loop's own.
     *Requires* `may_go_forward`.
     """
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
     first = i
     base, nodes = m[C_M], b + m[b + H_NODES]
     x = aim(m, w, p, c, b)
-    p[p[A_BEGIN] + N_M] = FOREVER
+    p[p[P_BEGIN] + N_M] = FOREVER
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
     n = load(m, w, b, place - 1, w[W_SOURCE]) if place > m[b + H_FIRST] else 0
     if n < 0:
@@ -48,12 +48,12 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
         bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
         room_left = start(m, w, b, record, high, i, place, event_top, latest, bound)
         w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
-        code = call1(p[A_RUNS], m[C_W] + 8 * x)
+        code = call1(p[P_LOOP_RUNS], m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
         if taken > 0:
             i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
             latest = m[times + i - 1]
-        if code == AHEAD_LOOK:
+        if code == LOOP_LOOK:
             status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
         elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
@@ -87,11 +87,11 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
 @kernel
 def renewed(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
     """Let the ``n`` nodes of a step at ``le`` be the list of the loop."""
-    s, states, low, high = 4 + m[C_R], 0, FOREVER, BEGINNING
+    s, states, low, high = N_REG + m[C_R], 0, FOREVER, BEGINNING
     for k in range(n):
         row = rows + k * s
         state = m[row + N_STATE]
-        states |= -1 if state >= STATES or p[p[A_NOW] + state] else 1 << state
+        states |= -1 if state >= STATES or p[p[P_NOW] + state] else 1 << state
         low, high = min(low, m[row + N_M]), max(high, m[row + N_M])
     w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * rows, n
     w[x + X_WANTED], w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = states | 1 << STATES, low, high, le
@@ -102,8 +102,8 @@ def renewed(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
 def meet(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
     """Make step ``i`` of an event for the ``n`` rows at W_SOURCE: how many new nodes are its list, STAYS, or a status."""
     record = row_of(c, record)
-    x, s, le = w[W_AHEAD], 4 + m[C_R], peek(c[0, F_LE] + 8 * record)
-    at = b + m[b + H_EVENTS] + event * (2 + m[C_V])
+    x, s, le = w[W_LOOP], N_REG + m[C_R], peek(c[0, F_LE] + 8 * record)
+    at = b + m[b + H_EVENTS] + event * (E_WORDS + m[C_V])
     re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
     m[at + E_RE] = re
     m[at + E_COPIES] = 1
@@ -113,7 +113,7 @@ def meet(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int,
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
     simple = wanted != -1 and le < w[W_LOW] and re >= w[W_HIGH]
-    if simple and call2(p[A_QUIET], words, m[C_P] + 8 * p[A_SLOTS]) & wanted == wanted:
+    if simple and call2(p[P_UNCHANGED], words, m[C_P] + 8 * p[P_SLOTS]) & wanted == wanted:
         if w[W_SOONEST] <= le:
             w[W_SOONEST] = stay(m, w, b, n, le)
         put_step(m, b, i, place, event, le, 0, min(le, w[W_REACH]))

@@ -55,7 +55,7 @@ def own(m: Any, w: Any, key: int) -> None:
     top = w[W_UNDO] + w[W_UNDO_TOP]
     w[top] = key
     for i in range(3):
-        w[top + 1 + i] = m[m[C_DIR] + key * DIRECTORY + i]
+        w[top + 1 + i] = m[m[C_DIR] + key * D_SIZE + i]
     w[top + 4] = OWNER
     w[W_UNDO_TOP] += 5
 
@@ -63,7 +63,7 @@ def own(m: Any, w: Any, key: int) -> None:
 @kernel
 def own_deadlines(m: Any, w: Any, key: int) -> None:
     """Keep what the directory says of a key whose block stays. *Requires* `room` for 4."""
-    top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * DIRECTORY
+    top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * D_SIZE
     w[top], w[top + 1], w[top + 2] = key, m[entry + D_ACT], m[entry + D_CLEAN]
     w[top + 3] = DEADLINES
     w[W_UNDO_TOP] += 4
@@ -77,7 +77,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
     while top > mark:
         n = w[base + top - 1]
         if n == OWNER:
-            entry = m[C_DIR] + w[base + top - 5] * DIRECTORY
+            entry = m[C_DIR] + w[base + top - 5] * D_SIZE
             if m[entry + D_BLOCK]:
                 give(m, m[entry + D_BLOCK])
             for i in range(3):
@@ -86,7 +86,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
             top -= 5
             continue
         if n == DEADLINES:
-            entry = m[C_DIR] + w[base + top - 4] * DIRECTORY
+            entry = m[C_DIR] + w[base + top - 4] * D_SIZE
             m[entry + D_ACT], m[entry + D_CLEAN] = w[base + top - 3], w[base + top - 2]
             top -= 4
             continue

@@ -26,7 +26,7 @@ def save_keys(m: Any, c: Any, n: int, what: int) -> int:
     """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. DONE."""
     at = 0
     for k in range(n):
-        b = m[m[C_DIR] + c[0, k] * DIRECTORY + D_BLOCK]
+        b = m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK]
         if b == 0:
             continue
         if what == HEADS:
@@ -72,7 +72,7 @@ def save_cover(m: Any, c: Any, b: int, at: int) -> int:
     """The list of a block's cover from column ``at`` on; the column behind it."""
     if not covered(m, b):
         return at
-    s, rows = 4 + m[C_R], m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]]
+    s, rows = N_REG + m[C_R], m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]]
     for k in range(rows & COUNT):
         node = b + m[b + H_NODES] + ((rows >> 24) + k) * s
         c[1, at], c[2, at], c[3, at] = m[node + N_START], m[node + N_M], m[node + N_STATE]
@@ -90,16 +90,16 @@ def save_changes(m: Any, c: Any, b: int, at: int) -> int:
         step = m[b + HEAD + place]
         rows = m[b + HEAD + EV * cap + step]
         for k in range(rows & COUNT):
-            row = b + m[b + H_EVENTS] + ((rows >> 24) + k) * (2 + v)
+            row = b + m[b + H_EVENTS] + ((rows >> 24) + k) * (E_WORDS + v)
             c[1, at], c[2, at], c[3, at] = m[b + HEAD + LE * cap + step], m[row + E_RE], m[row + E_COPIES]
             for i in range(v):
                 c[4 + i, at] = m[row + E_WORDS + i]
             at += 1
     for k in range(m[b + H_PENDING_TOP]):
-        row = b + m[b + H_PENDING] + k * (3 + v)
-        c[1, at], c[2, at], c[3, at] = m[row + P_LE], m[row + P_RE], -m[row + P_COPIES]
+        row = b + m[b + H_PENDING] + k * (Q_WORDS + v)
+        c[1, at], c[2, at], c[3, at] = m[row + Q_LE], m[row + Q_RE], -m[row + Q_COPIES]
         for i in range(v):
-            c[4 + i, at] = m[row + P_WORDS + i]
+            c[4 + i, at] = m[row + Q_WORDS + i]
         at += 1
     return at
 
@@ -125,7 +125,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
     b = grow(m, w, key, n, DONE)
     if b < 0:
         return int(b)
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     for column in range(COLUMNS):
         m[b + HEAD + column * cap] = 0
     m[b + HEAD + LE * cap] = m[b + HEAD + REACH * cap] = c[1, at]
@@ -137,7 +137,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
             m[row + N_REG + i] = c[4 + i, x]
     m[b + HEAD + ND * cap] = m[b + H_NODE_TOP] = n
     m[b + H_STEPS] = m[b + H_LAST] = 1
-    entry = m[C_DIR] + key * DIRECTORY
+    entry = m[C_DIR] + key * D_SIZE
     m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
     return DONE
 
@@ -161,7 +161,7 @@ def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
 @kernel
 def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
     """A key's first block, with the steps from column ``at`` on. A status."""
-    steps, nodes, events, s, v = c[1, at], c[2, at], c[3, at], 4 + m[C_R], m[C_V]
+    steps, nodes, events, s, v = c[1, at], c[2, at], c[3, at], N_REG + m[C_R], m[C_V]
     if not room(w, 16):
         return NEED_UNDO
     b = make(m, steps + 3, events + 3, nodes + 3, nodes + 3, 1)
@@ -187,7 +187,7 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
             m[b + H_NODE_TOP] += 1
             x += 1
         for _ in range(changes):
-            row = b + m[b + H_EVENTS] + m[b + H_EVENT_TOP] * (2 + v)
+            row = b + m[b + H_EVENTS] + m[b + H_EVENT_TOP] * (E_WORDS + v)
             m[row + E_RE], m[row + E_COPIES] = c[0, x], c[1, x]
             for j in range(v):
                 m[row + E_WORDS + j] = c[2 + j, x]
@@ -195,7 +195,7 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
             x += 1
     key = c[0, at]
     replace(m, w, key, b)
-    entry = m[C_DIR] + key * DIRECTORY
+    entry = m[C_DIR] + key * D_SIZE
     m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
     w[W_MADE], w[W_KEY] = 0, key
     i = 0

@@ -20,7 +20,7 @@ def everyone(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> 
     """
     key = m[C_NEXT]
     while key < m[C_KEYS]:
-        entry = m[C_DIR] + key * DIRECTORY
+        entry = m[C_DIR] + key * D_SIZE
         due = m[entry + D_BLOCK] != 0
         if what != SWAP:
             smaller = low == ALL_KEYS or (low == CHANGED_KEYS and m[entry + D_CHANGED] >= high)
@@ -127,7 +127,7 @@ def coming(m: Any, c: Any, key: int) -> int:
     """About how many rows of a key are still to come in this call; 0: no more than are at work."""
     if c[0, F_COUNTS] == 0:
         return 0
-    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     held = m[b + H_LAST] - m[b + H_FIRST] if b else 0
     return int(peek(c[0, F_COUNTS] + 8 * key) - held)
 

@@ -40,7 +40,7 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
     How many there are then, or NEED_TEMP. O(n) where lifetimes end in the order in which they began, else O(n matches).
     """
     r = m[C_R]
-    s, width, now, temp = 4 + r, 2 + r, p[A_NOW], w[W_TEMP]
+    s, width, now, temp = N_REG + r, M_REG + r, p[P_NOW], w[W_TEMP]
     if le < m[C_FINAL]:  # INVARIANT: what is final is never touched
         return count
     first, latest = count, le
@@ -54,7 +54,7 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
         w[at + M_T] = le
         w[at + M_RE] = a[row + N_M]
         for i in range(r):
-            w[at + 2 + i] = a[row + N_REG + i]
+            w[at + M_REG + i] = a[row + N_REG + i]
         if a[row + N_M] <= latest and among(w, at, temp + first * width, count - first, width):
             continue
         latest = max(latest, a[row + N_M])
@@ -66,10 +66,10 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
 def held(m: Any, b: int, i: int, a: Any, match: int) -> bool:
     """Whether a step other than ``i`` holds a match: one at T, or the last before it."""
     cap = m[b + H_CAP]
-    width = 2 + m[C_R]
+    width = M_REG + m[C_R]
     order, times, slices = b + HEAD, b + HEAD + LE * cap, b + HEAD + MT * cap
     t = a[match + M_T]
-    place = find(m, b, t, 0) if t > -(2**63) else m[b + H_FIRST]
+    place = find(m, b, t, 0) if t > BEGINNING else m[b + H_FIRST]
     while place > m[b + H_FIRST] and m[times + m[order + place - 1]] == t:
         place -= 1
     place = max(place - 1, m[b + H_FIRST])
@@ -90,11 +90,11 @@ def held(m: Any, b: int, i: int, a: Any, match: int) -> bool:
 def enter(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
     """Write one entry of the output log. *Requires* room in it."""
     r = m[C_R]
-    at = w[W_LOG] + w[W_LOG_TOP] * (4 + r)
+    at = w[W_LOG] + w[W_LOG_TOP] * (L_REG + r)
     w[at + L_KEY] = w[W_KEY]
     w[at + L_SIGN] = sign
-    for i in range(2 + r):
-        w[at + 2 + i] = a[match + i]
+    for i in range(M_REG + r):
+        w[at + L_T + i] = a[match + i]
     w[W_LOG_TOP] += 1
     if sign < 0:
         w[W_TAKEN] += 1
@@ -111,7 +111,7 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
     before = old & COUNT
     if before == 0 and count == 0:
         return DONE
-    width = 2 + m[C_R]
+    width = M_REG + m[C_R]
     here, there = w[W_TEMP], b + m[b + H_MATCHES] + (old >> 24) * width
     head = 0
     while head < before and head < count and same(w, here + head * width, m, there + head * width, width):
@@ -122,7 +122,7 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
         return NEED_LOG
     if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
         return NEED_MATCHES
-    shared = p[A_COUNTED] != 0
+    shared = p[P_COUNTED] != 0
     for k in range(head, before):
         match = there + k * width
         found = False
@@ -149,7 +149,7 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
 def keep(m: Any, w: Any, b: int, i: int, count: int) -> None:
     """Store the matches at W_TEMP as those of step ``i``. *Requires* room in the block and in the undo log."""
     slices = b + HEAD + MT * m[b + H_CAP]
-    width = 2 + m[C_R]
+    width = M_REG + m[C_R]
     top = m[b + H_MATCH_TOP]
     target = b + m[b + H_MATCHES] + top * width
     here = w[W_TEMP]

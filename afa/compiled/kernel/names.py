@@ -1,189 +1,355 @@
 """Where everything stands. All memory is int64 words, in four arrays; a *block* is the state of one key.
 
-    m   what lasts     control words | heap of blocks, with a directory of keys
-    p   the program    arcs in force, constants, finals: rewritten when arcs change
-    w   scratch        undo log | output log | row buffers | marks, orders
-    c   a batch        one row a column, see I_*; one column a record
+    m   what lasts     control words C_* | heap of blocks, with a directory of keys, an entry D_* each
+    p   the program    words P_* | arcs in force, constants, finals: rewritten when arcs change
+    w   scratch        words W_* | undo log | output log | row buffers | marks, orders
+    c   a batch        one row a column, see I_*, F_*, G_*; one column a record
 
 A block (offsets from its first word; capacities in its header, so that it can grow and be moved as it is):
 
-    header   HEAD words, the names H_* below
-    order    (cap)      place -> step, sorted by LE (then sequence); the live places are [H_FIRST, H_LAST)
-    le       (cap)      step -> LE, ticks
-    seq      (cap)      step -> the word of its sequence, 0 without one
-    ev       (cap)      step -> slice of events; empty: the step is ``cover`` and has none any more
-    nd       (cap)      step -> slice of nodes: the partial matches stored there
-    mt       (cap)      step -> slice of matches
-    reach    (cap)      step -> no partial match that stands here was stored at a step before this LE
-    events   rows       [re, copies, words of the payload..]
-    nodes    rows       [start, m, state, end, words of the register..]   in increasing order of start within a step
-    matches  rows       [T, m, words of the register..]                   what the partial matches of a step stand for
-    pending  rows       [le, re, copies, words..]                         retractions that wait for their insertion
+    header H_*  |  order  le  seq  ev  nd  mt  reach  |  events E_*  |  nodes N_*  |  matches M_*  |  pending Q_*
+    HEAD words  |  columns of `cap` words each        |  rows, only appended                       |  rows
 
-A slice is ``offset << 24 | count``, the offset in rows. Rows are only appended; what is no longer pointed to is left behind when
-the block is moved. A node stands at its own step and, if ``end`` is not ALONE, at all later steps with LE < end: the itree of
-[AFA10] App. D. The Ordering invariant and the meaning of a partial match are those of `afa.interpreted`.
+Steps are numbered as they are made. The live places of ``order`` are [H_FIRST, H_LAST). ``ev``, ``nd`` and ``mt`` hold slices:
+``offset << 24 | count``, the offset in rows. Rows that nothing points to any more are left behind when the block is moved.
+
+    order   [ 0  2  1 ]      places by LE: the steps 0, 2, 1
+    le      [ 5  9  7 ]
+    ev      [ 0:1  1:1  2:1 ] --> events  [re copies words..] [re copies words..] [re copies words..]
+    nd      [ 0:1  1:2  - ]   --> nodes   [start m state end register..] ...
+
+A node stands at its own step and, if ``end`` is not ALONE, at all later steps with LE < end: the itree of [AFA10] App. D. The
+Ordering invariant and the meaning of a partial match are those of `afa.interpreted`.
 
 Undo: ``m`` is written in place only after `save` has copied the old words, so that a call can be taken back at any point.
+
+Each name below is an offset: the next word of its `Record`. A width is the offset of the words that end the record and their
+number: ``N_REG + m[C_R]`` words a node, ``E_WORDS + m[C_V]`` an event.
 """
+
+from afa.compiled.kernel.record import Record
 
 BEGINNING = -(2**63)
 FOREVER = 2**63 - 1
 ALONE = BEGINNING  # the end of a node that stands at its own step only
 OPEN = FOREVER  # the end of a node that goes on
 NOWHERE = -1
+COUNT = (1 << 24) - 1  # of a slice: how many rows
 
-# -- m: control words
-C_M, C_W, C_P = 0, 1, 2  # addresses of the arrays, and C_LIMIT: set anew whenever the kernels are called
-C_TOP, C_LIMIT = 3, 4  # of the heap
-C_SERIAL = 5  # the call
-C_DIR, C_KEYS = 6, 7  # the directory, and how many entries it has
-C_EVENTS, C_FINAL, C_NOW = 8, 9, 10  # promises; one past all that was seen
-C_V, C_R = 11, 12  # words of a payload, of a register
-C_ORDERED = 13  # 0: no sequence; 1: its words are in order; 2: ranks of strings
-C_SEQ = 39  # which word of a payload is the sequence's as it stands; NOWHERE: none
-C_ARC, C_PLACE, C_NEED = 14, 15, 16  # what a status is about
-C_COMING = 19  # rows that a key is about to get in this call; 0: not known
-C_KEYED = 17  # keys are cleaned when they are touched, not at once
-C_LATE, C_REFUSE = 18, 22  # late records of this call; whether one ends it
-C_STALE, C_CHANGES = 23, 24  # punctuations that promised nothing new; event changes taken
-C_ARCS = 25  # arc changes among the records taken
-C_GENERAL = 29  # how many steps were derived arc by arc
-C_NEXT = 28  # the key at which `everyone` goes on
-C_WAITING = 27  # how many blocks may hold retractions that wait
-C_WAITED = 26  # the same when the call began
-C_ASKED = 20  # how often Python was asked
-C_RANKS = 21  # address of the ranks of strings
-C_STOPPED = 34  # where `forward` stopped
-C_RUNS = 35  # whether the block at work keeps runs
-C_SHORT = 37  # whether `forward` stopped because the block was full
-C_FROM = 38  # where `groups` goes on among the rows of a key
-C_SAMPLE = 36  # from how many steps it is seen whether it should
-C_RATE = 30  # rows of events, nodes and matches that a step takes, in 64ths: three words
-C_FREE = 40  # heads of the free lists, by size class
+# -- m: control words --------------------------------------------------------------------------------------------------------
+C = Record()
+C_M = C("address of m; like the next three, set whenever the kernels are called")
+C_W = C("address of w")
+C_P = C("address of p")
+C_LIMIT = C("one past the last word of the heap")
+C_TOP = C("the first word of the heap that was never used")
+C_SERIAL = C("number of the call")
+C_DIR = C("where the directory begins")
+C_KEYS = C("how many entries the directory has")
+C_EVENTS = C("no event comes before: the last punctuation of the event input")
+C_FINAL = C("nothing changes before: the effective punctuation")
+C_NOW = C("one past all that was seen")
+C_V = C("words of a payload")
+C_R = C("words of a register")
+C_ORDERED = C("0: no sequence; 1: its words are in order; 2: its words are strings, in the order of their ranks")
+C_SEQ = C("which word of a payload is the sequence's as it stands; NOWHERE: none")
+C_RANKS = C("address of the ranks of strings")
+C_KEYED = C("whether there are many keys: they are cleaned when they are touched, not at once")
+C_ARC = C("what a status is about: the arc")
+C_PLACE = C("what a status is about: the record, or the time")
+C_NEED = C("what a status is about: where the rows stand")
+C_LATE = C("late records of this call")
+C_REFUSE = C("whether a late record ends the call")
+C_STALE = C("punctuations that promised nothing new")
+C_CHANGES = C("event changes taken")
+C_ARCS = C("arc changes among the records taken")
+C_ASKED = C("how often Python was asked")
+C_GENERAL = C("how many steps were derived arc by arc")
+C_WAITING = C("how many blocks may hold retractions that wait")
+C_WAITED = C("C_WAITING when the call began")
+C_NEXT = C("where work on many keys goes on: the next key, or column of the batch")
+C_FROM = C("where `groups` goes on among the rows of a key")
+C_COMING = C("rows that a key is about to get in this call; 0: not known")
+C_STOPPED = C("the row at which `forward` stopped")
+C_SHORT = C("whether `forward` stopped because the block was full")
+C_RUNS = C("whether the block at work keeps runs")
+C_SAMPLE = C("how many last steps tell whether a block should keep runs")
+C_RATE = C("rows of events, nodes and matches that a step takes, in 64ths", words=3)
 CLASSES = 160
-CONTROL = C_FREE + CLASSES
+C_FREE = C("first free block of each size class", words=CLASSES)
+CONTROL = -(-C.size // 8) * 8  # the heap begins with a cache line
 
-# -- directory entries
-D_BLOCK, D_ACT, D_CLEAN = 0, 1, 2  # its block; the smallest punctuation that makes it speak; that makes it smaller
-D_OWNED = 3  # the call in which its old block was last noted
-D_CHANGED = 4  # the call in which what a snapshot holds of it last changed
-DIRECTORY = 5
+# -- m: an entry of the directory --------------------------------------------------------------------------------------------
+D = Record()
+D_BLOCK = D("address of the key's block; 0: none")
+D_ACT = D("the smallest punctuation that makes the key speak")
+D_CLEAN = D("the smallest punctuation that makes its block smaller")
+D_OWNED = D("the call in which its old block was last noted in the undo log")
+D_CHANGED = D("the call in which what a snapshot holds of it last changed")
+D_SIZE = D.size
 
-# -- block header
-H_CLASS, H_CAP = 0, 1
-H_EVENTS, H_EVENT_CAP = 2, 3  # offset of the section in words; capacity in rows
-H_NODES, H_NODE_CAP = 4, 5
-H_MATCHES, H_MATCH_CAP = 6, 7
-H_PENDING, H_PENDING_CAP = 8, 9
-H_BORN = 10  # the call in which the block was made
-MOVING = 11  # from here on the header changes with the state; what stands before is the block's for ever
-H_FIRST, H_LAST, H_STEPS = 11, 12, 13
-H_EVENT_TOP, H_NODE_TOP, H_MATCH_TOP, H_PENDING_TOP = 14, 15, 16, 17  # in rows
-H_SINCE = 18  # since when the list of a cover step waits
-H_CLEANED = 19  # the punctuation that was carried out last
-H_RUNS = 20  # whether partial matches that stay are kept as runs; else each step has its whole list. Where A_CARRY is
-H_PRUNED = (
-    21  # the LE of the last step whose list is not what the one before it gives, or not what the next one needs; BEGINNING: none
-)
-H_THINNED = 22  # how many steps there were when the block was pruned last
-HEAD = 23
-COLUMNS = 7
-ORDER, LE, SEQ, EV, ND, MT, REACH = range(7)
+# -- m: header of a block ----------------------------------------------------------------------------------------------------
+H = Record()
+H_CLASS = H("size class")
+H_CAP = H("how many steps the columns have room for")
+H_EVENTS = H("where the events begin, in words from the block's first")
+H_EVENT_CAP = H("room for events, in rows")
+H_NODES = H("where the nodes begin")
+H_NODE_CAP = H("room for nodes")
+H_MATCHES = H("where the matches begin")
+H_MATCH_CAP = H("room for matches")
+H_PENDING = H("where the retractions begin that wait")
+H_PENDING_CAP = H("room for them")
+H_BORN = H("the call in which the block was made")
+MOVING = H_FIRST = H("first live place; from this word on the header changes with the state, what is before it never does")
+H_LAST = H("one past the last live place")
+H_STEPS = H("how many steps were made")
+H_EVENT_TOP = H("how many rows of events are used")
+H_NODE_TOP = H("how many rows of nodes")
+H_MATCH_TOP = H("how many rows of matches")
+H_PENDING_TOP = H("how many retractions wait")
+H_SINCE = H("since when the list of a cover step waits")
+H_CLEANED = H("the punctuation that was carried out last")
+H_RUNS = H("whether partial matches that stay are kept as runs; else each step has its whole list. Where P_IGNORABLE is")
+H_PRUNED = H("LE of the last step whose list is not what the one before it gives, or not what the next one needs; BEGINNING: none")
+H_THINNED = H("how many steps there were when the block was pruned last")
+HEAD = H.size
 
-# -- rows
-N_START, N_M, N_STATE, N_END, N_REG = 0, 1, 2, 3, 4
-E_RE, E_COPIES, E_WORDS = 0, 1, 2
-M_T, M_RE, M_REG = 0, 1, 2
-P_LE, P_RE, P_COPIES, P_WORDS = 0, 1, 2, 3
-L_KEY, L_SIGN, L_T, L_RE = 0, 1, 2, 3  # the register follows
-COUNT = (1 << 24) - 1
+# -- m: columns of a block, `cap` words each ---------------------------------------------------------------------------------
+COLUMN = Record()
+ORDER = COLUMN("place -> step, sorted by LE (then sequence)")
+LE = COLUMN("step -> LE, ticks")
+SEQ = COLUMN("step -> the word of its sequence, 0 without one")
+EV = COLUMN("step -> slice of events; empty: the step is `cover`, or a stone")
+ND = COLUMN("step -> slice of nodes: the partial matches stored there, by start")
+MT = COLUMN("step -> slice of matches: what its partial matches stand for")
+REACH = COLUMN("step -> no partial match that stands here was stored at a step before this LE")
+COLUMNS = COLUMN.size
 
-# -- p: the program
-A_STATES, A_CARRY, A_EPSILON, A_TIMEOUT = 0, 2, 3, 4  # the start state is number 0
-A_STEP, A_QUIET, A_PYTHON = 5, 6, 7  # addresses of native functions; 0: none
-A_FINALS, A_NOW, A_MARKS, A_FIRST = 8, 9, 10, 11  # by state: always final; final now; marks now; first arc now
-A_CODES = 12  # records of arcs
-A_ROWS, A_COUNT, A_ROWCAP = 13, 14, 15  # arc events
-A_BOUNDS, A_BOUNDCOUNT = 16, 17  # where lifetimes begin and end, in order
-A_SLOTS = 18  # slots of the step function: [dst, address of constants]
-A_FREE = 19  # by the first slot of a class, the first of its slots that is free; then by slot the next one
-A_NEXT = 20  # the next bound
-A_LOW, A_HIGH = 21, 22  # the arcs now are those of [low, high)
-A_SPILL = 23  # how many arcs now have no slot
-A_BEGIN = 24  # the row of a computation that begins
-A_WAITS = 25  # by state: its first time-out among all arc events, chained by R_NEXT
-A_COUNTED = 26  # whether two steps may stand for one match: OF_ONE_LE, with a sequence; BY_TIMEOUTS
+# -- m: rows of a block ------------------------------------------------------------------------------------------------------
+N = Record()  # a node: a partial match
+N_START = N("LE of the step at which its computation began")
+N_M = N("smallest RE of its events")
+N_STATE = N("number of its state")
+N_END = N("ALONE, OPEN, or the LE from which on it does not stand any more; in a row buffer the number of its node")
+N_REG = N("words of the register", words=0)
+
+E = Record()  # an event
+E_RE = E("RE, ticks")
+E_COPIES = E("how often it was inserted more than retracted")
+E_WORDS = E("words of the payload", words=0)
+
+M = Record()  # a match
+M_T = M("LE of the match")
+M_RE = M("RE of the match")
+M_REG = M("words of the register", words=0)
+
+Q = Record()  # a retraction that waits for its insertion
+Q_LE = Q("LE of the event")
+Q_RE = Q("RE of the event")
+Q_COPIES = Q("how many copies wait")
+Q_WORDS = Q("words of the payload", words=0)
+
+# -- w: an entry of the output log -------------------------------------------------------------------------------------------
+L = Record()
+L_KEY = L("number of the key")
+L_SIGN = L("1: the match comes into force; -1: it leaves; 0: cancelled by another entry")
+L_T = L("LE of the match")
+L_RE = L("RE of the match")
+L_REG = L("words of the register", words=0)
+
+# -- p: the program ----------------------------------------------------------------------------------------------------------
+P = Record()
+P_STATES = P("how many states; the start state is number 0")
+P_IGNORABLE = P("whether any arc is ignorable, so that blocks may keep runs")
+P_EPSILON = P("whether there are epsilon arcs")
+P_TIMEOUT = P("whether there are time-outs")
+P_STEP = P("address of the step function; like the next four, 0: none")
+P_UNCHANGED = P("address of the function that tells which states an event leaves as they are")
+P_LOOP = P("address of the loop over rows in order, for whole lists")
+P_LOOP_RUNS = P("address of the loop over rows in order, for runs")
+P_PYTHON = P("address of the way back to the user's functions")
+P_FINALS = P("by state: whether it is always final")
+P_NOW = P("by state: whether it is final now")
+P_MARKS = P("by state: how many arcs now make it final")
+P_FIRST = P("by state: the first of its arcs now, chained by R_NEXT")
+P_WAITS = P("by state: its first time-out among all arc events, chained by R_NEXT")
+P_CODES = P("records of arcs, ARC_*")
+P_ROWS = P("arc events, R_*")
+P_COUNT = P("how many arc events")
+P_ROWCAP = P("room for arc events")
+P_PLACES = P("where arc events go when others are dropped")
+P_BOUNDS = P("where lifetimes begin and end, in order, B_*")
+P_BOUNDCOUNT = P("how many bounds")
+P_BOUNDCAP = P("room for bounds")
+P_NEXT = P("the next bound")
+P_LOW = P("the arcs now are those of [P_LOW, P_HIGH)")
+P_HIGH = P("see P_LOW")
+P_SLOTS = P("slots of the step function: [dst, address of constants]")
+P_SLOTCOUNT = P("how many slots")
+P_FREE = P("by the first slot of a class, the first of its slots that is free; then by slot the next one")
+P_SPILL = P("how many arcs now have no slot")
+P_BEGIN = P("the row of a computation that begins")
+P_COUNTED = P("whether two steps may stand for one match: OF_ONE_LE, with a sequence; BY_TIMEOUTS")
+P_PLAIN = P("whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand")
+PROGRAM = P.size
 OF_ONE_LE, BY_TIMEOUTS = 1, 2
-A_SLOTCOUNT = 27
-A_PLAIN = 28  # whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand
-A_BOUNDCAP = 29
-A_PLACES = 30  # where rows go when others are dropped
-A_AHEAD, A_RUNS = 31, 32  # addresses of the loops of `afa.compiled.code.ahead`; 0: none
-PROGRAM = 34
-# record of an arc
-K_KIND, K_SRC, K_DST, K_IGNORABLE, K_FINAL, K_CODE, K_CONSTANTS, K_SLOT, K_SLOTS = range(9)
-K_LATEST = 9  # the row of it that began last and still lasts, where the program is A_PLAIN
-RECORD = 12
+
+ARC_ = Record()  # an arc
+ARC_KIND = ARC_("CONSUME, EPSILON or TIMEOUT")
+ARC_SRC = ARC_("number of the state that it leaves")
+ARC_DST = ARC_("number of the state that it reaches")
+ARC_IGNORABLE = ARC_("whether it is ignorable")
+ARC_FINAL = ARC_("whether it makes its state final")
+ARC_CODE = ARC_("address of its native function; 0: none")
+ARC_CONSTANTS = ARC_("address of its constants")
+ARC_SLOT = ARC_("the first slot of its class")
+ARC_SLOTS = ARC_("how many slots its class has")
+ARC_LATEST = ARC_("the arc event of it that began last and still lasts, where the program is P_PLAIN")
+ARC_SIZE = ARC_.size
 CONSUME, EPSILON, TIMEOUT = 0, 1, 2
-# arc event
-R_CODE, R_BEGIN, R_END, R_NEXT, R_BACK = 0, 1, 2, 3, 4  # the arcs now of one source state are a list
-R_BEFORE = 5  # the row of the same arc that was K_LATEST before
-R_SLOT = 6  # which it has while it is in force; NOWHERE: none
-ROW = 7
-# bound
-B_T, B_ROW, B_SIGN = 0, 1, 2
-BOUND = 3
 
-# -- w: scratch
-W_UNDO, W_UNDO_TOP, W_UNDO_CAP = 0, 1, 2
-W_LOG, W_LOG_TOP, W_LOG_CAP = 3, 4, 5  # rows
-W_MARK, W_ORDER, W_PLACES = 6, 7, 8  # marks and a new order; capacity in places
-W_INDEX, W_SORT, W_BATCH = 9, 10, 11  # records in order, and room to sort them; capacity
-W_NEW, W_SOURCE, W_OLD, W_OTHER, W_ROWS = 12, 13, 14, 15, 16  # row buffers; capacity in rows
+R = Record()  # an arc event: an arc with a lifetime
+R_CODE = R("number of the arc")
+R_BEGIN = R("begin of the lifetime")
+R_END = R("end of the lifetime")
+R_NEXT = R("the next arc event now of the same source state")
+R_BACK = R("the one before it")
+R_BEFORE = R("the arc event that was ARC_LATEST of the arc before")
+R_SLOT = R("the slot that it has while it is in force; NOWHERE: none")
+R_SIZE = R.size
+
+B = Record()  # a bound of a lifetime
+B_T = B("the time")
+B_ROW = B("the arc event")
+B_SIGN = B("1: it begins; -1: it ends")
+B_SIZE = B.size
+
+# -- w: scratch --------------------------------------------------------------------------------------------------------------
+W = Record()
+W_UNDO = W("the undo log, see `heap`")
+W_UNDO_TOP = W("how many words of it are used")
+W_UNDO_CAP = W("room, in words")
+W_LOG = W("the output log")
+W_LOG_TOP = W("how many rows of it are used")
+W_LOG_CAP = W("room, in rows")
+W_TAKEN = W("how many entries of the output log take a match back")
+W_MARK = W("by place: the epoch in which it was marked")
+W_EPOCH = W("of marks")
+W_FROM = W("all places from here on are marked")
+W_ORDER = W("a new order")
+W_PLACES = W("room of W_MARK and W_ORDER, in places")
+W_INDEX = W("numbers of records, in order")
+W_SORT = W("room to sort them, twice as long")
+W_HEADS = W("by key: one past its first record, 0: none")
+W_NEXT = W("by record: the next one of its key")
+W_TOUCHED = W("the keys of the records")
+W_BATCH = W("room of W_INDEX, W_NEXT, W_TOUCHED, in records")
 # A row buffer has two columns behind its rows: the LE of the step where each row is stored, and the end that it had.
-W_TEMP, W_TEMP_CAP = 17, 18  # matches, alternatives
-W_HASH, W_HASHES, W_STAMP = 19, 24, 25  # a set of rows; how many places it has; which are of this set
-W_READY = 26  # one more row buffer: what time-outs and epsilon arcs make ready
-SCRATCH = 40
+W_NEW = W("row buffer: what a step's list becomes")
+W_SOURCE = W("row buffer: the list before a step")
+W_OLD = W("row buffer: the list before a step as it was")
+W_OTHER = W("row buffer: the list of a step, which is W_SOURCE of the next one")
+W_READY = W("row buffer: what time-outs and epsilon arcs make ready")
+W_ROWS = W("room of a row buffer, in rows")
+W_TEMP = W("matches of a step, or events of a step")
+W_TEMP_CAP = W("room, in words")
+W_HASH = W("a set of rows")
+W_HASHES = W("how many places the set has")
+W_STAMP = W("which places are of this set")
+W_MADE = W("the first step that is new since the block's part of the call began: its words need no undo")
+W_KEY = W("the key at work")
+W_UNTIL = W("lists can't be as they were up to the first step at or after this LE: one was deleted whose nodes ended here")
+W_WHOLE = W("from this LE on each list is what the one before it gives, wherever H_PRUNED is")
+W_LOW = W("of the list at W_SOURCE, as `summary` found: the earliest m")
+W_HIGH = W("the latest m")
+W_REACH = W("the LE of its earliest node")
+W_SOONEST = W("the first end among its nodes")
+W_LOOP = W("what the loops over rows in order work on, X_*")
+SCRATCH = -(-W.size // 8) * 8
 
-W_FROM = 20  # all places from here on are marked
-W_MADE = 21  # the first step that is new since the block's part of the call began: its row needs no undo
-W_TAKEN = 22  # how many entries of the output log take a match back
-W_KEY = 23  # the key at work
-W_UNTIL = 27  # lists can't be as they were up to the first step at or after this LE: one was deleted whose nodes ended here
-W_EPOCH = 28  # of marks
-W_AHEAD = 36  # what the loops of `afa.compiled.code.ahead` work on
-W_WHOLE = 37  # from this LE on each list is what the one before it gives, wherever H_PRUNED is
-# What `summary` says of the list at W_SOURCE: its earliest and latest m, its earliest node, the first end among its nodes.
-W_LOW, W_HIGH, W_REACH, W_SOONEST = 29, 30, 31, 32
-W_HEADS, W_NEXT, W_TOUCHED = 33, 34, 35  # records by key: one past the first of each key, 0: none; the next one; the keys
-# -- c: rows of a batch
-# Where `forward` reads: addresses of the columns of a batch, 0 for those that are not there; then of each word, and what it is.
-# F_INDEX: the rows to take; F_COUNTS: how many rows each key has in the call.
-F_LE, F_RE, F_WINDOW, F_KIND, F_ARC, F_CODES, F_DIFF, F_KEY, F_INDEX, F_COUNTS, F_WORDS = range(11)
+# -- c: records of a batch, a row of the array each --------------------------------------------------------------------------
+I = Record()  # noqa: E741 - one letter for each kind of word
+I_LE = I("LE")
+I_RE = I("RE")
+I_DIFF = I("copies, or an arc's diff")
+I_KEY = I("number of the key")
+I_SEQ = I("word of the sequence")
+I_KIND = I("EVENT, ARC, PUNCTUATION, DROPPED or TAKEN")
+I_ARC = I("number of the arc; of EACH: where the output log ends behind the record")
+I_WORDS = I("words of the payload", words=0)
+EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = range(5)  # kinds of records: as given, late, carried out
+
+# -- c: columns of a table, where `forward` reads: their addresses, 0 for those that are not there -----------------------------
+F = Record()
+F_LE = F("LE")
+F_RE = F("RE")
+F_WINDOW = F("the window: RE - LE of each row where there is no column")
+F_KIND = F("kinds, bytes")
+F_ARC = F("rows in F_CODES")
+F_CODES = F("numbers of arcs")
+F_DIFF = F("diff of arcs")
+F_KEY = F("numbers of keys")
+F_INDEX = F("the rows to take")
+F_COUNTS = F("by key: how many rows it has in the call")
+F_WORDS = F("of each word of the payload: address of its column, and WORD or FLOAT", words=0)
 WORD, FLOAT = 0, 1
-I_LE, I_RE, I_DIFF, I_KEY, I_SEQ, I_KIND, I_ARC, I_WORDS = 0, 1, 2, 3, 4, 5, 6, 7
 
-# -- what a loop of `afa.compiled.code.ahead` works on; masks are 0 or -1: whether the row's number, or its LE, counts
-X_RECORD, X_HIGH, X_LATEST, X_BOUND = 0, 1, 2, 3  # it goes on while X_RECORD < X_HIGH, LE > X_LATEST, LE < X_BOUND
-X_LE_AT, X_RE_AT, X_RE_MASK, X_LE_MASK, X_KIND_AT, X_KIND_MASK = 4, 5, 6, 7, 8, 9
-X_ORDER, X_TIMES, X_CAP, X_STEP = 10, 11, 12, 13  # addresses of the next place and of its LE; the next step
-X_EVENT, X_SLICE = 14, 15  # address of the next event; its slice
-X_OUT, X_LAST, X_TOP = 16, 17, 18  # address of the next node and of the end of their room; its row
-X_SRC, X_N = 19, 20  # address of the list before, and how many rows it has
-X_BEGIN, X_SLOTS, X_NOW = 21, 22, 23
-X_WANTED, X_LOWEST, X_HIGHEST = 24, 25, 26  # the bits that `quiet` must have while the list stays; its least and greatest m
-X_REACH, X_OPEN = 27, 28  # the LE of its first node; whether all of them are OPEN
-X_FIXED = 29  # whether the list is none that the loop may write to, so that it can only stay
-X_MADE = 30  # how many rows the step has that has to be looked at
-X_WORD, X_NONE = 31, 32  # what X_RE_AT points to where there is no column; 0, for X_KIND_AT
-X_INDEX_AT, X_INDEX_MASK, X_PLAIN_MASK = 33, 34, 35  # which row of the columns a record is
-X_CHANGE = 36  # where other arcs come into force
-X_WORDS = 37  # addresses of the columns of the payload
-AHEAD_STOP, AHEAD_LOOK = 0, 1
+# -- c: what PRUNE is told of a key: the number of the row of the array --------------------------------------------------------
+G_BEGINS = 0  # one row of numbers, see below
+G_IDLE = 1  # by state: before which time nothing continues it
+G_USE = 2  # by arc: before which time `of_use` says that it is not taken
+G_TEST = 3  # by arc: address of its test of an event
+G_CONSTANTS = 4  # by arc: address of their constants
+G = Record()  # the words of row G_BEGINS
+G_START = G("before this time no computation begins")
+G_ARCS = G("before this time an event may be of no use")
+G_COUNT = G("how many arcs")
+G_FINALS = G("whether arcs make states final")
 
-# -- statuses
+# -- w: what a loop over rows in order works on; masks are 0 or -1: whether the row's number, or its LE, counts ----------------
+X = Record()
+X_RECORD = X("the next row; the loop goes on while X_RECORD < X_HIGH, LE > X_LATEST, LE < X_BOUND")
+X_HIGH = X("one past the last row")
+X_LATEST = X("LE of the last step")
+X_BOUND = X("from this LE on the loop may not go")
+X_LE_AT = X("address of the column of LE")
+X_RE_AT = X("address of the column of RE, or of X_WORD")
+X_RE_MASK = X("whether there is a column of RE")
+X_LE_MASK = X("whether RE counts from LE")
+X_KIND_AT = X("address of the column of kinds, or of X_NONE")
+X_KIND_MASK = X("whether there is one")
+X_ORDER = X("address of the next place")
+X_TIMES = X("address of the LE of the next step")
+X_CAP = X("H_CAP")
+X_STEP = X("number of the next step")
+X_EVENT = X("address of the next event")
+X_SLICE = X("its slice")
+X_OUT = X("address of the next node")
+X_LAST = X("address of the end of the room for nodes")
+X_TOP = X("row of the next node")
+X_SRC = X("address of the list before")
+X_N = X("how many rows it has")
+X_BEGIN = X("address of the row of a computation that begins")
+X_SLOTS = X("address of the slots")
+X_NOW = X("address of what is final now")
+X_WANTED = X("the bits that the function at P_UNCHANGED must give while the list stays; -1: it can't")
+X_LOWEST = X("least m of the list")
+X_HIGHEST = X("greatest m of the list")
+X_REACH = X("LE of its first node")
+X_OPEN = X("whether all its nodes are OPEN")
+X_FIXED = X("whether the loop may not write to the list, so that it can only stay")
+X_MADE = X("how many rows the step has that has to be looked at")
+X_WORD = X("what X_RE_AT points to where there is no column: the window, or FOREVER")
+X_NONE = X("0, for X_KIND_AT and X_INDEX_AT")
+X_INDEX_AT = X("address of the numbers of the rows to take")
+X_INDEX_MASK = X("whether there are any")
+X_PLAIN_MASK = X("whether there are none")
+X_CHANGE = X("where other arcs come into force")
+X_WORDS = X("addresses of the columns of the payload", words=0)
+LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
+
+# -- statuses ------------------------------------------------------------------------------------------------------------------
 DONE = 0
 NEED_BLOCK, NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP = -1, -2, -3, -4, -5, -6, -7
 NEED_EVENTS, NEED_NODES, NEED_MATCHES = -12, -13, -14
@@ -192,18 +358,11 @@ FAULT, ENDLESS = -8, -9
 CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
 YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
-# -- what `main` does
-RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE, GROUPS, SAVE = (
-    range(18)
-)
-PRUNE, RESTORE_STEPS, EACH = 18, 19, 20
+
+# -- what `main` does ------------------------------------------------------------------------------------------------------------
+RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
+GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH = range(16, 21)
 ALL_KEYS, CHANGED_KEYS = 1, 2  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
-EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = 0, 1, 2, 3, 4  # kinds of records: as given, late, carried out
-
-BUSY = -1  # a list that no event leaves as it is
-# -- c: what PRUNE is told of a key: one row of numbers; of each state, before what it is idle; of each arc, what `of_use` says of
-# it, and the addresses of its test of an event and of its constants
-G_BEGINS, G_IDLE, G_USE, G_TEST, G_CONSTANTS = 0, 1, 2, 3, 4
-G_START, G_ARCS, G_COUNT, G_FINALS = 0, 1, 2, 3
+BUSY = -1  # a list of which no event is known to leave it as it is
 CLOSURE_LIMIT = 10_000

@@ -21,7 +21,7 @@ from afa.compiled.kernel.unit import replace
 @kernel
 def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     """Drop of a key what G_* say that nothing needs. A status. O(state)."""
-    entry = m[C_DIR] + key * DIRECTORY
+    entry = m[C_DIR] + key * D_SIZE
     b = m[entry + D_BLOCK]
     if b == 0:
         return DONE
@@ -42,7 +42,7 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     m[to + H_STEPS] = steps
     copy_events(m, c, b, to)
     copy_nodes(m, w, p, c, b, to)
-    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, 3 + m[C_V])
+    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + m[C_V])
     m[to + H_LAST] = m[to + H_THINNED] = drop_stones(m, w, c, to, steps)
     replace(m, w, key, to)
     deadlines(m, p, to, entry)
@@ -62,11 +62,11 @@ def copy_events(m: Any, c: Any, b: int, to: int) -> None:
         m[to + HEAD + j], m[to + HEAD + ND * new + j] = j, 0
         for column in (LE, SEQ, REACH):
             m[to + HEAD + column * new + j] = m[b + HEAD + column * cap + i]
-        m[to + HEAD + MT * new + j] = rows_to(m, b, to, m[b + HEAD + MT * cap + i], H_MATCHES, H_MATCH_TOP, 2 + m[C_R])
+        m[to + HEAD + MT * new + j] = rows_to(m, b, to, m[b + HEAD + MT * cap + i], H_MATCHES, H_MATCH_TOP, M_REG + m[C_R])
         le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
         if events & COUNT and useless(m, c, b, le, events):
             m[to + H_PRUNED], events = max(m[to + H_PRUNED], le), 0
-        m[to + HEAD + EV * new + j] = rows_to(m, b, to, events, H_EVENTS, H_EVENT_TOP, 2 + m[C_V])
+        m[to + HEAD + EV * new + j] = rows_to(m, b, to, events, H_EVENTS, H_EVENT_TOP, E_WORDS + m[C_V])
 
 
 @kernel
@@ -75,7 +75,7 @@ def useless(m: Any, c: Any, b: int, le: int, events: int) -> bool:
     if le >= c[G_BEGINS, G_ARCS]:
         return False
     for k in range(events >> 24, (events >> 24) + (events & COUNT)):
-        event = m[C_M] + 8 * (b + m[b + H_EVENTS] + k * (2 + m[C_V]) + E_WORDS)
+        event = m[C_M] + 8 * (b + m[b + H_EVENTS] + k * (E_WORDS + m[C_V]) + E_WORDS)
         for arc in range(c[G_BEGINS, G_COUNT]):
             if c[G_USE, arc] <= le and (c[G_TEST, arc] == 0 or call2(c[G_TEST, arc], event, c[G_CONSTANTS, arc]) != 0):
                 return False
@@ -85,7 +85,7 @@ def useless(m: Any, c: Any, b: int, le: int, events: int) -> bool:
 @kernel
 def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
     """The nodes that something can still continue, each at the first step where something can."""
-    s, steps, first, cap, new = 4 + m[C_R], m[to + H_STEPS], m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
+    s, steps, first, cap, new = N_REG + m[C_R], m[to + H_STEPS], m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
     lists, tops, nodes = to + HEAD + ND * new, w[W_ORDER], to + m[to + H_NODES]
     for place in range(first, first + steps):
         rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
@@ -126,13 +126,13 @@ def of_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
     at = max(find(m, b, c[G_IDLE, state], 0) - 1, place)
     if at == place:
         return place
-    if p[p[A_FINALS] + state]:
+    if p[p[P_FINALS] + state]:
         at = min(at, max(find(m, b, final, 0), place))
     elif c[G_BEGINS, G_FINALS]:  # arcs make states final, now and then
         if m[row + N_END] != ALONE:
             return place
         seek(p, le)
-        if le >= final and p[p[A_NOW] + state]:
+        if le >= final and p[p[P_NOW] + state]:
             return place
     if at == place or m[row + N_END] > m[times + m[order + at]]:
         return int(at)
@@ -157,7 +157,7 @@ def drop_stones(m: Any, w: Any, c: Any, to: int, steps: int) -> int:
 
     A stone is a step without events and partial matches; see `afa.interpreted.pruning`.
     """
-    s, cap, earliest = 4 + m[C_R], m[to + H_CAP], FOREVER
+    s, cap, earliest = N_REG + m[C_R], m[to + H_CAP], FOREVER
     times, events, lists = to + HEAD + LE * cap, to + HEAD + EV * cap, to + HEAD + ND * cap
     for j in range(steps - 1, -1, -1):
         w[w[W_ORDER] + j] = earliest  # where the earliest partial match began of those that are stored behind a step

@@ -17,7 +17,7 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
 
     ``order[0]`` sorts them by the change that they belong to (``order[1]``), T and key. O(n m), m of them of one change, T and key.
     """
-    s, log = 4 + r, w[W_LOG]
+    s, log = L_REG + r, w[W_LOG]
     left = n
     for k in range(n):
         x = log + order[0, k] * s
@@ -48,12 +48,12 @@ def sizes(m: Any, w: Any, p: Any) -> int:
     for i in range(8):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
-        b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+        b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
         if b == 0:
             continue
         size_up(m, w, p, b)
         for row in range(m[b + H_PENDING_TOP]):
-            copies = m[b + m[b + H_PENDING] + row * (3 + m[C_V]) + P_COPIES]
+            copies = m[b + m[b + H_PENDING] + row * (Q_WORDS + m[C_V]) + Q_COPIES]
             w[at + 4] += copies & LOW
             w[at + 7] += copies >> 32
         w[at + 5] += 1
@@ -68,15 +68,15 @@ def size_up(m: Any, w: Any, p: Any, b: int) -> None:
         i = m[b + HEAD + place]
         events, nodes, matches = m[b + HEAD + EV * cap + i], m[b + HEAD + ND * cap + i], m[b + HEAD + MT * cap + i]
         for k in range(events & COUNT):
-            copies = m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (2 + v) + E_COPIES]
+            copies = m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (E_WORDS + v) + E_COPIES]
             w[at] += copies & LOW
             w[at + 6] += copies >> 32
         w[at] += events & COUNT == 0 and nodes & COUNT == 0  # a stone
         w[at + 1] += nodes & COUNT
         for k in range(nodes & COUNT):
-            w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (4 + r) + N_END] != ALONE
+            w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (N_REG + r) + N_END] != ALONE
         m[b + H_FIRST] = place + 1  # of the steps that hold one match the last one counts
         for k in range(matches & COUNT):
-            match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (2 + r)
-            w[at + 3] += not (p[A_COUNTED] and held(m, b, i, m, match))
+            match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (M_REG + r)
+            w[at + 3] += not (p[P_COUNTED] and held(m, b, i, m, match))
     m[b + H_FIRST] = first

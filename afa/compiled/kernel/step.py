@@ -73,9 +73,9 @@ def store(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
 @kernel
 def claims(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
     """Whether a step has matches, or will have. *Requires* `seek` to its LE."""
-    if p[A_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
+    if p[P_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
         return True
-    s, now = 4 + m[C_R], p[A_NOW]
+    s, now = N_REG + m[C_R], p[P_NOW]
     for k in range(n):
         if p[now + a[rows + k * s + N_STATE]]:
             return True
@@ -92,7 +92,7 @@ def claim(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int)
     if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
         seek(p, le)
         count = accepted(m, w, p, a, rows, n, le, 0)
-    if p[A_TIMEOUT] and count >= 0:
+    if p[P_TIMEOUT] and count >= 0:
         count = timed(m, w, p, b, place, a, rows, n, count)
     if count < 0:
         return int(count)
@@ -102,8 +102,8 @@ def claim(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int)
 @kernel
 def timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int, count: int) -> int:
     """Add to the ``count`` matches at W_TEMP those by time-outs: until the next step, or the clock behind the last one."""
-    cap, s, r = m[b + H_CAP], 4 + m[C_R], m[C_R]
-    width = 2 + r
+    cap, s, r = m[b + H_CAP], N_REG + m[C_R], m[C_R]
+    width = M_REG + r
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + place]]
     horizon = m[times + m[order + place + 1]] if place + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
@@ -118,7 +118,7 @@ def timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int,
             if t < m[C_FINAL]:
                 continue
             seek(p, t)
-            if p[p[A_NOW] + w[row + N_STATE]] == 0:
+            if p[p[P_NOW] + w[row + N_STATE]] == 0:
                 continue
             at = temp + count * width
             if at + width > temp + w[W_TEMP_CAP]:

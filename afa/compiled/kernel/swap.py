@@ -14,31 +14,31 @@ from afa.compiled.kernel.native_call import kernel
 @kernel
 def change_arc(m: Any, p: Any, code: int, diff: int, now: int) -> bool:
     """Let an arc begin (``diff`` 1) or end (-1) at ``now``; False, and nothing done, where that is not for this program."""
-    last = p[A_BOUNDS] + (p[A_BOUNDCOUNT] - 1) * BOUND
-    if p[A_PLAIN] == 0 or code < 0 or now == FOREVER or p[A_BOUNDCOUNT] >= p[A_BOUNDCAP]:
+    last = p[P_BOUNDS] + (p[P_BOUNDCOUNT] - 1) * B_SIZE
+    if p[P_PLAIN] == 0 or code < 0 or now == FOREVER or p[P_BOUNDCOUNT] >= p[P_BOUNDCAP]:
         return False
-    if p[A_BOUNDCOUNT] > 0 and p[last + B_T] > now:
+    if p[P_BOUNDCOUNT] > 0 and p[last + B_T] > now:
         return False
-    latest = p[A_CODES] + code * RECORD + K_LATEST
+    latest = p[P_CODES] + code * ARC_SIZE + ARC_LATEST
     if diff == 1:
-        row = p[A_COUNT]
-        if row >= p[A_ROWCAP]:
+        row = p[P_COUNT]
+        if row >= p[P_ROWCAP]:
             return False
-        at = p[A_ROWS] + row * ROW
+        at = p[P_ROWS] + row * R_SIZE
         p[at + R_CODE], p[at + R_BEGIN], p[at + R_END] = code, now, FOREVER
         p[at + R_NEXT], p[at + R_BACK], p[at + R_BEFORE], p[at + R_SLOT] = NOWHERE, NOWHERE, p[latest], NOWHERE
         p[latest] = row
-        p[A_COUNT] = row + 1
+        p[P_COUNT] = row + 1
     else:
         row = p[latest]
-        if diff != -1 or row < 0 or p[p[A_ROWS] + row * ROW + R_BEGIN] >= now:
+        if diff != -1 or row < 0 or p[p[P_ROWS] + row * R_SIZE + R_BEGIN] >= now:
             return False
-        p[p[A_ROWS] + row * ROW + R_END] = now
-        p[latest] = p[p[A_ROWS] + row * ROW + R_BEFORE]
-    bound = p[A_BOUNDS] + p[A_BOUNDCOUNT] * BOUND
+        p[p[P_ROWS] + row * R_SIZE + R_END] = now
+        p[latest] = p[p[P_ROWS] + row * R_SIZE + R_BEFORE]
+    bound = p[P_BOUNDS] + p[P_BOUNDCOUNT] * B_SIZE
     p[bound + B_T], p[bound + B_ROW], p[bound + B_SIGN] = now, row, diff
-    p[A_BOUNDCOUNT] += 1
-    p[A_HIGH] = min(p[A_HIGH], now)
+    p[P_BOUNDCOUNT] += 1
+    p[P_HIGH] = min(p[P_HIGH], now)
     m[C_ARCS] += 1
     return True
 
@@ -46,27 +46,27 @@ def change_arc(m: Any, p: Any, code: int, diff: int, now: int) -> bool:
 @kernel
 def forget_arcs(p: Any, count: int) -> None:
     """Take back the changes of arcs since there were ``count`` bounds."""
-    for k in range(p[A_BOUNDCOUNT] - 1, count - 1, -1):
-        bound = p[A_BOUNDS] + k * BOUND
-        at = p[A_ROWS] + p[bound + B_ROW] * ROW
-        latest = p[A_CODES] + p[at + R_CODE] * RECORD + K_LATEST
+    for k in range(p[P_BOUNDCOUNT] - 1, count - 1, -1):
+        bound = p[P_BOUNDS] + k * B_SIZE
+        at = p[P_ROWS] + p[bound + B_ROW] * R_SIZE
+        latest = p[P_CODES] + p[at + R_CODE] * ARC_SIZE + ARC_LATEST
         if p[bound + B_SIGN] > 0:
             p[latest] = p[at + R_BEFORE]
-            p[A_COUNT] -= 1
+            p[P_COUNT] -= 1
         else:
             p[at + R_END] = FOREVER
             p[latest] = p[bound + B_ROW]
-    if p[A_BOUNDCOUNT] > count:
-        p[A_BOUNDCOUNT] = count
-        p[A_LOW] = p[A_HIGH] = FOREVER  # the next `seek` begins from the beginning
+    if p[P_BOUNDCOUNT] > count:
+        p[P_BOUNDCOUNT] = count
+        p[P_LOW] = p[P_HIGH] = FOREVER  # the next `seek` begins from the beginning
 
 
 @kernel
 def drop_arcs(p: Any, t: int) -> None:
     """Drop the arc events that ended at or before ``t`` ([AFA10] Sec. 5.4). O(arc events)."""
-    rows, places, kept = p[A_ROWS], p[A_PLACES], 0
-    for row in range(p[A_COUNT]):
-        at = rows + row * ROW
+    rows, places, kept = p[P_ROWS], p[P_PLACES], 0
+    for row in range(p[P_COUNT]):
+        at = rows + row * R_SIZE
         p[places + row] = NOWHERE
         if p[at + R_END] <= t:
             continue
@@ -74,19 +74,19 @@ def drop_arcs(p: Any, t: int) -> None:
         if p[at + R_BEFORE] >= 0:
             p[at + R_BEFORE] = p[places + p[at + R_BEFORE]]
         if p[at + R_END] == FOREVER:
-            p[p[A_CODES] + p[at + R_CODE] * RECORD + K_LATEST] = kept
-        for i in range(ROW):
-            p[rows + kept * ROW + i] = p[at + i]
+            p[p[P_CODES] + p[at + R_CODE] * ARC_SIZE + ARC_LATEST] = kept
+        for i in range(R_SIZE):
+            p[rows + kept * R_SIZE + i] = p[at + i]
         kept += 1
-    if kept == p[A_COUNT]:
+    if kept == p[P_COUNT]:
         return
-    bounds, count = p[A_BOUNDS], 0
-    for k in range(p[A_BOUNDCOUNT]):
-        row = p[places + p[bounds + k * BOUND + B_ROW]]
+    bounds, count = p[P_BOUNDS], 0
+    for k in range(p[P_BOUNDCOUNT]):
+        row = p[places + p[bounds + k * B_SIZE + B_ROW]]
         if row >= 0:
-            p[bounds + count * BOUND + B_T] = p[bounds + k * BOUND + B_T]
-            p[bounds + count * BOUND + B_SIGN] = p[bounds + k * BOUND + B_SIGN]
-            p[bounds + count * BOUND + B_ROW] = row
+            p[bounds + count * B_SIZE + B_T] = p[bounds + k * B_SIZE + B_T]
+            p[bounds + count * B_SIZE + B_SIGN] = p[bounds + k * B_SIZE + B_SIGN]
+            p[bounds + count * B_SIZE + B_ROW] = row
             count += 1
-    p[A_COUNT], p[A_BOUNDCOUNT] = kept, count
-    p[A_LOW] = p[A_HIGH] = FOREVER
+    p[P_COUNT], p[P_BOUNDCOUNT] = kept, count
+    p[P_LOW] = p[P_HIGH] = FOREVER

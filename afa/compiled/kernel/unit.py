@@ -32,7 +32,7 @@ FEW = 32
 @kernel
 def replace(m: Any, w: Any, key: int, b: int) -> None:
     """Let a key have another block, or none; the old one is kept for as long as the call can be taken back."""
-    entry = m[C_DIR] + key * DIRECTORY
+    entry = m[C_DIR] + key * D_SIZE
     old = m[entry + D_BLOCK]
     if m[entry + D_OWNED] != m[C_SERIAL]:
         own(m, w, key)
@@ -52,7 +52,7 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     """
     if not room(w, 8):
         return NEED_UNDO
-    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     steps = events = nodes = matches = waiting = first = 0
     if b:
         first = oldest(m, b, m[C_FINAL]) if n and m[b + H_CLEANED] < m[C_FINAL] else m[b + H_FIRST]
@@ -98,7 +98,7 @@ def spread_out(m: Any, w: Any, key: int) -> int:
     """Move a key's state to a block in which each step has its whole list; the block, or a status."""
     if not room(w, 8):
         return NEED_UNDO
-    b = m[m[C_DIR] + key * DIRECTORY + D_BLOCK]
+    b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     steps, events, nodes, matches = measure(m, b, m[b + H_FIRST])
     more = lists(m, w, b, 0)
     if more < 0:
@@ -134,7 +134,7 @@ def adjust(m: Any, b: int) -> None:
 @kernel
 def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int, high: int) -> int:
     """One unit: the ``n`` records at W_INDEX into a key's block, a change of arcs in ``[low, high)``, or what is due. A status."""
-    entry = m[C_DIR] + key * DIRECTORY
+    entry = m[C_DIR] + key * D_SIZE
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = counts(m, w, p), w[W_UNDO_TOP]
     start = origin
@@ -193,7 +193,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
 @kernel
 def counts(m: Any, w: Any, p: Any) -> Any:
     """The counters outside the block that a rolled-back unit must restore."""
-    return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[A_BOUNDCOUNT]
+    return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[P_BOUNDCOUNT]
 
 
 @kernel
@@ -213,9 +213,9 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     w[W_WHOLE] = low if what == SWAP else FOREVER
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
-    if p[A_CARRY] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not suits(m, b):
+    if p[P_IGNORABLE] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not suits(m, b):
         return NEED_LISTS
-    m[C_RUNS] = p[A_CARRY] and m[b + H_RUNS]
+    m[C_RUNS] = p[P_IGNORABLE] and m[b + H_RUNS]
     if what == EXPIRE:
         return expire(m, w, b, low)
     if what == TICK:

@@ -28,7 +28,7 @@ from afa.compiled.kernel.walk_runs import walk_runs
 @kernel
 def sweep(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """Bring all lists and matches up to date from the first marked place at or after ``place``. A status."""
-    if p[A_TIMEOUT]:
+    if p[P_TIMEOUT]:
         spread(m, w, b)
         place = max(place - 1, m[b + H_FIRST])
     last = m[b + H_LAST]
@@ -58,7 +58,7 @@ def spread(m: Any, w: Any, b: int) -> None:
 @kernel
 def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """From a marked place on, until lists are what they were; the place where they are, or a status. For lists without runs."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
     nodes, last = b + m[b + H_NODES], m[b + H_LAST]
     source = before = rest = waits = 0

@@ -36,14 +36,14 @@ STATES = 62
 @kernel
 def summary(m: Any, w: Any, p: Any, b: int, n: int) -> int:
     """The states of the list at W_SOURCE as bits, with what W_LOW to W_SOONEST say of it; BUSY: `quiet` can't tell of this one."""
-    if p[A_QUIET] == 0 or p[A_TIMEOUT]:
+    if p[P_UNCHANGED] == 0 or p[P_TIMEOUT]:
         return BUSY
-    s, rows = 4 + m[C_R], w[W_SOURCE]
+    s, rows = N_REG + m[C_R], w[W_SOURCE]
     states, low, high, reach, soonest = 0, FOREVER, BEGINNING, FOREVER, FOREVER
     for k in range(n):
         row = rows + k * s
         state = w[row + N_STATE]
-        if state >= STATES or p[p[A_NOW] + state]:
+        if state >= STATES or p[p[P_NOW] + state]:
             return BUSY
         states |= 1 << state
         low, high = min(low, w[row + N_M]), max(high, w[row + N_M])
@@ -57,19 +57,19 @@ def summary(m: Any, w: Any, p: Any, b: int, n: int) -> int:
 def quiet(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
     """Whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
     seek(p, le)
-    if p[A_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
+    if p[P_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
         return False
-    event = b + m[b + H_EVENTS] + (events >> 24) * (2 + m[C_V])
+    event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
     if m[event + E_RE] < w[W_HIGH]:
         return False
-    bits = call2(p[A_QUIET], m[C_M] + 8 * (event + E_WORDS), m[C_P] + 8 * p[A_SLOTS])
+    bits = call2(p[P_UNCHANGED], m[C_M] + 8 * (event + E_WORDS), m[C_P] + 8 * p[P_SLOTS])
     return bool((bits >> STATES) & 1 and (bits & states) == states)
 
 
 @kernel
 def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """From a marked place on, until lists are what they were; the place where they are, or a status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     last = m[b + H_LAST]
     n = before = load_both(m, w, b, place)
@@ -161,14 +161,14 @@ def load_both(m: Any, w: Any, b: int, place: int) -> int:
         return 0
     n = load(m, w, b, place - 1, w[W_SOURCE])
     for k in range(n):
-        shift_to(w, w[W_SOURCE], w[W_OLD], k, 4 + m[C_R])
+        shift_to(w, w[W_SOURCE], w[W_OLD], k, N_REG + m[C_R])
     return n
 
 
 @kernel
 def untouched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
     """The first place, from one on, where a list is as the one before says, or has to be derived, or begins up to ``bound``."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     while place < m[b + H_LAST] and not marked(w, place) and not complete(m, w, b, place):
         rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
         if rows & COUNT and m[b + m[b + H_NODES] + (rows >> 24) * s + N_START] <= bound:
@@ -183,7 +183,7 @@ def mend(
 ) -> int:
     """The list at W_NEW of a step that the list before it does not give: what the first rows of W_SOURCE become, and what began
     after ``cut`` among the ``before`` rows of W_OLD, its list as it was. How many rows, or a status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
     first = n if here else reaching(w, w[W_SOURCE], n, s, bound)
     made = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], first, here, le, events, rest, waits) if events & COUNT else 0
@@ -206,7 +206,7 @@ def mend(
 @kernel
 def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
     """Let the nodes that `renew` has made for rows that are at W_OLD too reach as far as those did."""
-    s, rows, old = 4 + m[C_R], w[W_SOURCE], w[W_OLD]
+    s, rows, old = N_REG + m[C_R], w[W_SOURCE], w[W_OLD]
     for k in range(n):
         row = rows + k * s
         if w[since_of(w, rows, k, s)] != le or w[row + N_START] <= cut:
@@ -219,7 +219,7 @@ def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> Non
 @kernel
 def stay(m: Any, w: Any, b: int, n: int, le: int) -> int:
     """Let all nodes of W_SOURCE stand at ``le`` too; the first end among them then. *Requires* `room` for 3 a row."""
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     soonest = FOREVER
     for k in range(n):
         soonest = min(soonest, extend(m, w, b, w[w[W_SOURCE] + k * s + N_END], le))
@@ -229,7 +229,7 @@ def stay(m: Any, w: Any, b: int, n: int, le: int) -> int:
 @kernel
 def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
     """Let a node stand at ``le`` too: its run is open until it does not go on (App. D, "Avoiding frequent itree updates")."""
-    end = b + m[b + H_NODES] + node * (4 + m[C_R]) + N_END
+    end = b + m[b + H_NODES] + node * (N_REG + m[C_R]) + N_END
     if m[end] <= le:
         put(m, w, end, OPEN)
     return int(m[end])
@@ -241,7 +241,7 @@ def renew(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
 
     W_SOURCE becomes the list of the step; how many rows it has, or a status.
     """
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     new, source, other, top = w[W_NEW], w[W_SOURCE], w[W_OTHER], m[b + H_NODE_TOP]
     if top + count > m[b + H_NODE_CAP]:
         return NEED_NODES
@@ -275,7 +275,7 @@ def renew(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
 @kernel
 def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) -> None:
     """Let the nodes of rows ``low`` to ``high`` of a buffer no longer stand at ``le``. *Requires* `room` for 3 a row."""
-    s = 4 + m[C_R]
+    s = N_REG + m[C_R]
     for k in range(low, high):
         end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
         if m[end] > le:
@@ -285,7 +285,7 @@ def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) 
 @kernel
 def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
     """Stop the walk here: from this place on lists are unchanged, so the new nodes take over the end times of the old ones."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, reaches = b + HEAD, b + HEAD + LE * cap, b + HEAD + REACH * cap
     source, old = w[W_SOURCE], w[W_OLD]
     le, last = m[times + m[order + place]], m[b + H_LAST]
@@ -322,7 +322,7 @@ def suits(m: Any, b: int) -> bool:
 
     Runs save time and room where most events leave the list as it is, and cost both where most do not.
     """
-    s, cap, last = 4 + m[C_R], m[b + H_CAP], m[b + H_LAST]
+    s, cap, last = N_REG + m[C_R], m[b + H_CAP], m[b + H_LAST]
     order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
     same, sample = 0, m[C_SAMPLE]
     for place in range(last - sample, last):
@@ -339,7 +339,7 @@ def suits(m: Any, b: int) -> bool:
 @kernel
 def lists(m: Any, w: Any, b: int, to: int) -> int:
     """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere); how many rows they are, or a status."""
-    s, cap = 4 + m[C_R], m[b + H_CAP]
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
     n = total = 0
     for place in range(m[b + H_FIRST], m[b + H_LAST]):
         i = m[b + HEAD + place]

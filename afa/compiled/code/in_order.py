@@ -1,10 +1,10 @@
 """Rows in order through an automaton in one loop: what `afa.compiled.kernel.forward` does, for the rows that need nothing else.
 
-    i64 ahead(ptr x)
+    i64 loop(ptr x)
 
 ``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
-are written, how far the loop may go. It ends with AHEAD_STOP at a row that is no event, that is late, at which other arcs are in
-force, or at the limit; with AHEAD_LOOK at one whose list has to be looked at, for a match or for two rows that are equal: its
+are written, how far the loop may go. It ends with LOOP_STOP at a row that is no event, that is late, at which other arcs are in
+force, or at the limit; with LOOP_LOOK at one whose list has to be looked at, for a match or for two rows that are equal: its
 event and list are written, its step is not; or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are
 two of them:
 
@@ -21,7 +21,7 @@ from afa.compiled.code.layout import Layout, Slot
 from afa.compiled.code.step_function import HEAD, START, SlotClass, put_quiet, put_step, text_of
 from afa.compiled.kernel import names as k
 
-AHEAD = "i64 @f(ptr noalias %x) nounwind"
+LOOP = "i64 @f(ptr noalias %x) nounwind"
 NAN = "0x7FF8000000000000"
 MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slice": "i64", "step": "i64", "latest": "i64"}
 """What moves on with each row."""
@@ -31,13 +31,13 @@ RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open
 """When that list stays as it is, where its nodes begin, and whether they are OPEN already."""
 
 
-def ahead_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """What the code of `ahead_ir` is kept by."""
+def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
+    """What the code of `loop_ir` is kept by."""
     kinds = ",".join(_base(slot) for slot in payload.slots)
-    return f"ahead {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
+    return f"in order {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
 
 
-def ahead_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
+def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
     """One of the two loops.
 
     Parameters
@@ -78,7 +78,7 @@ def ahead_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bo
     e.goto("on")
     _go_on(e, ways, k.E_WORDS + payload.width, runs)
     _leave(e, moving, count)
-    return e.function(AHEAD)
+    return e.function(LOOP)
 
 
 def _base(slot: Slot) -> str:
@@ -252,7 +252,7 @@ def _go_on(e: Emitter, ways: Mapping[str, Mapping[str, str]], size: int, runs: b
 
 def _leave(e: Emitter, moving: Mapping[str, str], count: str) -> None:
     """Write where the loop stands, and return why."""
-    ways = {"stop": k.AHEAD_STOP, "ask": -1, "full": -2, "look": k.AHEAD_LOOK}
+    ways = {"stop": k.LOOP_STOP, "ask": -1, "full": -2, "look": k.LOOP_LOOK}
     for label in ways:
         e.place(label)
         if label == "look":
