@@ -198,7 +198,7 @@ class CompiledEngine:
                 return status
             if status == k.CROWDED:
                 raise self._crowded(batch)
-            if not self.memory.meet(status):
+            if not self.memory.provide(status):
                 raise AfaError(f"expected kernels and engine of one version but got the status {status}")
 
     def _crowded(self, batch: Batch) -> ChangeError:

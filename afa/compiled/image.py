@@ -54,8 +54,8 @@ def take_names(engine: CompiledEngine, found: list[Any]) -> None:
     SnapshotError, ValueError, TypeError
         They are none.
     """
-    top, room, sizes, (texts, free, bound), (states, carry, *_), keys, since, idle = found
-    numbers = [top, room, bound, since, idle, carry, *free]
+    top, room, sizes, (texts, free, bound), (states, with_runs, *_), keys, since, idle = found
+    numbers = [top, room, bound, since, idle, with_runs, *free]
     wanted("numbers", all(type(n) in (int, bool) for n in numbers) and min(top, room) >= 0, numbers)
     wanted("names of strings and states", isinstance(texts, list) and set(map(type, [*texts, *states])) <= {str}, states)
     wanted("numbers of strings", all(0 <= number < len(texts) for number in free) and isinstance(keys, list), free)

@@ -33,7 +33,7 @@ class Form(NamedTuple):
     """All that a program depends on beside its table, but for what `Program.twin` puts in."""
 
     states: tuple[str, ...]
-    carry: bool
+    with_runs: bool
     counted: int
     slots: Slots | None
     initial: tuple[int, ...]
@@ -121,7 +121,7 @@ class InForce:
         self._rows = 0  # of batches since the step function was made
         self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
-        self._carry = False  # whether any arc was ignorable so far
+        self._with_runs = False  # whether any arc was ignorable so far
         # See P_COUNTED, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
         self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
@@ -140,7 +140,7 @@ class InForce:
         self._known = known
         self._counted = k.BY_TIMEOUTS if table.timeouts else self._counted
         ignorable = any(arc.arc.ignorable for arc in known.values()) if self._shared is None else self._shared.ignorable
-        self._carry = self._carry or (not self._ordered and ignorable)
+        self._with_runs = self._with_runs or (not self._ordered and ignorable)
         self._make_program()
 
     def _shared_of(self, table: ArcTable) -> Shared | None:
@@ -222,11 +222,11 @@ class InForce:
 
     def numbers(self) -> list[Any]:
         """What is known of all arcs so far, as plain data for `take_numbers`."""
-        return [self.states, self._carry, self._counted, self._slots is not None, self._looped]
+        return [self.states, self._with_runs, self._counted, self._slots is not None, self._looped]
 
     def take_numbers(self, found: list[Any]) -> None:
         """Let states have the numbers that they had; for the table that is put in force next."""
-        self.states, self._carry, self._counted, self._warm, self._long = found
+        self.states, self._with_runs, self._counted, self._warm, self._long = found
         self._numbers = {state: i for i, state in enumerate(self.states)}
 
     def installed(self) -> None:
@@ -246,7 +246,7 @@ class InForce:
     def _make_program(self) -> None:
         self._made = None
         initial = self._registers.words(self._automaton.register)
-        form = Form(tuple(self.states), self._carry, self._counted, self._slots, tuple(initial))
+        form = Form(tuple(self.states), self._with_runs, self._counted, self._slots, tuple(initial))
         known = None if self._shared is None else self._shared.program(form)
         places = self._slots.places if self._slots else {}
         wanted = self._wanted() if known is None else known.wanted
@@ -260,7 +260,7 @@ class InForce:
                 self._numbers,
                 self._automaton.final,
                 initial,
-                self._carry,
+                self._with_runs,
                 self._counted,
                 self._slots,
                 self._callback,
@@ -277,19 +277,19 @@ class InForce:
 
     def _wanted(self) -> Counter[Any]:
         """The classes of the consuming arcs, and how many arcs there are of each."""
-        classes = [class_of(arc, self._numbers[arc.arc.src], self._carry) for arc in self._known.values()]
+        classes = [class_of(arc, self._numbers[arc.arc.src], self._with_runs) for arc in self._known.values()]
         return Counter(key for key in classes if key is not None)
 
     def _compile_step(self) -> None:
         """A step function for the arcs in force."""
-        quiet = self._carry and not self.table.timeouts
+        unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG
-        form = tuple(self.states), self._carry, quiet, loops
+        form = tuple(self.states), self._with_runs, unchanged, loops
         known = {} if self._shared is None else self._shared.slots
         try:
             if form not in known:
-                known[form] = slots(self._known.values(), self._numbers, self._carry, quiet, register, payload, loops)
+                known[form] = slots(self._known.values(), self._numbers, self._with_runs, unchanged, register, payload, loops)
             self._slots = known[form]
         except TooLong:
             self._too_long = self._wanted()

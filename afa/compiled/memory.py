@@ -162,7 +162,7 @@ class Memory:
 
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
-    def meet(self, status: int) -> bool:
+    def provide(self, status: int) -> bool:
         """Provide what a status asks for; whether it was one that can be met.
 
         Raises

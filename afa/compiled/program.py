@@ -17,7 +17,7 @@ from afa.compiled.code.arc_code import ArcCode, words
 from afa.compiled.code.in_order import loop_ir, loop_key
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc
-from afa.compiled.code.step_function import SlotClass, quiet_ir, quiet_key, step_ir, step_key
+from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
@@ -39,35 +39,36 @@ class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
 class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
-    ``step``, ``quiet``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`.
+    ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`.
     """
 
     places: Mapping[Any, tuple[int, int]]
     step: int
-    quiet: int = 0
+    unchanged: int = 0
     plain: int = 0
     runs: int = 0
 
 
-def class_of(arc: CompiledArc, state: int, carry: bool) -> Any:
+def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Any:
     """The class of a consuming arc; None if Python runs it."""
     if arc.code is None or arc.arc.kind != CONSUME:
         return None
-    return state, arc.code.shape, arc.arc.ignorable and carry
+    return state, arc.code.shape, arc.arc.ignorable and with_runs
 
 
 def slots(
     arcs: Iterable[CompiledArc],
     numbers: Mapping[str, int],
-    carry: bool,
-    quiet: bool,
+    with_runs: bool,
+    unchanged: bool,
     register: Layout,
     payload: Layout,
     loops: bool,
 ) -> Slots:
     """The code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
 
-    ``quiet``: whether to ask which events leave lists as they are; ``loops``: whether to compile the loops if they are not at hand.
+    ``unchanged``: whether to ask which events leave lists as they are. ``loops``: whether to compile the loops if they are not at
+    hand.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def slots(
     """
     found: dict[Any, list[ArcCode]] = {}
     for arc in arcs:
-        key = class_of(arc, numbers[arc.arc.src], carry)
+        key = class_of(arc, numbers[arc.arc.src], with_runs)
         if key is not None and arc.code is not None:
             found.setdefault(key, []).append(arc.code)
     classes: list[SlotClass] = []
@@ -86,12 +87,12 @@ def slots(
         classes += [SlotClass(key[0], code, key[2]) for code in [*codes, *[codes[0]] * (roomy(len(codes)) - len(codes))]]
     width = register.width
     made = Slots(places, _step(classes, width))
-    quiet = quiet and any(c.ignorable for c in classes)
-    if quiet:
-        made = made._replace(quiet=native.function(quiet_key(classes), lambda: quiet_ir(classes)))
+    unchanged = unchanged and any(c.ignorable for c in classes)
+    if unchanged:
+        made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
     if not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
         plain = _loop(classes, width, payload, False, loops)
-        made = made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if quiet else 0)
+        made = made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
     return made
 
 
@@ -148,7 +149,7 @@ class Program:
         The states that are always final.
     initial : sequence of int
         The words of the initial register.
-    carry, counted : bool
+    with_runs, counted : bool
         See P_IGNORABLE and P_COUNTED.
     slots : Slots or None
         The step function, if there is one.
@@ -170,7 +171,7 @@ class Program:
         numbers: Mapping[str, int],
         final: Iterable[str],
         initial: Sequence[int],
-        carry: bool,
+        with_runs: bool,
         counted: int,
         slots: Slots | None,
         python: int,
@@ -188,8 +189,8 @@ class Program:
         self._texts: list[tuple[ArcCode, int]] = []  # codes with constants that are strings; where their constants stand
         self._words: list[int] = [0] * k.PROGRAM
         self._rows: list[list[int]] = []  # ROW words an arc event
-        self._put(numbers, final, initial, carry, counted, slots, python)
-        self._put_arcs(numbers, carry, slots)
+        self._put(numbers, final, initial, with_runs, counted, slots, python)
+        self._put_arcs(numbers, with_runs, slots)
         once = {(id(event.arc), event.le, event.re): event for event in events}  # arcs of one name may differ
         bounds = self._put_rows(list(once.values()), numbers)
         self._put_plain(events, now)
@@ -234,13 +235,13 @@ class Program:
         numbers: Mapping[str, int],
         final: Iterable[str],
         initial: Sequence[int],
-        carry: bool,
+        with_runs: bool,
         counted: int,
         slots: Slots | None,
         python: int,
     ) -> None:
         w, n = self._words, len(numbers)
-        w[k.P_STATES], w[k.P_IGNORABLE], w[k.P_COUNTED], w[k.P_PYTHON] = n, int(carry), counted, python
+        w[k.P_STATES], w[k.P_IGNORABLE], w[k.P_COUNTED], w[k.P_PYTHON] = n, int(with_runs), counted, python
         w[k.P_FINALS], w[k.P_NOW], w[k.P_MARKS] = self._room(n), self._room(n), self._room(n)
         w[k.P_FIRST], w[k.P_WAITS] = self._room(n, -1), self._room(n, -1)
         for state in final:
@@ -253,9 +254,9 @@ class Program:
         w[k.P_SLOTCOUNT] = count
         w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
-            w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.quiet, slots.plain, slots.runs
+            w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.unchanged, slots.plain, slots.runs
 
-    def _put_arcs(self, numbers: Mapping[str, int], carry: bool, slots: Slots | None) -> None:
+    def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words
         w[k.P_CODES] = self._room(len(self._known) * k.ARC_SIZE)
         for code, known in enumerate(self._known):
@@ -263,7 +264,7 @@ class Program:
             w[at + k.ARC_KIND], w[at + k.ARC_SRC], w[at + k.ARC_DST] = KINDS[arc.kind], numbers[arc.src], numbers[arc.dst]
             w[at + k.ARC_IGNORABLE], w[at + k.ARC_FINAL] = int(arc.ignorable), int(arc.final)
             if slots:
-                w[at + k.ARC_SLOT], w[at + k.ARC_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], carry), (0, 0))
+                w[at + k.ARC_SLOT], w[at + k.ARC_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], with_runs), (0, 0))
             if known.code is not None:
                 w[at + k.ARC_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
                 self._pointers.append((at + k.ARC_CONSTANTS, len(w)))

@@ -18,7 +18,7 @@ from afa import Arc
 from afa.compiled.code.arc_code import LONGEST, ArcCode
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import compiled_arc
-from afa.compiled.code.step_function import SlotClass, quiet_ir, step_ir
+from afa.compiled.code.step_function import SlotClass, step_ir, unchanged_ir
 from afa.compiled.machine.native import Native
 from afa.conditions.implied import implied
 from afa.errors import ExpressionError
@@ -140,7 +140,7 @@ def _lines(code: ArcCode, text: str, native: Native | None) -> float:
     slot = [SlotClass(0, code, True)]
     step = step_ir(slot, REGISTER.width)
     assert code.lines <= bound, f"{code.lines} lines for {len(text)} characters: {text}"
-    for ir in (code.test_ir, quiet_ir(slot), step):
+    for ir in (code.test_ir, unchanged_ir(slot), step):
         assert ir.count("\n") <= 2 * bound + 200, f"{ir.count(chr(10))} lines for {len(text)} characters: {text}"
     if native is not None:
         native.function(text, lambda: step)

@@ -11,7 +11,7 @@ import numpy as np
 
 from afa.compiled.code.arc_code import words
 from afa.compiled.code.casts import NotCompilable
-from afa.compiled.code.step_function import ALONE, HEAD, START, SlotClass, quiet_ir, quiet_key, step_ir, step_key
+from afa.compiled.code.step_function import ALONE, HEAD, START, SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
 from afa.compiled.code.strings import Strings
 from afa.expression.nodes import And, Const, Expr, Field, walk
 from punctuation.time import FOREVER
@@ -145,7 +145,7 @@ def is_open(slot: Slot, event: E) -> int:
 
 
 def quiet_states(slots: list[Slot], start: int, event: E) -> int:
-    """What `quiet_ir` says that it tells."""
+    """What `unchanged_ir` says that it tells."""
     mask = 0
     for state in STATES:
         opens = {i: is_open(slot, event) for i, slot in enumerate(slots) if slot.kind.state == state and slot.dst >= 0}
@@ -166,12 +166,12 @@ def test_quiet_tells_the_states_that_an_event_leaves_as_they_are() -> None:
         strings = Strings(STRS)
         slots = automaton(rng, strings)
         kinds = [slot.kind for slot in slots]
-        quiet = function(NATIVE.function(quiet_key(kinds, 1), functools.partial(quiet_ir, kinds, 1)), 2)
+        unchanged = function(NATIVE.function(unchanged_key(kinds, 1), functools.partial(unchanged_ir, kinds, 1)), 2)
         table, _kept = memory(slots, strings)
         for _ in range(20):
             event = record(rng, E)
             ev = of(*to_words(EVENT, event, strings))
-            mask = quiet(ev.ctypes.data, table.ctypes.data)
+            mask = unchanged(ev.ctypes.data, table.ctypes.data)
             assert mask == quiet_states(slots, 1, event), seed
             seen[mask] += 1
     assert len(seen) > 4, seen

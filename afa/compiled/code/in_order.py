@@ -9,7 +9,7 @@ event and list are written, its step is not; or with what `step_ir` of `afa.comp
 two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
-    runs    a row that leaves the list as it is (`quiet_ir`) is a step without nodes: those of the list before stand on, OPEN
+    runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from afa.compiled.code.emit import TYPES, Emitter, Value
 from afa.compiled.code.layout import Layout, Slot
-from afa.compiled.code.step_function import HEAD, START, SlotClass, put_quiet, put_step, text_of
+from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of
 from afa.compiled.kernel import names as k
 
 LOOP = "i64 @f(ptr noalias %x) nounwind"
@@ -153,9 +153,9 @@ def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> 
     soon = e.let("icmp slt i64 %le, %lowest")
     e.branch(e.let(f"and i1 {soon}, {e.let('icmp sge i64 %re, %highest')}"), "calm", "busy")
     e.place("calm")
-    bits = e.let(f"and i64 {put_quiet(e, classes, start)}, %wanted")
-    e.branch(e.let(f"icmp eq i64 {bits}, %wanted"), "quiet", "busy")
-    e.place("quiet")
+    bits = e.let(f"and i64 {put_unchanged(e, classes, start)}, %wanted")
+    e.branch(e.let(f"icmp eq i64 {bits}, %wanted"), "unchanged", "busy")
+    e.place("unchanged")
     done = e.let("icmp ne i64 %open, 0")
     e.branch(e.let(f"or i1 {done}, {e.let('icmp eq i64 %n, 0')}"), "still", "open_nodes")
     _set_ends(e, "open_nodes", str(k.OPEN), "still", stride)

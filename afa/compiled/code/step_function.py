@@ -1,7 +1,7 @@
 """A whole automaton in one function: every arc that leaves a state, with the state as a switch.
 
     i64 step(ptr ev, i64 re, i64 le, ptr src, i64 n, ptr begin, ptr out, i64 cap, ptr slots)
-    i64 quiet(ptr ev, ptr slots)
+    i64 unchanged(ptr ev, ptr slots)
 
 A *slot* is an arc of the automaton: a source state and a shape, both part of the code; its destination and the address of its
 constants are read from ``slots``, two words each; destination < 0: no arc is there. Rows of src and out are
@@ -21,13 +21,13 @@ STEP = (
     "i64 @f(ptr noalias readonly %ev, i64 %re, i64 %le, ptr noalias readonly %src, i64 %n, ptr noalias readonly %begin, "
     "ptr noalias %out, i64 %cap, ptr noalias readonly %slots) nounwind"
 )
-QUIET = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
+UNCHANGED = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
 HEAD = 4
 """Words of a row before its register: start, m, state, mark."""
 ALONE = -(2**63)
 """The mark of a row that is new."""
 START = 62
-"""The bit of `quiet` for the start state that no event part lets begin; states above have no bit."""
+"""The bit of `unchanged` for the start state that no event part lets begin; states above have no bit."""
 
 
 class SlotClass(NamedTuple):
@@ -43,9 +43,9 @@ def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     return f"step {start} {width} " + text_of(classes)
 
 
-def quiet_key(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """What the code of `quiet_ir` is kept by."""
-    return f"quiet {start} " + text_of(classes)
+def unchanged_key(classes: Sequence[SlotClass], start: int = 0) -> str:
+    """What the code of `unchanged_ir` is kept by."""
+    return f"unchanged {start} " + text_of(classes)
 
 
 def text_of(classes: Sequence[SlotClass]) -> str:
@@ -233,7 +233,7 @@ def _room(e: Emitter, to: str, width: int) -> str:
     return e.address(to, HEAD + width)
 
 
-def quiet_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
+def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
     """Which states an event leaves as they are.
 
     Notes
@@ -242,19 +242,19 @@ def quiet_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
     decides, and its fence is true. Bit 62: there is none such among the arcs of ``start``. What would ask: no bit.
     """
     e = Emitter({})
-    e.line(f"ret i64 {put_quiet(e, classes, start)}")
-    return e.function(QUIET)
+    e.line(f"ret i64 {put_unchanged(e, classes, start)}")
+    return e.function(UNCHANGED)
 
 
-def put_quiet(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
-    """The bits that `quiet_ir` tells of, from the names of `QUIET`."""
+def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
+    """The bits that `unchanged_ir` tells of, from the names of `UNCHANGED`."""
     mask = "0"
     for state in sorted({c.state for c in classes if c.ignorable and c.code.by_event and c.state < START}):
-        mask = _quiet(e, classes, state, state, mask)
-    return _quiet(e, classes, start, START, mask)
+        mask = _unchanged(e, classes, state, state, mask)
+    return _unchanged(e, classes, start, START, mask)
 
 
-def _quiet(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:
+def _unchanged(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:
     """Set the bit, if so."""
     no, done, end = e.name(), e.name(), e.name()
     e.ask, known = no, dict(e.known)

@@ -24,9 +24,9 @@ def seek(p: Any, t: int) -> None:
         at = bounds + k * B_SIZE
         p[P_LOW] = p[at + B_T]
         if p[at + B_SIGN] > 0:
-            begin(p, p[at + B_ROW])
+            begin_arc(p, p[at + B_ROW])
         else:
-            end(p, p[at + B_ROW])
+            end_arc(p, p[at + B_ROW])
         k += 1
     p[P_NEXT] = k
     p[P_HIGH] = p[bounds + k * B_SIZE + B_T] if k < count else FOREVER
@@ -51,7 +51,7 @@ def reset(p: Any) -> None:
 
 
 @kernel
-def begin(p: Any, row: int) -> None:
+def begin_arc(p: Any, row: int) -> None:
     """An arc comes into force. O(1)."""
     at = p[P_ROWS] + row * R_SIZE
     code = p[P_CODES] + p[at + R_CODE] * ARC_SIZE
@@ -69,7 +69,7 @@ def begin(p: Any, row: int) -> None:
 
 
 @kernel
-def end(p: Any, row: int) -> None:
+def end_arc(p: Any, row: int) -> None:
     """An arc goes out of force. O(1)."""
     at = p[P_ROWS] + row * R_SIZE
     code = p[P_CODES] + p[at + R_CODE] * ARC_SIZE
@@ -115,7 +115,7 @@ def give_slot(p: Any, at: int, code: int) -> None:
 
 
 @kernel
-def ask(m: Any, p: Any, code: int, event: int, register: int, out: int) -> int:
+def run_arc(m: Any, p: Any, code: int, event: int, register: int, out: int) -> int:
     """Carry out an arc's functions at these addresses: 1 taken, 0 not, below 0 a fault.
 
     Native code that meets what only Python can tell (an overflow, a division by zero) hands over to the user's function.

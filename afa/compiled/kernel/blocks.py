@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.heap import size_of, take
+from afa.compiled.kernel.heap import size_of, take_block
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
@@ -24,7 +24,7 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
     v, r = m[C_V], m[C_R]
     fixed = HEAD + COLUMNS * steps + (M_REG + r) * matches + (Q_WORDS + v) * pending
     words = fixed + (E_WORDS + v) * events + (N_REG + r) * nodes
-    b = take(m, words)
+    b = take_block(m, words)
     if b < 0:
         return int(b)
     size = m[b]
@@ -79,11 +79,11 @@ def move(m: Any, b: int, to: int, first: int) -> None:
         m[to + HEAD + LE * new + steps] = m[le + i]
         m[to + HEAD + SEQ * new + steps] = m[seq + i]
         m[to + HEAD + REACH * new + steps] = m[reach + i]
-        m[to + HEAD + EV * new + steps] = rows_to(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, E_WORDS + v)
-        m[to + HEAD + ND * new + steps] = rows_to(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, N_REG + r)
-        m[to + HEAD + MT * new + steps] = rows_to(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, M_REG + r)
+        m[to + HEAD + EV * new + steps] = copy_rows(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, E_WORDS + v)
+        m[to + HEAD + ND * new + steps] = copy_rows(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, N_REG + r)
+        m[to + HEAD + MT * new + steps] = copy_rows(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, M_REG + r)
         steps += 1
-    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + v)
+    copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + v)
     m[to + H_LAST] = steps
     m[to + H_STEPS] = steps
     for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED):
@@ -91,7 +91,7 @@ def move(m: Any, b: int, to: int, first: int) -> None:
 
 
 @kernel
-def rows_to(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
+def copy_rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
     """Copy a slice of rows; the slice where it stands now."""
     count = rows & COUNT
     if count == 0:

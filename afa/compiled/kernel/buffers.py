@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.lists import copy, equal, reaching
+from afa.compiled.kernel.lists import copy, count_until, equal
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import find
+from afa.compiled.kernel.order import find_place
 
 
 @kernel
@@ -21,17 +21,17 @@ def since_of(w: Any, rows: int, k: int, s: int) -> int:
 
 
 @kernel
-def load(m: Any, w: Any, b: int, place: int, rows: int) -> int:
+def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
     """Read the list of a place into a row buffer, by start; how many, or a status. O(steps back to ``reach``)."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + place]]
     reach = m[b + HEAD + REACH * cap + m[order + place]]
-    at = place if reach >= le else max(find(m, b, reach, 0), m[b + H_FIRST])
+    at = place if reach >= le else max(find_place(m, b, reach, 0), m[b + H_FIRST])
     n = 0
     while at <= place:
         i = m[order + at]
-        n = own(m, w, b, i, rows, n, le if at < place else BEGINNING)
+        n = add_nodes(m, w, b, i, rows, n, le if at < place else BEGINNING)
         if n < 0:
             return n
         at += 1
@@ -39,7 +39,7 @@ def load(m: Any, w: Any, b: int, place: int, rows: int) -> int:
 
 
 @kernel
-def own(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
+def add_nodes(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
     """Add the nodes of a step that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer; how many, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     old = m[b + HEAD + ND * cap + i]
@@ -59,15 +59,15 @@ def own(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
 
 
 @kernel
-def pass_on(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
+def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
     """Let W_OLD be the list of a step as it was: what ended there leaves, its own nodes come; how many, or a status."""
     s, rows, kept = N_REG + m[C_R], w[W_OLD], 0
     for k in range(n):
         if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
             if k != kept:
-                shift(w, rows, k, kept, rows + kept * s, s)
+                move_row(w, rows, k, kept, rows + kept * s, s)
             kept += 1
-    kept = own(m, w, b, i, rows, kept, BEGINNING)
+    kept = add_nodes(m, w, b, i, rows, kept, BEGINNING)
     return kept if kept < 0 else sorted_rows(w, rows, kept, s)
 
 
@@ -79,17 +79,17 @@ def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
     for k in range(1, n):
         if w[rows + k * s + N_START] >= w[rows + (k - 1) * s + N_START]:
             continue
-        shift(w, rows, k, end, spare, s)
+        move_row(w, rows, k, end, spare, s)
         j = k
         while j > 0 and w[rows + (j - 1) * s + N_START] > w[spare + N_START]:
-            shift(w, rows, j - 1, j, rows + j * s, s)
+            move_row(w, rows, j - 1, j, rows + j * s, s)
             j -= 1
-        shift(w, rows, end, j, rows + j * s, s)
+        move_row(w, rows, end, j, rows + j * s, s)
     return n
 
 
 @kernel
-def shift(w: Any, rows: int, k: int, to: int, row: int, s: int) -> None:
+def move_row(w: Any, rows: int, k: int, to: int, row: int, s: int) -> None:
     """Copy row ``k`` of a buffer and its columns to place ``to``, whose row stands at ``row``."""
     copy(w, rows + k * s, w, row, s)
     source, target = since_of(w, rows, k, s), since_of(w, rows, to, s)
@@ -98,7 +98,7 @@ def shift(w: Any, rows: int, k: int, to: int, row: int, s: int) -> None:
 
 
 @kernel
-def shift_to(w: Any, rows: int, others: int, k: int, s: int) -> None:
+def copy_row(w: Any, rows: int, others: int, k: int, s: int) -> None:
     """Copy row ``k`` of a buffer and its columns into another one."""
     copy(w, rows + k * s, w, others + k * s, s)
     source, target = since_of(w, rows, k, s), since_of(w, others, k, s)
@@ -107,10 +107,10 @@ def shift_to(w: Any, rows: int, others: int, k: int, s: int) -> None:
 
 
 @kernel
-def twin(w: Any, rows: int, n: int, row: int, s: int) -> int:
+def find_row(w: Any, rows: int, n: int, row: int, s: int) -> int:
     """Which of ``n`` rows of a buffer, by start, is the partial match of ``row``, or NOWHERE. O(log n + those of one start)."""
     start = w[row + N_START]
-    k = reaching(w, rows, n, s, start - 1)
+    k = count_until(w, rows, n, s, start - 1)
     while k < n and w[rows + k * s + N_START] == start:
         if equal(w, rows + k * s, w, row, s):
             return int(k)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.buffers import load, since_of, sorted_rows
-from afa.compiled.kernel.closure import fired
+from afa.compiled.kernel.buffers import load_list, since_of, sorted_rows
+from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.heap import put, room, save
 from afa.compiled.kernel.lists import copy, unique
-from afa.compiled.kernel.matches import keep
+from afa.compiled.kernel.matches import store_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import find
-from afa.compiled.kernel.step import is_cover, since, store
-from afa.compiled.kernel.walk import sweep
+from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.step import is_cover, store_nodes, waits_since
+from afa.compiled.kernel.walk import walk
 
 
 @kernel
@@ -28,15 +28,15 @@ def tick(m: Any, w: Any, p: Any, b: int) -> int:
     w[W_EPOCH] += 1
     w[W_FROM] = m[b + H_LAST] - 1
     w[W_UNTIL] = BEGINNING
-    return int(sweep(m, w, p, b, w[W_FROM]))
+    return int(walk(m, w, p, b, w[W_FROM]))
 
 
 @kernel
 def cover_of(m: Any, b: int, t: int) -> int:
     """The place of the last step before ``t``; one before the first place if there is none."""
-    cover = find(m, b, t, 0) - 1
+    cover = find_place(m, b, t, 0) - 1
     while cover >= m[b + H_FIRST] and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + cover]] >= t:
-        cover -= 1  # of several at t, `find` may give a later one
+        cover -= 1  # of several at t, `find_place` may give a later one
     return int(cover)
 
 
@@ -50,7 +50,7 @@ def oldest(m: Any, b: int, t: int) -> int:
     reach = m[b + HEAD + REACH * m[b + H_CAP] + i]
     if reach >= m[b + HEAD + LE * m[b + H_CAP] + i]:
         return int(cover)
-    return int(max(find(m, b, reach, 0), m[b + H_FIRST]))
+    return int(max(find_place(m, b, reach, 0), m[b + H_FIRST]))
 
 
 @kernel
@@ -64,7 +64,7 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     if m[b + HEAD + LE * cap + i] > m[b + H_PRUNED]:
         m[b + H_PRUNED] = BEGINNING
     rows, slices = w[W_SOURCE], b + HEAD + EV * cap
-    n = listed(m, w, p, b, cover, t)
+    n = cover_list(m, w, p, b, cover, t)
     if n < 0:
         return n
     alive = 0
@@ -77,24 +77,24 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     top = m[b + H_NODE_TOP]
     if top + alive > m[b + H_NODE_CAP]:
         return NEED_NODES
-    waits = max(since(m, b, cover), t)
+    waits = max(waits_since(m, b, cover), t)
     m[b + H_SINCE] = waits
     put(m, w, slices + i, 0)
     nodes = b + m[b + H_NODES] + top * s
     copy(w, rows, m, nodes, alive * s)
-    store(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
+    store_nodes(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
     m[b + H_FIRST] = cover if alive else cover + 1
-    count = remaining(m, w, b, i, t) if alive else 0  # though no time-out is in force any more, one that was may have made some
+    count = open_matches(m, w, b, i, t) if alive else 0  # though no time-out is in force any more, one that was may have made some
     if count < 0:
         return int(count)
     if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
         return NEED_MATCHES
-    keep(m, w, b, i, count)
+    store_matches(m, w, b, i, count)
     return DONE
 
 
 @kernel
-def remaining(m: Any, w: Any, b: int, i: int, t: int) -> int:
+def open_matches(m: Any, w: Any, b: int, i: int, t: int) -> int:
     """Put the matches of ``cover`` that are not final at W_TEMP; how many, or a status.
 
     As they were announced: arcs may have changed since, which is for those who are told of that to see to.
@@ -112,13 +112,13 @@ def remaining(m: Any, w: Any, b: int, i: int, t: int) -> int:
 
 
 @kernel
-def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
+def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
     """The list of ``cover`` at W_SOURCE, each row with the end of its node; how many, or a status.
 
     What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
     """
     s, cap, rows = N_REG + m[C_R], m[b + H_CAP], w[W_SOURCE]
-    n = load(m, w, b, cover, rows)
+    n = load_list(m, w, b, cover, rows)
     for k in range(n):
         w[rows + k * s + N_END] = w[since_of(w, rows, k, s) + w[W_ROWS]]
     if n <= 0 or p[P_TIMEOUT] == 0:
@@ -128,7 +128,7 @@ def listed(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
     horizon = m[times + m[order + cover + 1]] if cover + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
     count = n
     for k in range(n):
-        found = fired(m, w, p, w, rows + k * s, le, since(m, b, cover), min(horizon, t - 1))
+        found = fire(m, w, p, w, rows + k * s, le, waits_since(m, b, cover), min(horizon, t - 1))
         if found < 0:
             return int(found)
         for q in range(1, found):
@@ -158,7 +158,7 @@ def expire(m: Any, w: Any, b: int, t: int) -> int:
 
 
 @kernel
-def deadlines(m: Any, p: Any, b: int, entry: int) -> None:
+def set_deadlines(m: Any, p: Any, b: int, entry: int) -> None:
     """Note in the directory which punctuation concerns this block next."""
     cap, s = m[b + H_CAP], N_REG + m[C_R]
     act, dead = FOREVER, FOREVER

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arc_cursor import ask, seek
-from afa.compiled.kernel.lists import add, clear, copy, unique
+from afa.compiled.kernel.arc_cursor import run_arc, seek
+from afa.compiled.kernel.lists import add_to_set, copy, new_set, unique
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call4, kernel
 
@@ -21,8 +21,8 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
         return n
     s = N_REG + m[C_R]
     todo, steps = at, 0
-    clear(w)
-    add(w, w, rows + at * s, s, 0)
+    new_set(w)
+    add_to_set(w, w, rows + at * s, s, 0)
     while todo < n:
         source = rows + todo * s
         todo += 1
@@ -37,7 +37,7 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
                 return NEED_ROWS
             target = rows + n * s
             m[C_PLACE] = t
-            taken = ask(m, p, code, 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG))
+            taken = run_arc(m, p, code, 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG))
             if taken < 0:
                 return FAULT
             if taken == 0:
@@ -50,13 +50,13 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
             w[target + N_M] = w[source + N_M]
             w[target + N_STATE] = p[p[P_CODES] + code * ARC_SIZE + ARC_DST]
             w[target + N_END] = ALONE
-            if add(w, w, target, s, 0) < 0:
+            if add_to_set(w, w, target, s, 0) < 0:
                 n += 1
     return n
 
 
 @kernel
-def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon: int) -> int:
+def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon: int) -> int:
     """What time-outs make of a partial match that consumed its last event at ``le``, from ``since`` until ``horizon``.
 
     Rows at W_READY, each with its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and
@@ -82,7 +82,7 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
                 return NEED_ROWS
             target = ready + n * s
             m[C_PLACE] = w[source + N_END]
-            if ask(m, p, p[arc + R_CODE], 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * target) < 0:
+            if run_arc(m, p, p[arc + R_CODE], 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * target) < 0:
                 return FAULT
             t = max(w[source + N_END], w[target])
             if not (since <= t <= horizon and t < w[source + N_M] and p[arc + R_BEGIN] <= t < p[arc + R_END]):
@@ -94,7 +94,7 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
             end = close(m, w, p, ready, n, n + 1, t)
             if end < 0:
                 return end
-            n = instants(w, ready, n, end, t, s)
+            n = date_rows(w, ready, n, end, t, s)
             if n > CLOSURE_LIMIT:
                 m[C_PLACE], m[C_NEED], m[C_ARC] = t, ready, n
                 return 1 if call4(p[P_PYTHON], NOWHERE, 0, 0, 0) == NO else ENDLESS
@@ -103,24 +103,24 @@ def fired(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon
 
 
 @kernel
-def instants(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
+def date_rows(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
     """Date the rows from ``n`` to ``end`` and keep those that are new; how many there are then."""
-    clear(w)
+    new_set(w)
     for k in range(1, n):
-        add(w, w, ready + k * s, s, w[ready + k * s + N_END] & 0xFFFFFFFFFFFF)
+        add_to_set(w, w, ready + k * s, s, w[ready + k * s + N_END] & 0xFFFFFFFFFFFF)
     kept = n
     for k in range(n, end):
         target = ready + kept * s
         if k != kept:
             copy(w, ready + k * s, w, target, s)
         w[target + N_END] = t
-        if add(w, w, target, s, t & 0xFFFFFFFFFFFF) < 0:
+        if add_to_set(w, w, target, s, t & 0xFFFFFFFFFFFF) < 0:
             kept += 1
     return kept
 
 
 @kernel
-def values(m: Any, w: Any, rows: int, n: int) -> int:
+def undated(m: Any, w: Any, rows: int, n: int) -> int:
     """Of the rows that time-outs made, each value once, whenever it was reached; none that equals the first row."""
     s = N_REG + m[C_R]
     for k in range(n):

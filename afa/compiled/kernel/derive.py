@@ -1,6 +1,6 @@
 """MakeTransitions of [AFA10] Algorithm 1: what a list of partial matches becomes by one step.
 
-`general` serves every automaton, arc by arc. Where no arc waits or consumes nothing, and the step has one event, `derive` leaves
+`arc_by_arc` serves every automaton, arc by arc. Where no arc waits or consumes nothing, and the step has one event, `derive` leaves
 the whole list to the automaton's step function.
 """
 
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arc_cursor import ask, seek
-from afa.compiled.kernel.closure import close, fired, values
+from afa.compiled.kernel.arc_cursor import run_arc, seek
+from afa.compiled.kernel.closure import close, fire, undated
 from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call9, kernel
 
 
 @kernel
-def step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int) -> int:
+def call_step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int) -> int:
     """What the automaton's step function makes of ``n`` rows and of the computation that begins: how many rows at ``out``.
 
     Below 0: -1, only arc by arc; -2, more than ``room``. ``base``: the address of the array in which the rows stand; ``event`` and
@@ -50,12 +50,12 @@ def derive(
         s = N_REG + m[C_R]
         event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
         address = m[C_M] + 8 * (event + E_WORDS)
-        count = step(m, p, base, rows, n, begins, le, m[event + E_RE], address, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
+        count = call_step(m, p, base, rows, n, begins, le, m[event + E_RE], address, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
         if count >= 0:
             return int(unique(w, w, w[W_NEW], count, s)) if repeated(w, w[W_NEW], count, s) else count
         if count == -2:
             return NEED_ROWS
-    return general(m, w, p, b, a, rows, n, begins, le, events, rest, since)
+    return arc_by_arc(m, w, p, b, a, rows, n, begins, le, events, rest, since)
 
 
 @kernel
@@ -71,7 +71,7 @@ def derive_nodes(
     if p[P_STEP] != 0 and p[P_SPILL] == 0 and (events & COUNT) == 1:
         event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
         address = m[C_M] + 8 * (event + E_WORDS)
-        count = step(m, p, m[C_M], rows, n, begins, le, m[event + E_RE], address, m[C_M] + 8 * out, room)
+        count = call_step(m, p, m[C_M], rows, n, begins, le, m[event + E_RE], address, m[C_M] + 8 * out, room)
         if count >= 0:
             if p[P_IGNORABLE]:  # rows that stay
                 for k in range(count):
@@ -79,7 +79,7 @@ def derive_nodes(
             return int(unique(m, w, out, count, s)) if repeated(m, out, count, s) else count
         if count == -2:
             return NEED_NODES
-    count = general(m, w, p, b, m, rows, n, begins, le, events, rest, since)
+    count = arc_by_arc(m, w, p, b, m, rows, n, begins, le, events, rest, since)
     if count > room:
         return NEED_NODES
     if count > 0:
@@ -88,7 +88,7 @@ def derive_nodes(
 
 
 @kernel
-def general(
+def arc_by_arc(
     m: Any, w: Any, p: Any, b: int, a: Any, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
     """The same, arc by arc."""
@@ -103,10 +103,10 @@ def general(
         w[ready + N_END] = ALONE
         sources = 1
         if p[P_TIMEOUT]:
-            sources = fired(m, w, p, a, rows + k * s, rest, since, le)
+            sources = fire(m, w, p, a, rows + k * s, rest, since, le)
             if sources < 0:
                 return int(sources)
-            sources = values(m, w, ready, max(sources, 1))
+            sources = undated(m, w, ready, max(sources, 1))
             seek(p, le)
         count = consume(m, w, p, b, sources, count, le, events, k)
         if count < 0:
@@ -148,7 +148,7 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
                     return NEED_ROWS
                 target = w[W_NEW] + count * s
                 m[C_PLACE] = le
-                taken = ask(
+                taken = run_arc(
                     m, p, code, m[C_M] + 8 * (event + E_WORDS), m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG)
                 )
                 if taken < 0:

@@ -6,14 +6,14 @@ from typing import Any
 
 from afa.compiled.kernel.heap import commit, rollback
 from afa.compiled.kernel.key_states import restore_covers, restore_steps, save_keys
-from afa.compiled.kernel.many import chunk, each, everyone, groups, scan
+from afa.compiled.kernel.many import forward_keys, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.order import arrange_rows
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes
 from afa.compiled.kernel.swap import drop_arcs
-from afa.compiled.kernel.unit import serve
 
 
 @kernel
@@ -22,13 +22,13 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     if what not in (FORWARD, GROUPS):
         m[C_COMING] = 0
     if what == RUN:
-        return chunk(m, w, p, c, low, high)
+        return serve_records(m, w, p, c, low, high)
     if what == FORWARD:
         return serve(m, w, p, c, 0, high - low, FORWARD, low, high)
     if what == ARRANGE:
         return arrange_rows(m, w, c, m[m[C_DIR] + D_BLOCK], low, high)
     if what == GROUPS:
-        return groups(m, w, p, c, low, high)
+        return forward_keys(m, w, p, c, low, high)
     if what == DROP:
         drop_arcs(p, low)
         return DONE
@@ -46,11 +46,11 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
             w[w[W_INDEX] + k] = k
         return serve(m, w, p, c, low, high, SERVE, 0, 0)
     if what in (TICK, CLEAN, SWAP):
-        return everyone(m, w, p, c, what, low, high)
+        return serve_due(m, w, p, c, what, low, high)
     if what == SCAN:
         return scan(m, c, low, high)
     if what == EACH:
-        return each(m, w, p, c, low, high)
+        return serve_each(m, w, p, c, low, high)
     if what == NET:
         return net(w, c, low, high)
     if what == EXPIRE:

@@ -1,4 +1,4 @@
-"""Event records enter and leave the steps of a block; what they change is marked, and derived by `sweep` afterwards.
+"""Event records enter and leave the steps of a block; what they change is marked, and derived by `walk` afterwards.
 
 An event counts as often as it was inserted more than retracted; where that is negative, retractions wait.
 """
@@ -9,10 +9,10 @@ from typing import Any
 
 from afa.compiled.kernel.heap import put, room, save
 from afa.compiled.kernel.lists import copy
-from afa.compiled.kernel.matches import announce
+from afa.compiled.kernel.matches import set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import earlier, find, rank
+from afa.compiled.kernel.order import earlier, find_place, rank
 from afa.compiled.kernel.step import mark
 
 
@@ -62,7 +62,7 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
         return NEED_PLACES
     order, times, seqs = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap
     x = w[w[W_INDEX]]
-    begin = place = find(m, b, c[I_LE, x], c[I_SEQ, x])
+    begin = place = find_place(m, b, c[I_LE, x], c[I_SEQ, x])
     last, k, out, gone, moved = m[b + H_LAST], 0, begin, False, False
     built = w[W_ORDER]
     while k < n:
@@ -71,7 +71,7 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
         while k < n and not earlier(m, c, x, w[w[W_INDEX] + k]):
             k += 1
         le, seq = c[I_LE, x], c[I_SEQ, x]
-        while place < last and before(m, b, m[order + place], le, seq):
+        while place < last and is_before(m, b, m[order + place], le, seq):
             w[built + out] = m[order + place]
             if gone:
                 w[w[W_MARK] + out] = w[W_EPOCH]
@@ -89,12 +89,12 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
             m[seqs + i] = seq
         else:
             place += 1
-        changed = tally(m, w, c, b, i, group, k)
+        changed = apply_to_step(m, w, c, b, i, group, k)
         if changed < 0:
             return int(changed)
         if m[b + HEAD + EV * cap + i] & COUNT == 0:
             if there:
-                status = leave(m, w, p, b, i)
+                status = empty_step(m, w, p, b, i)
                 if status < 0:
                     return status
                 gone = moved = True
@@ -115,7 +115,7 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
             return NEED_UNDO
         save(m, w, order + begin, last - begin)
         if out != place:
-            shift(m, order + place, order + out, rest)
+            move_words(m, order + place, order + out, rest)
         for at in range(begin, out):
             m[order + at] = w[built + at]
         m[b + H_LAST] = out + rest
@@ -125,7 +125,7 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
 
 
 @kernel
-def shift(m: Any, source: int, target: int, n: int) -> None:
+def move_words(m: Any, source: int, target: int, n: int) -> None:
     """Copy ``n`` words that may overlap."""
     if target < source:
         for k in range(n):
@@ -136,7 +136,7 @@ def shift(m: Any, source: int, target: int, n: int) -> None:
 
 
 @kernel
-def before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
+def is_before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
     """Whether a step comes before ``(le, seq)``."""
     cap = m[b + H_CAP]
     t = m[b + HEAD + LE * cap + i]
@@ -146,7 +146,7 @@ def before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
 
 
 @kernel
-def tally(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
+def apply_to_step(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
     """Apply records ``first`` to ``last`` of W_INDEX to one step's events.
 
     Returns 1 if the set of distinct events changed, 0 if only copy counts did, a negative status if room ran out.
@@ -177,7 +177,7 @@ def tally(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
             return CROWDED
         count = there + c[I_DIFF, x]
         if m[b + H_PENDING_TOP] or count < 0:
-            count = wait(m, w, c, b, x, count)
+            count = offset_waiting(m, w, c, b, x, count)
             if count < 0:
                 return int(count)
         w[temp + row * size + E_COPIES] = count
@@ -224,7 +224,7 @@ def is_event(a: Any, row: int, c: Any, x: int, v: int) -> bool:
 
 
 @kernel
-def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
+def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
     """Set off ``count`` copies of a record's event against the retractions of it that wait; how many are in force, or a status."""
     v = m[C_V]
     size = Q_WORDS + v
@@ -270,7 +270,7 @@ def wait(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
 
 
 @kernel
-def leave(m: Any, w: Any, p: Any, b: int, i: int) -> int:
+def empty_step(m: Any, w: Any, p: Any, b: int, i: int) -> int:
     """A step has no events any more: its matches and its nodes go with it. A status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     if not room(w, 8):
@@ -278,4 +278,4 @@ def leave(m: Any, w: Any, p: Any, b: int, i: int) -> int:
     rows = m[b + HEAD + ND * cap + i]
     for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
         w[W_UNTIL] = max(w[W_UNTIL], m[b + m[b + H_NODES] + k * s + N_END])
-    return int(announce(m, w, p, b, i, 0))
+    return int(set_matches(m, w, p, b, i, 0))

@@ -1,6 +1,6 @@
 """Events in order, the common case: each is appended and derived at once, nothing is marked and nothing looked up.
 
-The same as `append` and `sweep` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`);
+The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`);
 here is what it leaves: punctuations, changes of arcs, matches.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.derive import repeated
 from afa.compiled.kernel.lists import unique
-from afa.compiled.kernel.matches import accepted, announce
+from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.order import promise
@@ -28,7 +28,7 @@ def may_go_forward(m: Any, p: Any, b: int) -> bool:
 
 
 @kernel
-def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
+def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     """Tell the loops where they read and write, as far as that stays; where their words are."""
     x, base, scratch = w[W_LOOP], m[C_M], m[C_W]
     w[x + X_NONE] = 0
@@ -55,7 +55,7 @@ def aim(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
 
 
 @kernel
-def start(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, top: int, latest: int, bound: int) -> int:
+def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, top: int, latest: int, bound: int) -> int:
     """Tell a loop where it begins: step, place and event; how many rows there is room for."""
     x, base, cap = w[W_LOOP], m[C_M], m[b + H_CAP]
     room = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
@@ -75,7 +75,7 @@ def row_of(c: Any, record: int) -> int:
 
 
 @kernel
-def control(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
+def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
     """See to a row where a loop ended: NEXT, a punctuation or a change of arcs; READY, an event; LEAVE, it must go another way."""
     record = row_of(c, record)
     le, change = peek(c[0, F_LE] + 8 * record), w[W_LOOP] + X_CHANGE
@@ -114,14 +114,14 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
     first = i
     base, nodes = m[C_M], b + m[b + H_NODES]
-    x = aim(m, w, p, c, b)
+    x = set_columns(m, w, p, c, b)
     p[p[P_BEGIN] + N_M] = FOREVER
     source = m[lists + m[order + place - 1]] if place > m[b + H_FIRST] else 0
     rows, n = nodes + (source >> 24) * s, source & COUNT
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
     record, status = low, DONE
     while record < high:
-        room = start(m, w, b, record, high, i, place, event_top, latest, w[x + X_CHANGE])
+        room = set_position(m, w, b, record, high, i, place, event_top, latest, w[x + X_CHANGE])
         w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
         w[x + X_SRC], w[x + X_N] = base + 8 * rows, n
         code = call1(p[P_LOOP], m[C_W] + 8 * x)
@@ -132,7 +132,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             n = w[x + X_N]
             rows = nodes + (top - n) * s
         if code == LOOP_LOOK:
-            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
+            status = finish_step(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
             if status < 0:
                 break
             rows, n = nodes + top * s, status
@@ -142,12 +142,12 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         if code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
-        found = control(m, w, p, c, record, latest)
+        found = between_loops(m, w, p, c, record, latest)
         while found == NEXT:
             record += 1
             if record >= high:
                 break
-            found = control(m, w, p, c, record, latest)
+            found = between_loops(m, w, p, c, record, latest)
             taken = 0
         if found == LEAVE:
             break
@@ -156,12 +156,12 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             break
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
     if m[C_ORDERED]:
-        number(m, b, first, i)
-    return stopped(m, i - first, latest, record, status)
+        write_sequence(m, b, first, i)
+    return count_taken(m, i - first, latest, record, status)
 
 
 @kernel
-def number(m: Any, b: int, first: int, end: int) -> None:
+def write_sequence(m: Any, b: int, first: int, end: int) -> None:
     """Write the sequence's words of steps ``first`` to ``end``, which have one event each: the loops leave them out."""
     cap, width = m[b + H_CAP], E_WORDS + m[C_V]
     seqs, slices, events = b + HEAD + SEQ * cap, b + HEAD + EV * cap, b + m[b + H_EVENTS] + E_WORDS + m[C_SEQ]
@@ -170,7 +170,7 @@ def number(m: Any, b: int, first: int, end: int) -> None:
 
 
 @kernel
-def stopped(m: Any, n: int, latest: int, record: int, status: int) -> int:
+def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
     """Note that ``n`` events were taken, the last of them at ``latest``; the record that comes next, or a status.
 
     A block that is full after some events has done them: C_SHORT; the rest is for another unit, in a larger one.
@@ -183,7 +183,7 @@ def stopped(m: Any, n: int, latest: int, record: int, status: int) -> int:
 
 
 @kernel
-def look(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
+def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
     """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice; how many, or a status."""
     s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
@@ -191,7 +191,7 @@ def look(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int
         count = unique(m, w, out, count, s)
     put_step(m, b, i, place, event, le, top << 24 | count, le)
     found = accepted(m, w, p, m, out, count, le, 0)
-    status = announce(m, w, p, b, i, found) if found > 0 else found
+    status = set_matches(m, w, p, b, i, found) if found > 0 else found
     return int(count if status >= 0 else status)
 
 

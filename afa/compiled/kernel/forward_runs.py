@@ -7,13 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.buffers import load
-from afa.compiled.kernel.derive import step
-from afa.compiled.kernel.forward import LEAVE, NEXT, aim, control, look, put_step, row_of, start, stopped
+from afa.compiled.kernel.buffers import load_list
+from afa.compiled.kernel.derive import call_step
+from afa.compiled.kernel.forward import (
+    LEAVE,
+    NEXT,
+    between_loops,
+    count_taken,
+    finish_step,
+    put_step,
+    row_of,
+    set_columns,
+    set_position,
+)
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call1, call2, kernel, peek
-from afa.compiled.kernel.walk_runs import STATES, end_runs, stay, summary
+from afa.compiled.kernel.walk_runs import STATES, end_runs, extend_all, summarize
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000
@@ -32,13 +42,13 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
     first = i
     base, nodes = m[C_M], b + m[b + H_NODES]
-    x = aim(m, w, p, c, b)
+    x = set_columns(m, w, p, c, b)
     p[p[P_BEGIN] + N_M] = FOREVER
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
-    n = load(m, w, b, place - 1, w[W_SOURCE]) if place > m[b + H_FIRST] else 0
+    n = load_list(m, w, b, place - 1, w[W_SOURCE]) if place > m[b + H_FIRST] else 0
     if n < 0:
         return n
-    states = summary(m, w, p, b, n)
+    states = summarize(m, w, p, b, n)
     w[x + X_WANTED] = -1 if states == BUSY else states | 1 << STATES
     w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = w[W_LOW], w[W_HIGH], w[W_REACH]
     w[x + X_OPEN] = w[x + X_FIXED] = 1
@@ -46,7 +56,7 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
     record, status = low, DONE
     while record < high:
         bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
-        room_left = start(m, w, b, record, high, i, place, event_top, latest, bound)
+        room_left = set_position(m, w, b, record, high, i, place, event_top, latest, bound)
         w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
         code = call1(p[P_LOOP_RUNS], m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
@@ -54,12 +64,12 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
             i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
             latest = m[times + i - 1]
         if code == LOOP_LOOK:
-            status = look(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
+            status = finish_step(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
         elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
         else:
-            found = control(m, w, p, c, record, latest)
+            found = between_loops(m, w, p, c, record, latest)
             if found == LEAVE:
                 break
             if found == NEXT:
@@ -70,7 +80,7 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
                 break
             if w[x + X_FIXED] == 0:  # other arcs
                 continue
-            status = meet(m, w, p, c, b, i, place, event_top, top, n, record)
+            status = first_step(m, w, p, c, b, i, place, event_top, top, n, record)
             if status == STAYS:
                 latest = m[times + i]
                 i, place, event_top, record = i + 1, place + 1, event_top + 1, record + 1
@@ -78,14 +88,14 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
         if status < 0:
             break
         latest = m[times + i]
-        renewed(m, w, p, x, nodes + top * s, status, latest)
+        set_list(m, w, p, x, nodes + top * s, status, latest)
         i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + status
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
-    return stopped(m, i - first, latest, record, DONE if status == ASK else status)
+    return count_taken(m, i - first, latest, record, DONE if status == ASK else status)
 
 
 @kernel
-def renewed(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
+def set_list(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
     """Let the ``n`` nodes of a step at ``le`` be the list of the loop."""
     s, states, low, high = N_REG + m[C_R], 0, FOREVER, BEGINNING
     for k in range(n):
@@ -99,7 +109,7 @@ def renewed(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
 
 
 @kernel
-def meet(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
+def first_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
     """Make step ``i`` of an event for the ``n`` rows at W_SOURCE: how many new nodes are its list, STAYS, or a status."""
     record = row_of(c, record)
     x, s, le = w[W_LOOP], N_REG + m[C_R], peek(c[0, F_LE] + 8 * record)
@@ -108,28 +118,28 @@ def meet(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int,
     m[at + E_RE] = re
     m[at + E_COPIES] = 1
     for j in range(m[C_V]):
-        m[at + E_WORDS + j] = word(c, j, record)
+        m[at + E_WORDS + j] = payload_word(c, j, record)
     words, wanted = m[C_M] + 8 * (at + E_WORDS), w[x + X_WANTED]
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
     simple = wanted != -1 and le < w[W_LOW] and re >= w[W_HIGH]
     if simple and call2(p[P_UNCHANGED], words, m[C_P] + 8 * p[P_SLOTS]) & wanted == wanted:
         if w[W_SOONEST] <= le:
-            w[W_SOONEST] = stay(m, w, b, n, le)
+            w[W_SOONEST] = extend_all(m, w, b, n, le)
         put_step(m, b, i, place, event, le, 0, min(le, w[W_REACH]))
         return STAYS
     out = b + m[b + H_NODES] + top * s
-    count = step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_M] + 8 * out, m[b + H_NODE_CAP] - top)
+    count = call_step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_M] + 8 * out, m[b + H_NODE_CAP] - top)
     if count < 0:
         return NEED_NODES if count == -2 else ASK
     for k in range(count):  # rows that stay, too
         m[out + k * s + N_END] = ALONE
     end_runs(m, w, b, w[W_SOURCE], 0, n, le)
-    return look(m, w, p, b, i, place, event, le, top, count)
+    return finish_step(m, w, p, b, i, place, event, le, top, count)
 
 
 @kernel
-def word(c: Any, j: int, x: int) -> int:
+def payload_word(c: Any, j: int, x: int) -> int:
     """Word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0."""
     found = peek(c[0, F_WORDS + 2 * j] + 8 * x)
     if c[0, F_WORDS + 2 * j + 1] == FLOAT:

@@ -50,7 +50,7 @@ def put(m: Any, w: Any, address: int, value: int) -> None:
 
 
 @kernel
-def own(m: Any, w: Any, key: int) -> None:
+def save_entry(m: Any, w: Any, key: int) -> None:
     """Keep the directory's entry of a key whose block is about to be replaced. *Requires* `room` for 5."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
     w[top] = key
@@ -61,7 +61,7 @@ def own(m: Any, w: Any, key: int) -> None:
 
 
 @kernel
-def own_deadlines(m: Any, w: Any, key: int) -> None:
+def save_deadlines(m: Any, w: Any, key: int) -> None:
     """Keep what the directory says of a key whose block stays. *Requires* `room` for 4."""
     top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * D_SIZE
     w[top], w[top + 1], w[top + 2] = key, m[entry + D_ACT], m[entry + D_CLEAN]
@@ -79,7 +79,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
         if n == OWNER:
             entry = m[C_DIR] + w[base + top - 5] * D_SIZE
             if m[entry + D_BLOCK]:
-                give(m, m[entry + D_BLOCK])
+                free_block(m, m[entry + D_BLOCK])
             for i in range(3):
                 m[entry + i] = w[base + top - 4 + i]
             m[entry + D_OWNED] = 0
@@ -107,7 +107,7 @@ def commit(m: Any, w: Any) -> None:
         n = w[base + top - 1]
         if n == OWNER:
             if w[base + top - 4]:
-                give(m, w[base + top - 4])
+                free_block(m, w[base + top - 4])
             top -= 5
         else:
             top -= 4 if n == DEADLINES else n + 2
@@ -133,7 +133,7 @@ def class_of(words: int) -> int:
 
 
 @kernel
-def take(m: Any, words: int) -> int:
+def take_block(m: Any, words: int) -> int:
     """The address of a free block of at least so many words, or NEED_HEAP; its first word is its size class.
 
     One that was used before is taken even if it is somewhat larger: memory that is new costs more.
@@ -156,7 +156,7 @@ def take(m: Any, words: int) -> int:
 
 
 @kernel
-def give(m: Any, address: int) -> None:
+def free_block(m: Any, address: int) -> None:
     """Put a block, which begins with its size class, on its free list."""
     size = m[address]
     m[address] = m[C_FREE + size]

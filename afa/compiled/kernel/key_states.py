@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.blocks import make
-from afa.compiled.kernel.buffers import load
+from afa.compiled.kernel.buffers import load_list
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import find
-from afa.compiled.kernel.step import claim
-from afa.compiled.kernel.unit import grow, replace
+from afa.compiled.kernel.one_key import grow, replace_block
+from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.step import derive_matches
 
 
 @kernel
@@ -51,7 +51,7 @@ def given(m: Any, b: int) -> int:
     """How many steps there are whose lists a snapshot must give: to the first behind H_PRUNED, from which the others follow."""
     if m[b + H_PRUNED] == BEGINNING:
         return 0
-    return int(min(find(m, b, m[b + H_PRUNED] + 1, 0) + 1, m[b + H_LAST]) - m[b + H_FIRST])
+    return int(min(find_place(m, b, m[b + H_PRUNED] + 1, 0) + 1, m[b + H_LAST]) - m[b + H_FIRST])
 
 
 @kernel
@@ -194,14 +194,14 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
             m[b + H_EVENT_TOP] += 1
             x += 1
     key = c[0, at]
-    replace(m, w, key, b)
+    replace_block(m, w, key, b)
     entry = m[C_DIR] + key * D_SIZE
     m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
     w[W_MADE], w[W_KEY] = 0, key
     i = 0
     while i < steps and b > 0:
-        n = load(m, w, b, i, w[W_SOURCE])
-        status = claim(m, w, p, b, i, w, w[W_SOURCE], n) if n >= 0 else n
+        n = load_list(m, w, b, i, w[W_SOURCE])
+        status = derive_matches(m, w, p, b, i, w, w[W_SOURCE], n) if n >= 0 else n
         if status == NEED_MATCHES:  # time-outs may make many of one partial match
             b = grow(m, w, key, 0, status)
         elif status < 0:
@@ -209,6 +209,6 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
         else:
             i += 1
     if b < 0:
-        replace(m, w, key, 0)
+        replace_block(m, w, key, 0)
         return int(b)
     return DONE

@@ -29,13 +29,13 @@ def copy(a: Any, x: int, c: Any, y: int, n: int) -> None:
 
 
 @kernel
-def clear(w: Any) -> None:
+def new_set(w: Any) -> None:
     """Begin a new set of rows."""
     w[W_STAMP] += 1
 
 
 @kernel
-def add(a: Any, w: Any, x: int, s: int, key: int) -> int:
+def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
     """Put the row at ``x`` into the set, for ``key``; where an equal one stands already, or -1. O(1)."""
     h = key & 0xFFFFFFF
     for i in range(s):
@@ -76,11 +76,11 @@ def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
         twin = -1
         if not hashed and kept - group > FEW:
             hashed = True
-            clear(w)
+            new_set(w)
             for j in range(group, kept):
-                add(a, w, rows + j * s, s, 0)
+                add_to_set(a, w, rows + j * s, s, 0)
         if hashed:
-            twin = add(a, w, at, s, 0)
+            twin = add_to_set(a, w, at, s, 0)
         else:
             for j in range(group, kept):
                 if equal(a, at, a, rows + j * s, s):
@@ -94,7 +94,7 @@ def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
 
 
 @kernel
-def mixed(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
+def merge_lists(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
     """Bring the ``n`` rows of two lists, of which the second begins at row ``first``, into one, each once; how many are left."""
     spare = w[W_READY]
     for k in range(first, n):
@@ -108,7 +108,7 @@ def mixed(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
 
 
 @kernel
-def reaching(a: Any, rows: int, n: int, s: int, bound: int) -> int:
+def count_until(a: Any, rows: int, n: int, s: int, bound: int) -> int:
     """How many rows of a list began at or before ``bound``. O(log n)."""
     if n == 0 or a[rows + (n - 1) * s + N_START] <= bound:
         return n
@@ -123,7 +123,7 @@ def reaching(a: Any, rows: int, n: int, s: int, bound: int) -> int:
 
 
 @kernel
-def alike(a: Any, x: int, n: int, c: Any, y: int, k: int, s: int) -> bool:
+def same_list(a: Any, x: int, n: int, c: Any, y: int, k: int, s: int) -> bool:
     """Whether two lists hold the same partial matches; those of one start in any order. O(n * those of one start)."""
     if n != k:
         return False

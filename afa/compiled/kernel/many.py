@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.groups import group_rows
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import kernel, peek
-from afa.compiled.kernel.order import promise
-from afa.compiled.kernel.unit import serve
+from afa.compiled.kernel.native_call import kernel, peek, peek_byte
+from afa.compiled.kernel.one_key import serve
+from afa.compiled.kernel.order import promise, sort_rows
 
 
 @kernel
-def everyone(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
+def serve_due(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     """A unit for each key that a punctuation (TICK, CLEAN) or a change of arcs (SWAP) concerns, from key C_NEXT on. A status.
 
     CLEAN leaves those keys alone that it would only make smaller, but with ``low`` = ALL_KEYS; with CHANGED_KEYS it takes those of
@@ -46,7 +45,7 @@ def listed_events(w: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def group(m: Any, w: Any, c: Any, low: int, high: int) -> int:
+def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     """Chain the events among records ``low`` to ``high`` by key, in order of arrival; how many keys they have."""
     heads, links, touched = w[W_HEADS], w[W_NEXT], w[W_TOUCHED]
     count = 0
@@ -97,13 +96,13 @@ def scan(m: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def chunk(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Carry out the events among records ``low`` to ``high``, but those that are TAKEN. A status."""
     index = w[W_INDEX]
     if m[C_KEYED] == 0:
         n = listed_events(w, c, low, high)
         return serve(m, w, p, c, 0, n, SERVE, 0, 0) if n else DONE
-    count = group(m, w, c, low, high)
+    count = chain_by_key(m, w, c, low, high)
     status = DONE
     for k in range(count):
         key = w[w[W_TOUCHED] + k]
@@ -123,7 +122,7 @@ def chunk(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def coming(m: Any, c: Any, key: int) -> int:
+def rows_to_come(m: Any, c: Any, key: int) -> int:
     """About how many rows of a key are still to come in this call; 0: no more than are at work."""
     if c[0, F_COUNTS] == 0:
         return 0
@@ -133,7 +132,7 @@ def coming(m: Any, c: Any, key: int) -> int:
 
 
 @kernel
-def each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Carry out the events among records ``low`` to ``high`` one by one, but those that are TAKEN. A status.
 
     At I_ARC of each, where the output log ends after it.
@@ -150,7 +149,50 @@ def each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def groups(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
+    """Put rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX, those of a key side by side by LE; how many keys.
+
+    Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED the keys; behind the first half of W_SORT where the rows
+    of each of them end.
+    """
+    heads, links, touched, index, ends = w[W_HEADS], w[W_NEXT], w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH]
+    le_at, kind_at, key_at = c[0, F_LE], c[0, F_KIND], c[0, F_KEY]
+    x = low
+    while x < high:
+        if kind_at != 0 and peek_byte(kind_at + x) != EVENT:
+            break
+        if peek(le_at + 8 * x) < m[C_EVENTS]:
+            break
+        x += 1
+    m[C_PLACE] = x
+    count = 0
+    for row in range(x - 1, low - 1, -1):
+        key = peek(key_at + 8 * row)
+        if w[heads + key] == 0:
+            w[touched + count] = key
+            count += 1
+        w[links + row - low] = w[heads + key] - 1
+        w[heads + key] = row + 1
+    n = 0
+    for k in range(count):
+        first, before, rises = n, BEGINNING, True
+        row = w[heads + w[touched + k]] - 1
+        w[heads + w[touched + k]] = 0
+        while row != NOWHERE:
+            w[index + n] = row
+            n += 1
+            le = peek(le_at + 8 * row)
+            rises = rises and le >= before
+            before = le
+            row = w[links + row - low]
+        w[ends + k] = n
+        if not rises:
+            sort_rows(w, le_at, index + first, w[W_SORT], n - first)
+    return count
+
+
+@kernel
+def forward_keys(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from C_NEXT and C_FROM on; where it stopped, or a status.
 
     ``c[1, row - low]`` says of each whether it was not taken. See `group_rows`.
@@ -161,7 +203,7 @@ def groups(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     while m[C_NEXT] < count:
         end = w[w[W_SORT] + w[W_BATCH] + m[C_NEXT]]
         key = w[w[W_TOUCHED] + m[C_NEXT]]
-        m[C_COMING] = coming(m, c, key)
+        m[C_COMING] = rows_to_come(m, c, key)
         status = serve(m, w, p, c, key, end - m[C_FROM], FORWARD, m[C_FROM], end)
         if status < 0:
             return status

@@ -12,7 +12,7 @@ from typing import Any
 from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import find
+from afa.compiled.kernel.order import find_place
 
 
 @kernel
@@ -63,13 +63,13 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
 
 
 @kernel
-def held(m: Any, b: int, i: int, a: Any, match: int) -> bool:
+def held_elsewhere(m: Any, b: int, i: int, a: Any, match: int) -> bool:
     """Whether a step other than ``i`` holds a match: one at T, or the last before it."""
     cap = m[b + H_CAP]
     width = M_REG + m[C_R]
     order, times, slices = b + HEAD, b + HEAD + LE * cap, b + HEAD + MT * cap
     t = a[match + M_T]
-    place = find(m, b, t, 0) if t > BEGINNING else m[b + H_FIRST]
+    place = find_place(m, b, t, 0) if t > BEGINNING else m[b + H_FIRST]
     while place > m[b + H_FIRST] and m[times + m[order + place - 1]] == t:
         place -= 1
     place = max(place - 1, m[b + H_FIRST])
@@ -87,7 +87,7 @@ def held(m: Any, b: int, i: int, a: Any, match: int) -> bool:
 
 
 @kernel
-def enter(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
+def log_match(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
     """Write one entry of the output log. *Requires* room in it."""
     r = m[C_R]
     at = w[W_LOG] + w[W_LOG_TOP] * (L_REG + r)
@@ -101,7 +101,7 @@ def enter(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
 
 
 @kernel
-def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
+def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
     """Let the ``count`` matches at W_TEMP be those of step ``i``; what changes is logged. A status.
 
     *Requires* `room` for 3 in the undo log.
@@ -130,8 +130,8 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
             if same(w, here + j * width, m, match, width):
                 found = True
                 break
-        if not found and not (shared and held(m, b, i, m, match)):
-            enter(m, w, m, match, -1)
+        if not found and not (shared and held_elsewhere(m, b, i, m, match)):
+            log_match(m, w, m, match, -1)
     for j in range(head, count):
         match = here + j * width
         found = False
@@ -139,14 +139,14 @@ def announce(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
             if same(w, match, m, there + k * width, width):
                 found = True
                 break
-        if not found and not (shared and held(m, b, i, w, match)):
-            enter(m, w, w, match, 1)
-    keep(m, w, b, i, count)
+        if not found and not (shared and held_elsewhere(m, b, i, w, match)):
+            log_match(m, w, w, match, 1)
+    store_matches(m, w, b, i, count)
     return DONE
 
 
 @kernel
-def keep(m: Any, w: Any, b: int, i: int, count: int) -> None:
+def store_matches(m: Any, w: Any, b: int, i: int, count: int) -> None:
     """Store the matches at W_TEMP as those of step ``i``. *Requires* room in the block and in the undo log."""
     slices = b + HEAD + MT * m[b + H_CAP]
     width = M_REG + m[C_R]

@@ -27,7 +27,7 @@ def rank(m: Any, word: int) -> int:
 
 
 @kernel
-def find(m: Any, b: int, le: int, seq: int) -> int:
+def find_place(m: Any, b: int, le: int, seq: int) -> int:
     """The first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
     low, high = m[b + H_FIRST], m[b + H_LAST]
     cap = m[b + H_CAP]

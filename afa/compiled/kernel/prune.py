@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.blocks import make, measure, rows_to
-from afa.compiled.kernel.clean import deadlines
+from afa.compiled.kernel.blocks import copy_rows, make, measure
+from afa.compiled.kernel.clean import set_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
-from afa.compiled.kernel.order import find
-from afa.compiled.kernel.unit import replace
+from afa.compiled.kernel.one_key import replace_block
+from afa.compiled.kernel.order import find_place
 
 
 @kernel
@@ -42,12 +42,12 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     m[to + H_STEPS] = steps
     copy_events(m, c, b, to)
     copy_nodes(m, w, p, c, b, to)
-    rows_to(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + m[C_V])
+    copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + m[C_V])
     m[to + H_LAST] = m[to + H_THINNED] = drop_stones(m, w, c, to, steps)
-    replace(m, w, key, to)
-    deadlines(m, p, to, entry)
+    replace_block(m, w, key, to)
+    set_deadlines(m, p, to, entry)
     if m[to + H_LAST] == 0 and m[to + H_PENDING_TOP] == 0:
-        replace(m, w, key, 0)
+        replace_block(m, w, key, 0)
         m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
     m[entry + D_CHANGED] = m[C_SERIAL]
     return DONE
@@ -62,11 +62,11 @@ def copy_events(m: Any, c: Any, b: int, to: int) -> None:
         m[to + HEAD + j], m[to + HEAD + ND * new + j] = j, 0
         for column in (LE, SEQ, REACH):
             m[to + HEAD + column * new + j] = m[b + HEAD + column * cap + i]
-        m[to + HEAD + MT * new + j] = rows_to(m, b, to, m[b + HEAD + MT * cap + i], H_MATCHES, H_MATCH_TOP, M_REG + m[C_R])
+        m[to + HEAD + MT * new + j] = copy_rows(m, b, to, m[b + HEAD + MT * cap + i], H_MATCHES, H_MATCH_TOP, M_REG + m[C_R])
         le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
         if events & COUNT and useless(m, c, b, le, events):
             m[to + H_PRUNED], events = max(m[to + H_PRUNED], le), 0
-        m[to + HEAD + EV * new + j] = rows_to(m, b, to, events, H_EVENTS, H_EVENT_TOP, E_WORDS + m[C_V])
+        m[to + HEAD + EV * new + j] = copy_rows(m, b, to, events, H_EVENTS, H_EVENT_TOP, E_WORDS + m[C_V])
 
 
 @kernel
@@ -90,9 +90,9 @@ def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
     for place in range(first, first + steps):
         rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
         for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
-            at = of_use(m, p, c, b, place, b + m[b + H_NODES] + k * s)
+            at = first_use(m, p, c, b, place, b + m[b + H_NODES] + k * s)
             if at != place:
-                note(m, b, to, place, at, m[b + m[b + H_NODES] + k * s + N_END])
+                note_pruned(m, b, to, place, at, m[b + m[b + H_NODES] + k * s + N_END])
             if at != NOWHERE:
                 m[lists + at - first] += 1
     top = 0
@@ -105,7 +105,7 @@ def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
         rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
         for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
             row = b + m[b + H_NODES] + k * s
-            at = of_use(m, p, c, b, place, row)
+            at = first_use(m, p, c, b, place, row)
             if at == NOWHERE:
                 continue
             target, begin = w[tops + at - first], nodes + (m[lists + at - first] >> 24) * s
@@ -118,16 +118,16 @@ def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
 
 
 @kernel
-def of_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
+def first_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
     """The first place, from that of a node on, where something can continue it, or where it stands for a match that is not final;
     NOWHERE if it does not stand there."""
     order, times, state = b + HEAD, b + HEAD + LE * m[b + H_CAP], m[row + N_STATE]
     le, final = m[times + m[order + place]], max(m[C_FINAL], m[b + H_CLEANED])
-    at = max(find(m, b, c[G_IDLE, state], 0) - 1, place)
+    at = max(find_place(m, b, c[G_IDLE, state], 0) - 1, place)
     if at == place:
         return place
     if p[p[P_FINALS] + state]:
-        at = min(at, max(find(m, b, final, 0), place))
+        at = min(at, max(find_place(m, b, final, 0), place))
     elif c[G_BEGINS, G_FINALS]:  # arcs make states final, now and then
         if m[row + N_END] != ALONE:
             return place
@@ -140,13 +140,13 @@ def of_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
 
 
 @kernel
-def note(m: Any, b: int, to: int, place: int, at: int, end: int) -> None:
+def note_pruned(m: Any, b: int, to: int, place: int, at: int, end: int) -> None:
     """A node that stood at a place, until ``end``, stands now at a later one, or NOWHERE: where it did stand last is H_PRUNED."""
     last = place
     if at != NOWHERE:
         last = at - 1
     elif end != ALONE:
-        last = max(find(m, b, end, 0) - 1, place)
+        last = max(find_place(m, b, end, 0) - 1, place)
     le = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + last]]
     m[to + H_PRUNED] = max(m[to + H_PRUNED], le)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.matches import held
+from afa.compiled.kernel.matches import held_elsewhere
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
@@ -78,5 +78,5 @@ def size_up(m: Any, w: Any, p: Any, b: int) -> None:
         m[b + H_FIRST] = place + 1  # of the steps that hold one match the last one counts
         for k in range(matches & COUNT):
             match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (M_REG + r)
-            w[at + 3] += not (p[P_COUNTED] and held(m, b, i, m, match))
+            w[at + 3] += not (p[P_COUNTED] and held_elsewhere(m, b, i, m, match))
     m[b + H_FIRST] = first

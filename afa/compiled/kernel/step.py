@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.closure import fired
+from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.lists import copy
-from afa.compiled.kernel.matches import accepted, among, announce
+from afa.compiled.kernel.matches import accepted, among, set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
@@ -45,7 +45,7 @@ def complete(m: Any, w: Any, b: int, place: int) -> bool:
 
 
 @kernel
-def since(m: Any, b: int, place: int) -> int:
+def waits_since(m: Any, b: int, place: int) -> int:
     """Since when the list at a place waits for time-outs: its LE, or the punctuation that made it ``cover``."""
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
@@ -55,7 +55,7 @@ def since(m: Any, b: int, place: int) -> int:
 
 
 @kernel
-def store(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
+def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
     """Let these be the nodes of a step; they are the last ones of their section. *Requires* `room` for 6."""
     cap = m[b + H_CAP]
     lists, reaches = b + HEAD + ND * cap, b + HEAD + REACH * cap
@@ -71,7 +71,7 @@ def store(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
 
 
 @kernel
-def claims(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
+def may_match(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
     """Whether a step has matches, or will have. *Requires* `seek` to its LE."""
     if p[P_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
         return True
@@ -83,7 +83,7 @@ def claims(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
 
 
 @kernel
-def claim(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int) -> int:
+def derive_matches(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int) -> int:
     """Let the matches of a step be those that its partial matches ``a[rows:][:n]`` stand for. A status. *Requires* `room` for 3."""
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
@@ -93,14 +93,14 @@ def claim(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int)
         seek(p, le)
         count = accepted(m, w, p, a, rows, n, le, 0)
     if p[P_TIMEOUT] and count >= 0:
-        count = timed(m, w, p, b, place, a, rows, n, count)
+        count = add_timed(m, w, p, b, place, a, rows, n, count)
     if count < 0:
         return int(count)
-    return int(announce(m, w, p, b, i, count))
+    return int(set_matches(m, w, p, b, i, count))
 
 
 @kernel
-def timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int, count: int) -> int:
+def add_timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int, count: int) -> int:
     """Add to the ``count`` matches at W_TEMP those by time-outs: until the next step, or the clock behind the last one."""
     cap, s, r = m[b + H_CAP], N_REG + m[C_R], m[C_R]
     width = M_REG + r
@@ -109,7 +109,7 @@ def timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int,
     horizon = m[times + m[order + place + 1]] if place + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
     temp, ready = w[W_TEMP], w[W_READY]
     for k in range(n):
-        found = fired(m, w, p, a, rows + k * s, le, since(m, b, place), horizon)
+        found = fire(m, w, p, a, rows + k * s, le, waits_since(m, b, place), horizon)
         if found < 0:
             return int(found)
         for q in range(1, found):

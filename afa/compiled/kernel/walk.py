@@ -18,18 +18,18 @@ from typing import Any
 
 from afa.compiled.kernel.derive import derive_nodes
 from afa.compiled.kernel.heap import room
-from afa.compiled.kernel.lists import alike, copy, mixed, reaching
+from afa.compiled.kernel.lists import copy, count_until, merge_lists, same_list
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.step import claim, claims, complete, is_cover, mark, marked, since, store
+from afa.compiled.kernel.step import complete, derive_matches, is_cover, mark, marked, may_match, store_nodes, waits_since
 from afa.compiled.kernel.walk_runs import walk_runs
 
 
 @kernel
-def sweep(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """Bring all lists and matches up to date from the first marked place at or after ``place``. A status."""
     if p[P_TIMEOUT]:
-        spread(m, w, b)
+        mark_neighbours(m, w, b)
         place = max(place - 1, m[b + H_FIRST])
     last = m[b + H_LAST]
     while True:
@@ -37,13 +37,13 @@ def sweep(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             place += 1
         if place >= last:
             return DONE
-        place = walk_runs(m, w, p, b, place) if m[C_RUNS] else walk(m, w, p, b, place)
+        place = walk_runs(m, w, p, b, place) if m[C_RUNS] else walk_lists(m, w, p, b, place)
         if place < 0:
             return int(place)
 
 
 @kernel
-def spread(m: Any, w: Any, b: int) -> None:
+def mark_neighbours(m: Any, w: Any, b: int) -> None:
     """With time-outs, mark the neighbours too: the wait of the one before ends elsewhere, and the next one's began elsewhere."""
     before = False
     for place in range(m[b + H_FIRST], m[b + H_LAST]):
@@ -56,7 +56,7 @@ def spread(m: Any, w: Any, b: int) -> None:
 
 
 @kernel
-def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """From a marked place on, until lists are what they were; the place where they are, or a status. For lists without runs."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
@@ -64,7 +64,7 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     source = before = rest = waits = 0
     if place > m[b + H_FIRST]:
         source = before = m[lists + m[order + place - 1]]
-        rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
+        rest, waits = m[times + m[order + place - 1]], waits_since(m, b, place - 1)
     bound = cut = BEGINNING
     while place < last:
         i = m[order + place]
@@ -78,20 +78,20 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             behind = i < w[W_MADE] and not complete(m, w, b, place)
             begins = marked(w, place) or le <= bound  # with a sequence, a step of the same LE: what begins there is not told apart
             if not begins:
-                n = reaching(m, rows, n, s, bound)
+                n = count_until(m, rows, n, s, bound)
                 was = nodes + (before >> 24) * s
-                if not behind and alike(m, rows, n, m, was, reaching(m, was, before & COUNT, s, bound), s):
+                if not behind and same_list(m, rows, n, m, was, count_until(m, was, before & COUNT, s, bound), s):
                     return int(place)
-                if behind and n == 0 and reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut) == 0:
+                if behind and n == 0 and count_until(m, nodes + (old >> 24) * s, old & COUNT, s, cut) == 0:
                     source = before = old
-                    rest, waits = le, since(m, b, place)
+                    rest, waits = le, waits_since(m, b, place)
                     place += 1
                     continue
             count = derive_nodes(m, w, p, b, rows, n, begins, le, events, rest, waits)
             if begins:
                 bound, cut = le, cut if behind else le
             if behind or not begins:
-                head = reaching(m, nodes + (old >> 24) * s, old & COUNT, s, cut if behind else bound)
+                head = count_until(m, nodes + (old >> 24) * s, old & COUNT, s, cut if behind else bound)
                 tail = (old & COUNT) - head
         if count < 0:
             return int(count)
@@ -104,16 +104,16 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         if cut < bound and count and tail:
             if count + tail >= w[W_ROWS]:  # of a block out of a snapshot: more than the set of rows has places for
                 return NEED_ROWS
-            count, tail = mixed(m, w, nodes + top * s, count, count + tail, s), 0
-        if behind and alike(m, nodes + top * s, count + tail, m, nodes + (old >> 24) * s, old & COUNT, s):
+            count, tail = merge_lists(m, w, nodes + top * s, count, count + tail, s), 0
+        if behind and same_list(m, nodes + top * s, count + tail, m, nodes + (old >> 24) * s, old & COUNT, s):
             bound = cut  # nothing was added that goes on
         source = top << 24 | (count + tail)
         before = before if i >= w[W_MADE] else old
-        store(m, w, b, i, source, le)
-        if claims(m, p, b, i, m, nodes + top * s, count + tail):
-            status = claim(m, w, p, b, place, m, nodes + top * s, count + tail)
+        store_nodes(m, w, b, i, source, le)
+        if may_match(m, p, b, i, m, nodes + top * s, count + tail):
+            status = derive_matches(m, w, p, b, place, m, nodes + top * s, count + tail)
             if status < 0:
                 return status
-        rest, waits = le, since(m, b, place)
+        rest, waits = le, waits_since(m, b, place)
         place += 1
     return int(place)

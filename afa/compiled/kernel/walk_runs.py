@@ -21,21 +21,24 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.buffers import load, pass_on, shift_to, since_of, sorted_rows, twin
+from afa.compiled.kernel.buffers import advance_old, copy_row, find_row, load_list, since_of, sorted_rows
 from afa.compiled.kernel.derive import derive
 from afa.compiled.kernel.heap import put, room
-from afa.compiled.kernel.lists import alike, copy, equal, reaching
+from afa.compiled.kernel.lists import copy, count_until, equal, same_list
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
-from afa.compiled.kernel.step import claim, complete, is_cover, marked, since, store
+from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, store_nodes, waits_since
 
 STATES = 62
-"""Bits of `quiet`; one more says that no computation begins."""
+"""Bits of `leaves_list`; one more says that no computation begins."""
 
 
 @kernel
-def summary(m: Any, w: Any, p: Any, b: int, n: int) -> int:
-    """The states of the list at W_SOURCE as bits, with what W_LOW to W_SOONEST say of it; BUSY: `quiet` can't tell of this one."""
+def summarize(m: Any, w: Any, p: Any, b: int, n: int) -> int:
+    """Note what W_LOW to W_SOONEST say of the ``n`` rows at W_SOURCE.
+
+    Returns their states as bits; BUSY where `leaves_list` can't tell of this list.
+    """
     if p[P_UNCHANGED] == 0 or p[P_TIMEOUT]:
         return BUSY
     s, rows = N_REG + m[C_R], w[W_SOURCE]
@@ -54,7 +57,7 @@ def summary(m: Any, w: Any, p: Any, b: int, n: int) -> int:
 
 
 @kernel
-def quiet(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
+def leaves_list(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
     """Whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
     seek(p, le)
     if p[P_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
@@ -78,10 +81,10 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     rest = waits = 0
     passed = BEGINNING  # the LE of the last step behind us that was there before: what ended by then is not in the list as it was
     if place > m[b + H_FIRST]:
-        rest, waits = m[times + m[order + place - 1]], since(m, b, place - 1)
+        rest, waits = m[times + m[order + place - 1]], waits_since(m, b, place - 1)
         passed = rest
-    states = summary(m, w, p, b, n)
-    bound = cut = BEGINNING  # see `sweep`
+    states = summarize(m, w, p, b, n)
+    bound = cut = BEGINNING  # see `walk`
     while place < last:
         i = m[order + place]
         le, events = m[times + i], m[b + HEAD + EV * cap + i]
@@ -89,66 +92,66 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         whole = new or complete(m, w, b, place)
         if not room(w, 64 + 8 * n):
             return NEED_UNDO
-        if whole and not here and passed >= w[W_UNTIL] and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
-            return settle(m, w, b, place, n, before)
+        if whole and not here and passed >= w[W_UNTIL] and same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+            return take_over_ends(m, w, b, place, n, before)
         if not whole and not here and (n == 0 or w[w[W_SOURCE] + N_START] > bound):
-            further = untouched(m, w, b, place, bound)
-            if further > place and alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
-                if settle(m, w, b, place, n, before) < 0:
+            further = next_touched(m, w, b, place, bound)
+            if further > place and same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                if take_over_ends(m, w, b, place, n, before) < 0:
                     return NEED_UNDO
                 place = further
                 n = before = load_both(m, w, b, place)
                 if n < 0:
                     return n
-                rest, waits, states = m[times + m[order + place - 1]], since(m, b, place - 1), summary(m, w, p, b, n)
+                rest, waits, states = m[times + m[order + place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
                 passed = rest
                 continue
         if not new:
-            before = pass_on(m, w, b, i, le, before)
+            before = advance_old(m, w, b, i, le, before)
             if before < 0:
                 return before
         if here:
             bound, cut = le, le if whole else cut
         if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
-            n = load(m, w, b, place, w[W_SOURCE])
-            states = summary(m, w, p, b, n)
-            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            n = load_list(m, w, b, place, w[W_SOURCE])
+            states = summarize(m, w, p, b, n)
+            status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
             if status < 0:
                 return status
         elif not whole:
-            count = mend(m, w, p, b, i, n, before, here, bound, cut, rest, waits)
+            count = derive_pruned(m, w, p, b, i, n, before, here, bound, cut, rest, waits)
             if count < 0:
                 return count
-            n = renew(m, w, b, i, n, count, le)
+            n = store_derived(m, w, b, i, n, count, le)
             if n < 0:
                 return n
-            go_on(m, w, b, n, before, cut, le)
-            if alike(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+            extend_as_before(m, w, b, n, before, cut, le)
+            if same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
                 bound = cut  # nothing was added that goes on
-            states = summary(m, w, p, b, n)
-            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            states = summarize(m, w, p, b, n)
+            status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
             if status < 0:
                 return status
-        elif states != BUSY and quiet(m, w, p, b, events, le, states):
+        elif states != BUSY and leaves_list(m, w, p, b, events, le, states):
             if w[W_SOONEST] <= le:
-                w[W_SOONEST] = stay(m, w, b, n, le)
-            store(m, w, b, i, 0, min(le, w[W_REACH]) if n else le)
+                w[W_SOONEST] = extend_all(m, w, b, n, le)
+            store_nodes(m, w, b, i, 0, min(le, w[W_REACH]) if n else le)
             if m[b + HEAD + MT * cap + i]:
-                status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+                status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
                 if status < 0:
                     return status
         else:
             count = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], n, True, le, events, rest, waits)
             if count < 0:
                 return int(count)
-            n = renew(m, w, b, i, n, count, le)
+            n = store_derived(m, w, b, i, n, count, le)
             if n < 0:
                 return n
-            states = summary(m, w, p, b, n)
-            status = claim(m, w, p, b, place, w, w[W_SOURCE], n)
+            states = summarize(m, w, p, b, n)
+            status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
             if status < 0:
                 return status
-        rest, waits = le, since(m, b, place)
+        rest, waits = le, waits_since(m, b, place)
         passed = passed if new else le
         place += 1
     return int(place)
@@ -159,14 +162,14 @@ def load_both(m: Any, w: Any, b: int, place: int) -> int:
     """The list before a place at W_SOURCE, and at W_OLD; how many rows, or a status."""
     if place == m[b + H_FIRST]:
         return 0
-    n = load(m, w, b, place - 1, w[W_SOURCE])
+    n = load_list(m, w, b, place - 1, w[W_SOURCE])
     for k in range(n):
-        shift_to(w, w[W_SOURCE], w[W_OLD], k, N_REG + m[C_R])
+        copy_row(w, w[W_SOURCE], w[W_OLD], k, N_REG + m[C_R])
     return n
 
 
 @kernel
-def untouched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
+def next_touched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
     """The first place, from one on, where a list is as the one before says, or has to be derived, or begins up to ``bound``."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     while place < m[b + H_LAST] and not marked(w, place) and not complete(m, w, b, place):
@@ -178,46 +181,46 @@ def untouched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
 
 
 @kernel
-def mend(
+def derive_pruned(
     m: Any, w: Any, p: Any, b: int, i: int, n: int, before: int, here: bool, bound: int, cut: int, rest: int, waits: int
 ) -> int:
     """The list at W_NEW of a step that the list before it does not give: what the first rows of W_SOURCE become, and what began
     after ``cut`` among the ``before`` rows of W_OLD, its list as it was. How many rows, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
-    first = n if here else reaching(w, w[W_SOURCE], n, s, bound)
+    first = n if here else count_until(w, w[W_SOURCE], n, s, bound)
     made = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], first, here, le, events, rest, waits) if events & COUNT else 0
     if made < 0:
         return int(made)
     count, new, old = made, w[W_NEW], w[W_OLD]
     for k in range(before):
         row = old + k * s
-        if w[row + N_START] <= cut or twin(w, new, made, row, s) >= 0:
+        if w[row + N_START] <= cut or find_row(w, new, made, row, s) >= 0:
             continue
         if count + 2 >= w[W_ROWS]:
             return NEED_ROWS
         copy(w, row, w, new + count * s, s)
-        stays = twin(w, w[W_SOURCE], n, row, s) if w[since_of(w, old, k, s)] < le else NOWHERE
+        stays = find_row(w, w[W_SOURCE], n, row, s) if w[since_of(w, old, k, s)] < le else NOWHERE
         w[new + count * s + N_END] = stays if stays >= 0 else ALONE
         count += 1
     return sorted_rows(w, new, count, s)
 
 
 @kernel
-def go_on(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
-    """Let the nodes that `renew` has made for rows that are at W_OLD too reach as far as those did."""
+def extend_as_before(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
+    """Let the nodes that `store_derived` has made for rows that are at W_OLD too reach as far as those did."""
     s, rows, old = N_REG + m[C_R], w[W_SOURCE], w[W_OLD]
     for k in range(n):
         row = rows + k * s
         if w[since_of(w, rows, k, s)] != le or w[row + N_START] <= cut:
             continue
-        was = twin(w, old, before, row, s)
+        was = find_row(w, old, before, row, s)
         if was >= 0 and w[since_of(w, old, was, s) + w[W_ROWS]] > le:
             m[b + m[b + H_NODES] + w[row + N_END] * s + N_END] = w[since_of(w, old, was, s) + w[W_ROWS]]
 
 
 @kernel
-def stay(m: Any, w: Any, b: int, n: int, le: int) -> int:
+def extend_all(m: Any, w: Any, b: int, n: int, le: int) -> int:
     """Let all nodes of W_SOURCE stand at ``le`` too; the first end among them then. *Requires* `room` for 3 a row."""
     s = N_REG + m[C_R]
     soonest = FOREVER
@@ -236,7 +239,7 @@ def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
 
 
 @kernel
-def renew(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
+def store_derived(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
     """Store what W_NEW says of a step: new nodes are its own, those that stay stand on, those that do not have ended.
 
     W_SOURCE becomes the list of the step; how many rows it has, or a status.
@@ -268,7 +271,7 @@ def renew(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
         reach = min(reach, begin)
     end_runs(m, w, b, source, passed, n, le)
     w[W_SOURCE], w[W_OTHER] = other, source
-    store(m, w, b, i, top << 24 | made if made else 0, reach)
+    store_nodes(m, w, b, i, top << 24 | made if made else 0, reach)
     return count
 
 
@@ -283,7 +286,7 @@ def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) 
 
 
 @kernel
-def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
+def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
     """Stop the walk here: from this place on lists are unchanged, so the new nodes take over the end times of the old ones."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, reaches = b + HEAD, b + HEAD + LE * cap, b + HEAD + REACH * cap
@@ -315,7 +318,7 @@ def settle(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
 
 
 @kernel
-def suits(m: Any, b: int) -> bool:
+def form_fits(m: Any, b: int) -> bool:
     """Does this block's representation (runs or whole lists) still fit its last C_SAMPLE steps?
 
     A switch to runs happens here; a switch back to whole lists is the caller's work.
@@ -330,21 +333,21 @@ def suits(m: Any, b: int) -> bool:
         if m[b + H_RUNS]:
             same += here & COUNT == 0
         else:
-            same += alike(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
+            same += same_list(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
     if m[b + H_RUNS] == 0 and same * 4 >= sample * 3:
         m[b + H_RUNS] = 1
     return m[b + H_RUNS] == 0 or same * 2 >= sample
 
 
 @kernel
-def lists(m: Any, w: Any, b: int, to: int) -> int:
+def write_lists(m: Any, w: Any, b: int, to: int) -> int:
     """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere); how many rows they are, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     n = total = 0
     for place in range(m[b + H_FIRST], m[b + H_LAST]):
         i = m[b + HEAD + place]
         le = m[b + HEAD + LE * cap + i]
-        n = pass_on(m, w, b, i, le, n)
+        n = advance_old(m, w, b, i, le, n)
         if n < 0:
             return n
         total += n

@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
-from afa.compiled.kernel.clean import clean, deadlines, expire, oldest, tick
+from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
-from afa.compiled.kernel.heap import give, own, own_deadlines, rollback, room, save, size_of
+from afa.compiled.kernel.heap import free_block, rollback, room, save, save_deadlines, save_entry, size_of
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import arrange, find
+from afa.compiled.kernel.order import arrange, find_place
 from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
-from afa.compiled.kernel.walk import sweep
-from afa.compiled.kernel.walk_runs import lists, suits
+from afa.compiled.kernel.walk import walk
+from afa.compiled.kernel.walk_runs import form_fits, write_lists
 
 LARGE = 1 << 13
 """Words of a block that is worth moving out of."""
@@ -30,15 +30,15 @@ FEW = 32
 
 
 @kernel
-def replace(m: Any, w: Any, key: int, b: int) -> None:
+def replace_block(m: Any, w: Any, key: int, b: int) -> None:
     """Let a key have another block, or none; the old one is kept for as long as the call can be taken back."""
     entry = m[C_DIR] + key * D_SIZE
     old = m[entry + D_BLOCK]
     if m[entry + D_OWNED] != m[C_SERIAL]:
-        own(m, w, key)
+        save_entry(m, w, key)
         m[entry + D_OWNED] = m[C_SERIAL]
     elif old:
-        give(m, old)
+        free_block(m, old)
     m[entry + D_BLOCK] = b
 
 
@@ -58,7 +58,7 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         first = oldest(m, b, m[C_FINAL]) if n and m[b + H_CLEANED] < m[C_FINAL] else m[b + H_FIRST]
         steps, events, nodes, matches = measure(m, b, first)
         waiting = m[b + H_PENDING_TOP]
-        adjust(m, b)
+        learn_rates(m, b)
     spare = n + n // 4 + steps // 2 + (3 if b else 1)  # many keys get no second event
     if m[C_KEYED] or (b and m[b + H_STEPS] >= m[C_SAMPLE]):  # what a step takes is known
         spare = max(spare, m[C_COMING] + m[C_COMING] // 8)
@@ -75,18 +75,18 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     m[to + H_RUNS] = 1
     if b:
         move(m, b, to, first)
-    replace(m, w, key, to)
+    replace_block(m, w, key, to)
     return to
 
 
 @kernel
-def spacious(m: Any, b: int) -> bool:
+def is_spacious(m: Any, b: int) -> bool:
     """Whether a block is large and nearly empty: the next long call can have it once it is free."""
     return bool(size_of(m[b + H_CLASS]) >= LARGE and 8 * (m[b + H_LAST] - m[b + H_FIRST]) <= m[b + H_CAP])
 
 
 @kernel
-def short(m: Any, b: int, n: int) -> bool:
+def is_short(m: Any, b: int, n: int) -> bool:
     """Whether a block has hardly room for ``n`` records more."""
     if m[b + H_CAP] - m[b + H_STEPS] < n or m[b + H_EVENT_CAP] - m[b + H_EVENT_TOP] < n:
         return True
@@ -94,13 +94,13 @@ def short(m: Any, b: int, n: int) -> bool:
 
 
 @kernel
-def spread_out(m: Any, w: Any, key: int) -> int:
+def to_whole_lists(m: Any, w: Any, key: int) -> int:
     """Move a key's state to a block in which each step has its whole list; the block, or a status."""
     if not room(w, 8):
         return NEED_UNDO
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     steps, events, nodes, matches = measure(m, b, m[b + H_FIRST])
-    more = lists(m, w, b, 0)
+    more = write_lists(m, w, b, 0)
     if more < 0:
         return more
     spare = steps // 2 + 3
@@ -110,13 +110,13 @@ def spread_out(m: Any, w: Any, key: int) -> int:
     if to < 0:
         return to
     move(m, b, to, m[b + H_FIRST])
-    lists(m, w, b, to)
-    replace(m, w, key, to)
+    write_lists(m, w, b, to)
+    replace_block(m, w, key, to)
     return to
 
 
 @kernel
-def adjust(m: Any, b: int) -> None:
+def learn_rates(m: Any, b: int) -> None:
     """Learn from a block how many rows a step takes: no less than here, or with many keys about what most take."""
     steps = m[b + H_STEPS]
     if steps < 8:
@@ -136,14 +136,14 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     """One unit: the ``n`` records at W_INDEX into a key's block, a change of arcs in ``[low, high)``, or what is due. A status."""
     entry = m[C_DIR] + key * D_SIZE
     simple = arrange(m, w, c, n) if what == SERVE else True
-    begun, origin = counts(m, w, p), w[W_UNDO_TOP]
+    begun, origin = save_counters(m, w, p), w[W_UNDO_TOP]
     start = origin
     again = False
     b = m[entry + D_BLOCK]
     w[W_KEY] = key
     if b == 0 and n == 0:
         return DONE
-    if b == 0 or (n and short(m, b, n)):
+    if b == 0 or (n and is_short(m, b, n)):
         b = grow(m, w, key, n, DONE)
     while b > 0:
         start = w[W_UNDO_TOP]
@@ -152,25 +152,25 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
             break
         save(m, w, b + MOVING, HEAD - MOVING)
         if m[b + H_BORN] != m[C_SERIAL]:
-            own_deadlines(m, w, key)
-        status = unit(m, w, p, c, b, n, simple, what, low, high)
+            save_deadlines(m, w, key)
+        status = attempt(m, w, p, c, b, n, simple, what, low, high)
         if status >= 0:
             if m[b + H_BORN] == m[C_SERIAL]:
                 w[W_UNDO_TOP] = start
             break
         rollback(m, w, start)
-        set_counts(m, w, p, begun)
+        restore_counters(m, w, p, begun)
         if status == NEED_LISTS:
-            b = spread_out(m, w, key)
+            b = to_whole_lists(m, w, key)
         elif status == NEED_BLOCK or status <= NEED_EVENTS:
             b = grow(m, w, key, n, status if again else DONE)
             again = True
         else:
             b = status
-    if b > 0 and what == CLEAN and m[b + H_FIRST] < m[b + H_LAST] and spacious(m, b):
+    if b > 0 and what == CLEAN and m[b + H_FIRST] < m[b + H_LAST] and is_spacious(m, b):
         b = grow(m, w, key, 0, DONE)
     elif b > 0 and what == FORWARD and n >= FEW:
-        adjust(m, b)
+        learn_rates(m, b)
     empty = b > 0 and m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0
     if empty and m[b + H_BORN] != m[C_SERIAL]:  # its block, as it was, is all that it takes to bring it back
         rollback(m, w, start)
@@ -178,33 +178,33 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         b = NEED_UNDO
     if b < 0:
         rollback(m, w, origin)
-        set_counts(m, w, p, begun)
+        restore_counters(m, w, p, begun)
         return b
     if what != TICK:
         m[entry + D_CHANGED] = m[C_SERIAL]
     if empty:
-        replace(m, w, key, 0)
+        replace_block(m, w, key, 0)
         m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
     else:
-        deadlines(m, p, b, entry)
+        set_deadlines(m, p, b, entry)
     return DONE
 
 
 @kernel
-def counts(m: Any, w: Any, p: Any) -> Any:
+def save_counters(m: Any, w: Any, p: Any) -> Any:
     """The counters outside the block that a rolled-back unit must restore."""
     return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[P_BOUNDCOUNT]
 
 
 @kernel
-def set_counts(m: Any, w: Any, p: Any, old: Any) -> None:
-    """Restore the counters that `counts` saved, after a unit was rolled back."""
+def restore_counters(m: Any, w: Any, p: Any, old: Any) -> None:
+    """Restore the counters that `save_counters` saved, after a unit was rolled back."""
     w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], bounds = old
     forget_arcs(p, bounds)
 
 
 @kernel
-def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int, low: int, high: int) -> int:
+def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int, low: int, high: int) -> int:
     """The work of a unit, in the block as it is. A status."""
     w[W_MADE] = m[b + H_STEPS]
     w[W_EPOCH] += 1
@@ -213,7 +213,7 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
     w[W_WHOLE] = low if what == SWAP else FOREVER
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
-    if p[P_IGNORABLE] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not suits(m, b):
+    if p[P_IGNORABLE] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not form_fits(m, b):
         return NEED_LISTS
     m[C_RUNS] = p[P_IGNORABLE] and m[b + H_RUNS]
     if what == EXPIRE:
@@ -225,7 +225,7 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
         if status < 0:
             return status
     if what == SWAP:
-        return sweep(m, w, p, b, affected(m, w, b, low, high))
+        return walk(m, w, p, b, mark_lifetime(m, w, b, low, high))
     if what == FORWARD:
         m[C_STOPPED], m[C_SHORT] = low, DONE
         if may_go_forward(m, p, b):
@@ -243,16 +243,16 @@ def unit(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int
         place = append(m, w, c, b, n)
     else:
         place = merge(m, w, p, c, b, n)
-    return place if place < 0 else sweep(m, w, p, b, place)
+    return place if place < 0 else walk(m, w, p, b, place)
 
 
 @kernel
-def affected(m: Any, w: Any, b: int, low: int, high: int) -> int:
+def mark_lifetime(m: Any, w: Any, b: int, low: int, high: int) -> int:
     """Mark the steps that an arc with lifetime ``[low, high)`` serves; the first of them.
 
     One step past the lifetime belongs to them, and with time-outs the one before them: what fires within it feeds that step.
     """
-    begin = place = find(m, b, low, 0)
+    begin = place = find_place(m, b, low, 0)
     while begin > m[b + H_FIRST] and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + begin - 1]] >= low:
         begin -= 1
     place = begin
