@@ -9,7 +9,7 @@ from afa.change import Change
 from afa.conditions.promised import Promises
 from afa.model.arctable import ArcTable
 from afa.state.states import States
-from punctuation.progress import Progress
+from punctuation.promise import Punctuation
 
 
 class Sizes(NamedTuple):
@@ -107,17 +107,20 @@ class Numbered(Protocol):
 class Host(Protocol):
     """What an engine may ask of the operator while it carries out a batch of columns."""
 
-    changes: int
-    progress: Progress
-    late: Any
-    arcs: Any
-    conditions: Any
+    refuses_late: bool
+    """Whether a late event makes the call fail: the engine need not go on."""
+
+    def counted(self, changes: int) -> None:
+        """So many changes of events were taken."""
 
     def progress_to(self, t: int) -> None:
-        """Take a promise of the event input under which no retraction waits in vain."""
+        """A promise of the event input that leaves no retraction waiting in vain: tick, clean."""
 
-    def take_late(self, change: Change, promised: int, where: str = "") -> None:
-        """Let the policy decide about an event that is late."""
+    def take_late(self, change: Change, promised: int) -> None:
+        """Let the policy decide about an event that came behind a promise."""
 
-    def take_record(self, item: Any) -> None:
-        """Take a punctuation, or a change of an arc, in the midst of a batch."""
+    def take_record(self, item: Change | Punctuation) -> None:
+        """A punctuation, or a change of an arc, in the midst of a batch."""
+
+    def follow_arcs(self, table: ArcTable) -> None:
+        """The engine has carried out changes of arcs itself, which have led to this table."""

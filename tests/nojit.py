@@ -64,7 +64,7 @@ def checked() -> Callable[..., int]:
 
 def install() -> None:
     """Let all engines of this process run checked kernels."""
-    from afa.compiled import compiled_engine as engine
+    from afa.compiled import store
 
     call = checked()
-    engine.kernel = lambda wait: call  # type: ignore[assignment]
+    store.kernel = lambda wait: call  # type: ignore[assignment]

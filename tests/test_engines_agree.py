@@ -174,7 +174,7 @@ def test_rows_with_a_sequence_go_through_the_loops(keys: tuple[str, ...], monkey
             side.push(batch)
         assert sides[1].held == sides[0].held
         sides[1].operator._check()
-    assert sides[1].operator._core.engine.arcs.program.loops
+    assert sides[1].operator._core.engine.store.arcs.program.loops
 
 
 @pytest.mark.stress

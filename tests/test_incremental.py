@@ -160,7 +160,7 @@ def test_a_heap_in_a_file_grows_and_leaves_it_where_there_is_no_room(tmp_path: P
         columns = {"price": [float(x) for x in range(n)], "change": [1.0] * n, "le": [1000 + i] * n}
         for each in (op, lead):
             each.push_many(columns)
-        assert (op._core.engine.memory.file is None) is (i == 2)  # type: ignore[attr-defined]
+        assert (op._core.engine.store.memory.file is None) is (i == 2)  # type: ignore[attr-defined]
         op._check()
         assert op.snapshot() == lead.snapshot()
         monkeypatch.undo()

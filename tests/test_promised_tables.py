@@ -126,5 +126,5 @@ def test_a_long_call_holds_what_is_not_promised_only() -> None:
     for call in ([rows, Punctuation(300_000)], [rows], [rows, Punctuation(5)]):
         op = Operator(skipping(), window=12, engine="compiled")
         assert len(op.push_many(call)[0]["le"]) > 1000
-        used.append(op._core.engine.memory.used)  # type: ignore[attr-defined]
+        used.append(op._core.engine.store.memory.used)  # type: ignore[attr-defined]
     assert 4 * used[0] < min(used[1:]), used

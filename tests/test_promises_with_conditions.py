@@ -386,7 +386,7 @@ def test_what_was_worked_out_of_conditions_that_are_promised_no_more_is_forgotte
 def test_a_key_that_has_not_grown_is_not_looked_at_again(sequence: str | None) -> None:
     op = Keyed(thinned(0).automaton, key="kind", window=50, engine="compiled", retractions=False, sequence=sequence)
     op.push_many([insert(E(i % 3, i), i) for i in range(30)])
-    engine: Any = op._core.engine
-    assert len(pruning._grown(engine)) == 3
+    store = op._core.engine.store  # type: ignore[attr-defined]
+    assert len(pruning._grown(store)) == 3
     op.push(Punctuation(9, "kind == 0"))
-    assert pruning._grown(engine) == []
+    assert pruning._grown(store) == []

@@ -9,7 +9,8 @@
                                                                   v
                                                             record_words, output      matches
 
-compiled_engine      what the protocol of `afa.engine` asks for
+compiled_engine      what the protocol of `afa.engine` asks for, as acts over a store
+store                the data: all of the below that lasts, and the call of the kernels; arc_swaps: changes of arcs
 fit                  which automata and arcs are served, what is said of the others, what is refused
 memory               the arrays, and their growth; reserve: address space that grows in place; mapped_heap: a heap in a file
 directory            keys and their numbers

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from afa.change import Change
+from afa.compiled.arc_swaps import changed, follow
 from afa.compiled.encode import Encoded, marked, only
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import CHUNK, Batch
+from afa.compiled.store import Store
 from afa.cuts import Cuts
+from afa.engine import Host
 from afa.errors import blame
 
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
-    from afa.engine import Host
-
-CHUNK, KEYED_CHUNK = 8192, 65536
-"""Records carried out at once: enough to bring most disorder into order, few enough to stay in the cache."""
+KEYED_CHUNK = 65536
+"""As CHUNK, where there are keys: each has a few of the records only."""
 ROOM, LEAST = 1 << 21, 256
 """Words that their lists may take; but so many records at least."""
 
@@ -29,92 +27,92 @@ class Batches:
 
     Parameters
     ----------
-    engine : CompiledEngine
+    store : Store
     """
 
-    def __init__(self, engine: CompiledEngine) -> None:
-        self._engine: CompiledEngine = weakref.proxy(engine)
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._promised = k.BEGINNING  # by the records scanned
         self._coming = 0  # rows at work and after them, as far as nothing is dropped
         self._final = k.BEGINNING  # nothing of the call is before it: state may be dropped as if it were promised
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
-        self._buffer = Batch(np.empty((k.I_WORDS + engine.payloads.layout.width, 1), np.int64))
+        self._buffer = Batch(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, host: Host) -> None:
         """Carry out a batch of records in order of arrival; `Operator.push_many` for columns.
 
         What is in order is read where it stands; from the first record that is not, a chunk is brought into the kernels' form.
         """
-        n, low, engine = len(batch.le), 0, self._engine
+        n, low, store = len(batch.le), 0, self._store
         if not n:
             return
-        engine.ready(min(n, self._size()), n)
-        ends, bounds = _ends(batch), self._bounds(batch, host)
+        store.ready(min(n, self._size()), n)
+        ends, bounds = _ends(batch), self._bounds(batch)
         moves = bounds[0] < bounds[-1]  # then rows make room for others
-        known = engine.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
+        known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
         self._counts = np.bincount(batch.key) if known else None
         straight = self._straight(batch)
         while low < n:
             self._coming = 0 if moves else int(ends[np.searchsorted(ends, low, "right")]) - low
-            self._final = max(int(bounds[low // CHUNK]), engine.progress.final)
+            self._final = max(int(bounds[low // CHUNK]), store.progress.final)
             if straight is not None:
                 begun, high = low, min(low + self._size(), n)
-                low = self._grouped(straight, batch, low, high, host) if engine.keyed else self._forward(straight, low, high, host)
-                if low == high or engine.memory.m[k.C_SHORT]:
+                low = self._grouped(straight, batch, low, high, host) if store.keyed else self._forward(straight, low, high, host)
+                if low == high or store.memory.m[k.C_SHORT]:
                     continue
                 if batch.kind is not None and batch.kind[low] != k.EVENT:
-                    engine.follow(host)
+                    follow(store, host)
                     host.take_record(batch.item(low))
                     low += 1
                     straight = self._straight(batch)
-                elif not engine.keyed:
+                elif not store.keyed:
                     low = self._arranged(straight, batch, low, min(low + self._size(), n), host)
                 if low > begun:
                     continue
             high = min(low + self._size(), n)
-            engine.follow(host)
+            follow(store, host)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, host)
             low = high
-        engine.follow(host)
+        follow(store, host)
 
     def run_each(self, batch: Encoded, host: Host, cuts: Cuts) -> None:
         """Carry out a batch of records one by one; where the output of each ends goes to ``cuts``."""
-        n, engine = len(batch.le), self._engine
+        n, store = len(batch.le), self._store
         others = [] if batch.kind is None else np.flatnonzero(batch.kind != k.EVENT).tolist()
         for begin, end in zip([0, *(i + 1 for i in others)], [*others, n]):
             for low in range(begin, end, KEYED_CHUNK):
                 high = min(low + KEYED_CHUNK, end)
-                engine.ready(1, high - low)
+                store.ready(1, high - low)
                 words = self._words(high - low)
                 batch.fill(words.words, slice(low, high))
                 self._scan(words, 0, words.n, host)
-                self._final = engine.progress.final
+                self._final = store.progress.final
                 self._run(words, 0, words.n, k.EACH)
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
             if end < n:
                 host.take_record(batch.item(end))
-                cuts.after(engine.logged, host.progress.final)
+                cuts.after(store.logged, store.progress.final)
 
-    def _bounds(self, batch: Encoded, host: Host) -> Any:
+    def _bounds(self, batch: Encoded) -> Any:
         """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.
 
         State before it is dropped on the way, while it is in the cache, and not with the promise. Where time-outs wait for that
         promise, or arcs may come with lifetimes before it, BEGINNING.
         """
-        n, then, arcs, progress = len(batch.le), batch.then, self._engine.arcs, self._engine.progress
+        n, then, arcs, progress = len(batch.le), batch.then, self._store.arcs, self._store.progress
         if batch.kind is not None:
             then = int(batch.le[batch.kind == k.PUNCTUATION].max(initial=then))
         others = batch.kind is not None and bool((batch.kind == k.ARC).any())
-        if then <= progress.final or others or arcs.table.timeouts or progress.arc_punctuation or host.conditions:
+        if then <= progress.final or progress.some > k.BEGINNING or others or arcs.table.timeouts or progress.arc_punctuation:
             return np.full(n // CHUNK + 1, k.BEGINNING)
         least = np.minimum.reduceat(batch.le, np.arange(0, n, CHUNK))
         return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
 
     def _straight(self, batch: Encoded) -> Batch | None:
         """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
-        program = self._engine.arcs.program
+        program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
         if found is not None and self._counts is not None:
             found.words[0, k.F_COUNTS] = self._counts.ctypes.data
@@ -122,32 +120,32 @@ class Batches:
 
     def _size(self) -> int:
         """How many records to carry out at once: fewer where each leaves long lists."""
-        if self._engine.keyed:
+        if self._store.keyed:
             return KEYED_CHUNK
-        memory = self._engine.memory
+        memory = self._store.memory
         words = max(1, memory.row * int(memory.m[k.C_RATE + 1]) >> 6)
         return min(CHUNK, max(ROOM // words, LEAST))
 
     def _words(self, n: int) -> Batch:
         """An array for ``n`` records; kept: memory that is new costs more than what is written to it."""
-        rows = k.I_WORDS + self._engine.payloads.layout.width
+        rows = k.I_WORDS + self._store.payloads.layout.width
         if self._buffer.n != n:
             self._buffer = Batch(np.empty((rows, n), np.int64))
         return self._buffer
 
     def _forward(self, straight: Any, low: int, high: int, host: Host) -> int:
         """Take rows in order as far as they are; where it stopped."""
-        m, progress = self._engine.memory.m, self._engine.progress
+        m, progress = self._store.memory.m, self._store.progress
         m[k.C_NOW] = progress.now
         m[k.C_STALE] = m[k.C_CHANGES] = 0
         m[k.C_ARCS], m[k.C_COMING] = 0, self._coming
-        self._engine.call(k.FORWARD, low, high, straight, self._final)
-        m = self._engine.memory.m
+        self._store.call(k.FORWARD, low, high, straight, self._final)
+        m = self._store.memory.m
         if m[k.C_ARCS]:
-            self._engine.arcs_changed()
+            changed(self._store)
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        host.changes += int(m[k.C_CHANGES])
+        host.counted(int(m[k.C_CHANGES]))
         promised, low = int(m[k.C_EVENTS]), int(m[k.C_STOPPED])
         if promised > progress.events:
             host.progress_to(promised)
@@ -155,12 +153,12 @@ class Batches:
 
     def _arranged(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows that are out of order: what is behind the last step on its own, then the others in order; where it stopped."""
-        engine, m, progress = self._engine, self._engine.memory.m, self._engine.progress
+        store, m, progress = self._store, self._store.memory.m, self._store.progress
         m[k.C_NOW], m[k.C_STALE] = progress.now, 0
-        n = engine.call(k.ARRANGE, low, high, straight)
+        n = store.call(k.ARRANGE, low, high, straight)
         if not n:
             return low
-        w = engine.memory.w
+        w = store.memory.w
         index = w[w[k.W_INDEX] : w[k.W_INDEX] + n].copy()
         stopped, behind, promised = int(m[k.C_PLACE]), int(m[k.C_STOPPED]), int(m[k.C_EVENTS])
         progress.now = int(m[k.C_NOW])
@@ -169,7 +167,7 @@ class Batches:
         if behind < n:
             columns = only(straight, index)
             done = self._forward(columns, behind, n, host)
-            while engine.memory.m[k.C_SHORT]:
+            while store.memory.m[k.C_SHORT]:
                 done = self._forward(columns, done, n, host)
             self._run_rows(batch, index[done:], host)
         if promised > progress.events:
@@ -178,13 +176,13 @@ class Batches:
 
     def _grouped(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows of many keys until one that is no event, or late; where it stopped."""
-        engine, progress = self._engine, self._engine.progress
-        columns, m = marked(straight, high - low), engine.memory.m
+        store, progress = self._store, self._store.progress
+        columns, m = marked(straight, high - low), store.memory.m
         m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_SHORT] = progress.now, 0, 0, 0, 0
-        stopped = engine.call(k.GROUPS, low, high, columns, self._final)
-        m = engine.memory.m
+        stopped = store.call(k.GROUPS, low, high, columns, self._final)
+        m = store.memory.m
         progress.now = int(m[k.C_NOW])
-        host.changes += int(m[k.C_CHANGES])
+        host.counted(int(m[k.C_CHANGES]))
         self._run_rows(batch, np.flatnonzero(columns.words[1, : stopped - low]) + low, host)
         return stopped
 
@@ -192,13 +190,13 @@ class Batches:
         """Carry out the events of some rows, none of them late."""
         if not len(rows):
             return
-        progress = self._engine.progress
+        progress = self._store.progress
         words = self._words(len(rows))
         batch.fill(words.words, rows)
         words.words[k.I_KIND] = k.EVENT
         progress.now = max(progress.now, int(words.words[k.I_LE].max()) + 1)
-        host.changes += len(rows)
-        self._engine.memory.m[k.C_NOW] = progress.now
+        host.counted(len(rows))
+        self._store.memory.m[k.C_NOW] = progress.now
         self._run(words, 0, len(rows))
 
     def _run_part(self, words: Batch, batch: Encoded, start: int, host: Host) -> None:
@@ -207,7 +205,7 @@ class Batches:
             stop = self._scan(words, low, n, host)
             if stop > low:
                 self._run(words, low, stop)
-            if self._promised > self._engine.progress.events:
+            if self._promised > self._store.progress.events:
                 host.progress_to(self._promised)
             low = stop
             if low < n:
@@ -216,23 +214,23 @@ class Batches:
 
     def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
         try:
-            self._engine.call(how, low, high, words, max(self._final, self._engine.progress.final))
+            self._store.call(how, low, high, words, max(self._final, self._store.progress.final))
         except Exception as error:
-            if self._engine.keyed:
-                blame(error, f"of key {self._engine.directory.names[int(self._engine.memory.w[k.W_KEY])]!r}")
+            if self._store.keyed:
+                blame(error, f"of key {self._store.directory.names[int(self._store.memory.w[k.W_KEY])]!r}")
             raise
 
     def _scan(self, words: Batch, low: int, high: int, host: Host) -> int:
         """Look at records in order of arrival until one that needs the others carried out; where it stopped."""
-        m, progress = self._engine.memory.m, self._engine.progress
-        m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(host.late.policy == "raise")
+        m, progress = self._store.memory.m, self._store.progress
+        m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(host.refuses_late)
         m[k.C_LATE] = m[k.C_STALE] = m[k.C_CHANGES] = 0
-        stop = self._engine.call(k.SCAN, low, high, words)
+        stop = self._store.call(k.SCAN, low, high, words)
         if stop == k.LATE:
             host.take_late(self._change(words, int(m[k.C_PLACE])), int(m[k.C_EVENTS]))
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        host.changes += int(m[k.C_CHANGES])
+        host.counted(int(m[k.C_CHANGES]))
         self._promised = int(m[k.C_EVENTS])
         if m[k.C_LATE]:
             for place in (np.nonzero(words.words[k.I_KIND, low:stop] == k.DROPPED)[0] + low).tolist():
@@ -242,7 +240,7 @@ class Batches:
     def _change(self, words: Batch, place: int) -> Change:
         """The record at a place as a change."""
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
-        return Change(self._engine.payloads.record(payload), le, re, diff, self._engine.directory.names[key])
+        return Change(self._store.payloads.record(payload), le, re, diff, self._store.directory.names[key])
 
 
 def _ends(batch: Encoded) -> Any:

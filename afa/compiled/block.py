@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from afa.compiled.kernel import names as k
-
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
+from afa.compiled.store import Store
 
 
 class Block:
@@ -16,15 +13,15 @@ class Block:
 
     Parameters
     ----------
-    engine : CompiledEngine
+    store : Store
     code : int
         The number of the key.
     """
 
-    def __init__(self, engine: CompiledEngine, code: int) -> None:
-        self.engine = engine
-        self.m = engine.memory.m
-        self.at = int(engine.directory.entries[code, k.D_BLOCK])
+    def __init__(self, store: Store, code: int) -> None:
+        self.store = store
+        self.m = store.memory.m
+        self.at = int(store.directory.entries[code, k.D_BLOCK])
         self.steps: list[int] = []
         if self.at:
             first, last = self.head(k.H_FIRST), self.head(k.H_LAST)
@@ -48,19 +45,19 @@ class Block:
 
     def events(self, step: int) -> list[list[int]]:
         """``[re, copies, words..]`` of each event of a step."""
-        return self.rows(self.word(k.EV, step), k.H_EVENTS, k.E_WORDS + self.engine.payloads.layout.width)
+        return self.rows(self.word(k.EV, step), k.H_EVENTS, k.E_WORDS + self.store.payloads.layout.width)
 
     def nodes(self, step: int) -> list[list[int]]:
         """``[start, m, state, end, register..]`` of each node of a step."""
-        return self.rows(self.word(k.ND, step), k.H_NODES, self.engine.memory.row)
+        return self.rows(self.word(k.ND, step), k.H_NODES, self.store.memory.row)
 
     def matches(self, step: int) -> list[list[int]]:
         """``[T, m, register..]`` of each match of a step."""
-        return self.rows(self.word(k.MT, step), k.H_MATCHES, k.M_REG + self.engine.registers.layout.width)
+        return self.rows(self.word(k.MT, step), k.H_MATCHES, k.M_REG + self.store.registers.layout.width)
 
     def pending(self) -> list[list[int]]:
         """``[le, re, copies, words..]`` of each retraction that waits."""
-        return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.engine.payloads.layout.width)
+        return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.store.payloads.layout.width)
 
     def lists(self) -> Iterator[list[list[int]]]:
         """The partial matches that stand at each place, in order: its own, and those of earlier steps that reach it. O(rows)."""

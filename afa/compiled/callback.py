@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from afa.compiled import output
+from afa.compiled.directory import Directory
+from afa.compiled.inforce import InForce
 from afa.compiled.kernel import names as k
+from afa.compiled.memory import Memory
+from afa.compiled.record_words import Records
 from afa.model.arc import CONSUME, EPSILON, Arc
 from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
-
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Callback:
-    """The function that kernels call; a fault is kept here until they have ended.
+    """What kernels call; a fault is kept here until they have ended.
 
     Parameters
     ----------
-    engine : CompiledEngine
+    automaton : Automaton
+    payloads, registers : Records
+    memory : Memory
+    directory : Directory
     faults : Faults, optional
         Takes what the functions raise; None: it is a fault of the call.
+
+    Attributes
+    ----------
+    arcs : InForce
+        Set once it is made, which needs the address of this.
     """
 
-    def __init__(self, engine: CompiledEngine, faults: Faults | None = None) -> None:
-        self._engine: CompiledEngine = weakref.proxy(engine)  # whose memory is free at once when nobody holds it any more
-        self._transitions = Transitions(engine.automaton, ArcTable(()), faults)
-        self._function = CALLBACK(self._run_python)
+    arcs: InForce
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        payloads: Records,
+        registers: Records,
+        memory: Memory,
+        directory: Directory,
+        faults: Faults | None,
+    ) -> None:
+        self._payloads, self._registers, self._memory, self._directory = payloads, registers, memory, directory
+        self._transitions = Transitions(automaton, ArcTable(()), faults)
         self._fault: BaseException | None = None
-        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def fault(self) -> BaseException:
         """What was raised; it is forgotten here.
@@ -49,20 +65,20 @@ class Callback:
         """Let what functions raise be a fault of the call, from now on."""
         self._transitions.faults = None
 
-    def _run_python(self, code: int, event: int, register: int, out: int) -> int:
+    def run(self, code: int, event: int, register: int, out: int) -> int:
         """One arc in Python, for a kernel that can't: YES or NO; all else is a fault. NOWHERE: a closure that goes on."""
         try:
-            engine, transitions = self._engine, self._transitions
-            le = int(engine.memory.m[k.C_PLACE])
+            transitions, memory = self._transitions, self._memory
+            le = int(memory.m[k.C_PLACE])
             if transitions.faults is not None:
-                transitions.key = engine.directory.names[int(engine.memory.w[k.W_KEY])] if engine.keyed else None
+                transitions.key = self._directory.names[int(memory.w[k.W_KEY])]
             if code == k.NOWHERE:
                 if transitions.faults is not None:
-                    transitions.endless(output.endless(engine), le)
+                    transitions.endless(self.arcs.endless(), le)
                     return k.NO
                 return k.FAULT  # which the kernel tells
-            words = (ctypes.c_int64 * engine.registers.layout.width).from_address(register)[:]
-            found = self._carry_out(engine.arcs.program.arcs[code], event, engine.registers.record(words), le)
+            words = (ctypes.c_int64 * self._registers.layout.width).from_address(register)[:]
+            found = self._carry_out(self.arcs.program.arcs[code], event, self._registers.record(words), le)
             if found is None:
                 return k.NO
             place: Any = (ctypes.c_int64 * len(found)).from_address(out)
@@ -75,10 +91,20 @@ class Callback:
     def _carry_out(self, arc: Arc, event: int, register: Any, le: int) -> list[int] | None:
         transitions = self._transitions
         if arc.kind == CONSUME:
-            words = (ctypes.c_int64 * self._engine.payloads.layout.width).from_address(event)[:]
-            new = transitions.consume(arc, self._engine.payloads.record(words), register, le)
+            words = (ctypes.c_int64 * self._payloads.layout.width).from_address(event)[:]
+            new = transitions.consume(arc, self._payloads.record(words), register, le)
         elif arc.kind == EPSILON:
             new = transitions.pass_on(arc, register, le)
         else:
             return [transitions.instant(arc, register, le)]
-        return None if new is None else self._engine.registers.words(new)
+        return None if new is None else self._registers.words(new)
+
+
+def as_function(callback: Callback) -> tuple[Any, int]:
+    """A function for the kernels, to be kept as long as they run, and its address.
+
+    No circle: the callback does not hold the function, and `ctypes.cast` would let the function hold itself. So the memory is free
+    at once when nobody holds the store any more.
+    """
+    function = CALLBACK(callback.run)
+    return function, ctypes.c_size_t.from_address(ctypes.addressof(function)).value

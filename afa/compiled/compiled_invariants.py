@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from afa.compiled.block import Block
+from afa.compiled.compiled_states import sizes
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CAPACITIES
+from afa.compiled.store import Store
 from afa.model.pmatch import PMatch, Rest
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
 
-
-def check(engine: CompiledEngine) -> None:
+def check(store: Store) -> None:
     """Assert all invariants of all keys.
 
     Raises
@@ -25,26 +24,26 @@ def check(engine: CompiledEngine) -> None:
         One does not hold; the message says which, and where.
     """
     totals: Counter[str] = Counter()
-    transitions = Transitions(engine.automaton, engine.table, engine.faults and Faults())
-    for code in engine.directory.codes.values():
-        block = Block(engine, code)
+    transitions = Transitions(store.automaton, store.table, store.faults and Faults())
+    for code in store.directory.codes.values():
+        block = Block(store, code)
         if block.at:
-            _check_key(engine, transitions, block, totals)
-    held = engine.sizes()
+            _check_key(store, transitions, block, totals)
+    held = sizes(store)
     found = {name: totals[name] for name in ("events", "partial_matches", "intervals", "matches", "keys")}
     assert found == {name: getattr(held, name) for name in found}, f"sizes: {held}, found {found}"
-    w = engine.memory.w
+    w = store.memory.w
     assert w[k.W_LOG_TOP] == 0, "a difference was left behind"
     assert w[k.W_UNDO_TOP] == 0, "an undo log was left behind"
     room = {what: int(w[word]) for what, word in CAPACITIES.items()}
-    assert room == {what: engine.memory.sizes[what] for what in room}, f"room in scratch: {room}, made for {engine.memory.sizes}"
+    assert room == {what: store.memory.sizes[what] for what in room}, f"room in scratch: {room}, made for {store.memory.sizes}"
 
 
-def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, totals: Counter[str]) -> None:
-    event, register = engine.payloads.record, engine.registers.record
+def _check_key(store: Store, transitions: Transitions, block: Block, totals: Counter[str]) -> None:
+    event, register = store.payloads.record, store.registers.record
     times = [block.word(k.LE, step) for step in block.steps]
     assert times == sorted(times), f"order: {times}"
-    final, ordered = engine.progress.final, bool(engine.ordered)
+    final, ordered = store.progress.final, bool(store.ordered)
     pruned, cleaned = block.head(k.H_PRUNED), max(final, block.head(k.H_CLEANED))
     before: list[PMatch] = []
     nodes = [block.nodes(step) for step in block.steps]
@@ -55,20 +54,20 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
         le, events, own = times[place], block.events(step), nodes[place]
         starts = [node[k.N_START] for node in own]
         assert starts == sorted(starts), f"Ordering at {le}: {starts}"
-        layer = [PMatch(start, m, engine.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
+        layer = [PMatch(start, m, store.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
         assert len(layer) == len(set(layer)), f"Content at {le}: a partial match twice in {layer}"
         assert all(p.start <= le < p.re for p in layer), f"Content at {le}: a lifetime that has ended, or begins later, in {layer}"
         reach = block.word(k.REACH, step)
         far = [times[at] for at in range(place) for node in nodes[at] if node[k.N_END] > le]
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
         here = Rest(le, le if events or le >= cleaned else max(le, block.head(k.H_SINCE)))
-        horizon = times[place + 1] if place + 1 < len(times) else max(le, engine.progress.events)
+        horizon = times[place + 1] if place + 1 < len(times) else max(le, store.progress.events)
         if events:
             assert le >= max(final, block.head(k.H_CLEANED)), f"Cleanup: events before {final} at {le}"
             payloads = {(event(words), re): copies for re, copies, *words in events}
             assert all(copies > 0 for copies in payloads.values()), f"event counts at {le}"
             totals["events"] += sum(payloads.values())
-            words = {engine.sequence_word(payload) for payload, _ in payloads}
+            words = {store.sequence_word(payload) for payload, _ in payloads}
             assert words == {block.word(k.SEQ, step)} or not ordered, f"sequence at {le}: {words}"
             if pruned == k.BEGINNING or (place and times[place - 1] > pruned):
                 expected = _derived(transitions, before, rest, le, payloads)
@@ -77,7 +76,7 @@ def _check_key(engine: CompiledEngine, transitions: Transitions, block: Block, t
             assert le <= pruned, f"a step without events at {le}"
         else:
             assert place == 0, f"a step without events at {le}"
-            assert le < max(final, engine.progress.some), f"cover at {le}, promised {final}"
+            assert le < max(final, store.progress.some), f"cover at {le}, promised {final}"
             assert all(p.re > final for p in layer), f"Cleanup: partial matches that can't go on at {le}"
         claimed = _claimed(transitions, layer, here, horizon, final, bool(events) or le >= cleaned)
         totals["events"] += not events and not own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from afa.compiled.code.strings import Strings
 from afa.compiled.encode import sequence_words
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
+from afa.compiled.output import take
 from afa.compiled.record_words import Records
+from afa.compiled.store import Store
 from afa.engine import Sizes
 from afa.state.canonical import Arranged, order_of, parts_of
 from afa.state.states import (
@@ -37,52 +39,66 @@ from afa.state.states import (
 )
 from punctuation.time import as_count, as_time
 
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
-
 PART = 65536
 """Changes taken in at once."""
 
 
-def pending(engine: CompiledEngine, code: int) -> list[Change]:
+def pending(store: Store, code: int) -> list[Change]:
     """The retractions of a key that wait, ``diff`` times each."""
-    if not engine.directory.entries[code, k.D_BLOCK]:
+    if not store.directory.entries[code, k.D_BLOCK]:
         return []
-    record, key = engine.payloads.record, engine.directory.names[code]
-    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in Block(engine, code).pending()]
+    record, key = store.payloads.record, store.directory.names[code]
+    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in Block(store, code).pending()]
 
 
-def sizes(engine: CompiledEngine) -> Sizes:
+def overdue(store: Store, t: int) -> list[Change]:
+    """Remove and return the retractions whose insertion can no longer arrive, now that ``t`` is promised."""
+    entries, m = store.directory.entries, store.memory.m
+    changes: list[Change] = []
+    if not m[k.C_WAITING]:
+        return changes
+    blocks = entries[:, k.D_BLOCK]
+    m[k.C_WAITING] = int((m[blocks[blocks != 0] + k.H_PENDING_TOP] > 0).sum())
+    for code in np.nonzero((entries[:, k.D_BLOCK] != 0) & (entries[:, k.D_ACT] <= t))[0].tolist():
+        found = [change for change in pending(store, code) if change.le is not None and change.le < t]
+        if found:
+            store.directory.touch(code)
+            store.call(k.EXPIRE, code, t)
+            changes += found
+    return changes
+
+
+def sizes(store: Store) -> Sizes:
     """What is held."""
-    engine.call(k.SIZES)
-    at = int(engine.memory.w[k.W_TEMP])
-    events, partial, intervals, matches, pending, keys, *high = engine.memory.w[at : at + 8].tolist()
+    store.call(k.SIZES)
+    at = int(store.memory.w[k.W_TEMP])
+    events, partial, intervals, matches, pending, keys, *high = store.memory.w[at : at + 8].tolist()
     return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------
 
 
-def save(engine: CompiledEngine, keys: Sequence[Hashable], codes: Any) -> States:
+def save(store: Store, keys: Sequence[Hashable], codes: Any) -> States:
     """The states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
     parts = parts_of(keys)
     order = order_of(keys, parts)
     keys, codes = Arranged(keys, order), codes[order]
     held = codes != k.NOWHERE
-    saving = _Saving(engine, codes[held])
+    saving = _Saving(store, codes[held])
     heads = np.zeros((5, len(keys)), np.int64)
     heads[:3, held] = saving.heads
-    rows, changes = saving.rows(k.COVERS, ROWS, engine.registers), saving.rows(k.CHANGES, CHANGES, engine.payloads)
+    rows, changes = saving.rows(k.COVERS, ROWS, store.registers), saving.rows(k.CHANGES, CHANGES, store.payloads)
     states = States(
         keys,
-        engine.progress.final,
+        store.progress.final,
         heads,
-        engine.arcs.states,
+        store.arcs.states,
         rows[:3],
-        _columns(engine.registers, rows[3:]),
+        _columns(store.registers, rows[3:]),
         changes[:3],
-        _columns(engine.payloads, changes[3:]),
-        list(_pruned(engine, np.flatnonzero(held), codes[held])),
+        _columns(store.payloads, changes[3:]),
+        list(_pruned(store, np.flatnonzero(held), codes[held])),
         parts and parts.take(order),
     )
     return states.arranged()
@@ -91,8 +107,8 @@ def save(engine: CompiledEngine, keys: Sequence[Hashable], codes: Any) -> States
 class _Saving:
     """What the kernels write of keys: in the order in which they stand in memory, which is that of their numbers mostly."""
 
-    def __init__(self, engine: CompiledEngine, codes: Any) -> None:
-        self.engine, self.order = engine, np.argsort(codes, kind="stable")
+    def __init__(self, store: Store, codes: Any) -> None:
+        self.store, self.order = store, np.argsort(codes, kind="stable")
         self.codes = codes[self.order]
         self._heads = self._written(k.HEADS, 3, len(codes))
 
@@ -122,27 +138,27 @@ class _Saving:
             return np.zeros((words, 0), np.int64)
         batch = np.zeros((1 + words, max(n, len(self.codes))), np.int64)
         batch[0, : len(self.codes)] = self.codes
-        self.engine.call(k.SAVE, what, len(self.codes), Batch(batch))
+        self.store.call(k.SAVE, what, len(self.codes), Batch(batch))
         return batch[1:, :n]
 
 
-def _pruned(engine: CompiledEngine, places: Any, codes: Any) -> Iterator[Pruned]:
+def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
     """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
-    m, final = engine.memory.m, engine.progress.final
-    blocks = engine.directory.entries[codes, k.D_BLOCK]
+    m, final = store.memory.m, store.progress.final
+    blocks = store.directory.entries[codes, k.D_BLOCK]
     cleaned, last = m[blocks + k.H_CLEANED], m[blocks + k.H_PRUNED]
     for at in np.flatnonzero((blocks != 0) & ((cleaned > final) | (last != k.BEGINNING))).tolist():
         if last[at] == k.BEGINNING:
             yield Pruned(int(places[at]), int(cleaned[at]), None, [])
         else:
             promised = int(cleaned[at]) if cleaned[at] > final else k.BEGINNING
-            yield Pruned(int(places[at]), promised, int(last[at]), _given(engine, int(codes[at]), int(last[at])))
+            yield Pruned(int(places[at]), promised, int(last[at]), _given(store, int(codes[at]), int(last[at])))
 
 
-def _given(engine: CompiledEngine, code: int, last: int) -> list[Any]:
+def _given(store: Store, code: int, last: int) -> list[Any]:
     """The steps of a key whose lists others do not give, to the first one that is as the list before it says."""
-    event, register, states = engine.payloads.record, engine.registers.record, engine.arcs.states
-    block = Block(engine, code)
+    event, register, states = store.payloads.record, store.registers.record, store.arcs.states
+    block = Block(store, code)
 
     def plain(node: list[int]) -> list[Any]:
         start, m, state, _, *words = node
@@ -174,7 +190,7 @@ def _column(slot: Slot, strings: Strings, words: Any) -> Column:
 # -- in ----------------------------------------------------------------------------------------------------------------------
 
 
-def load(engine: CompiledEngine, states: States) -> None:
+def load(store: Store, states: States) -> None:
     """Take in the states of keys that are not held: their lists are derived anew. O(state).
 
     Raises
@@ -182,56 +198,57 @@ def load(engine: CompiledEngine, states: States) -> None:
     ValueError, TypeError, AfaError
         Steps whose lists are given are none.
     """
-    codes = engine.directory.numbers(states.keys)
-    numbers = np.array([engine.arcs.state_number(name) for name in states.names], np.int64)
+    codes = store.directory.numbers(states.keys)
+    numbers = np.array([store.arcs.state_number(name) for name in states.names], np.int64)
     covered = np.flatnonzero(states.heads[ROWS])
     if len(covered):
-        _load_covers(engine, states, codes, numbers, covered)
-    _load_given(engine, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
-    _set_cleaned(engine, codes, states)
-    engine.tick()
+        _load_covers(store, states, codes, numbers, covered)
+    _load_given(store, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
+    _set_cleaned(store, codes, states)
+    if store.table.timeouts:
+        store.call_all(k.TICK)
     changes = states.changes
-    batch: Any = np.zeros((k.I_WORDS + engine.payloads.layout.width, changes.shape[1]), np.int64)
+    batch: Any = np.zeros((k.I_WORDS + store.payloads.layout.width, changes.shape[1]), np.int64)
     batch[k.I_LE], batch[k.I_RE], batch[k.I_DIFF] = changes[LE], changes[RE], changes[COPIES]
     batch[k.I_KEY] = np.repeat(codes, states.heads[CHANGES])
     batch[k.I_KIND], batch[k.I_ARC] = k.EVENT, k.NOWHERE
-    _fill(engine.payloads, states.payloads, batch[k.I_WORDS :])
-    if engine.sequence_slot is not None:
-        batch[k.I_SEQ] = sequence_words(engine.sequence_slot, batch)
+    _fill(store.payloads, states.payloads, batch[k.I_WORDS :])
+    if store.sequence_slot is not None:
+        batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
     for low in range(0, batch.shape[1], PART):
         part = np.ascontiguousarray(batch[:, low : low + PART])
-        engine.ready(part.shape[1])
-        engine.call(k.RUN, 0, part.shape[1], Batch(part))
-    engine.directory.loaded(codes)
-    m = engine.memory.m
-    m[engine.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
-    _set_cleaned(engine, codes, states)
-    engine.log()
+        store.ready(part.shape[1])
+        store.call(k.RUN, 0, part.shape[1], Batch(part))
+    store.directory.loaded(codes)
+    m = store.memory.m
+    m[store.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
+    _set_cleaned(store, codes, states)
+    take(store)
 
 
-def _set_cleaned(engine: CompiledEngine, codes: Any, states: States) -> None:
+def _set_cleaned(store: Store, codes: Any, states: States) -> None:
     """Let keys of which more is promised than of others be cleaned as far as they were."""
-    parts = [part for part in states.pruned if as_time(part.promised, "promised") > engine.progress.final]
-    blocks = engine.directory.entries[codes[[part.key for part in parts]], k.D_BLOCK]
-    engine.memory.m[blocks[blocks != 0] + k.H_CLEANED] = [part.promised for part, block in zip(parts, blocks) if block]
+    parts = [part for part in states.pruned if as_time(part.promised, "promised") > store.progress.final]
+    blocks = store.directory.entries[codes[[part.key for part in parts]], k.D_BLOCK]
+    store.memory.m[blocks[blocks != 0] + k.H_CLEANED] = [part.promised for part, block in zip(parts, blocks) if block]
 
 
-def _load_covers(engine: CompiledEngine, states: States, codes: Any, numbers: Any, covered: Any) -> None:
+def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered: Any) -> None:
     """Let the keys begin with their covers."""
     counts = states.heads[ROWS, covered]
     n = int(counts.sum())
     heads = np.cumsum(counts + 1) - counts - 1
-    batch: Any = np.zeros((4 + engine.registers.layout.width, n + len(covered)), np.int64)
+    batch: Any = np.zeros((4 + store.registers.layout.width, n + len(covered)), np.int64)
     covers = states.heads[COVER, covered]
     batch[:4, heads] = codes[covered], covers, np.maximum(covers, states.final), counts
-    words = np.zeros((4 + engine.registers.layout.width, n), np.int64)
+    words = np.zeros((4 + store.registers.layout.width, n), np.int64)
     words[1], words[2], words[3] = states.rows[START], states.rows[M], numbers[states.rows[STATE]]
-    _fill(engine.registers, states.registers, words[4:])
+    _fill(store.registers, states.registers, words[4:])
     behind = np.ones(batch.shape[1], np.bool_)
     behind[heads] = False
     batch[:, behind] = words
-    engine.memory.m[k.C_NEXT] = 0
-    engine.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
+    store.memory.m[k.C_NEXT] = 0
+    store.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
 
 
 class _Given(NamedTuple):
@@ -242,12 +259,12 @@ class _Given(NamedTuple):
     row: list[int]
 
 
-def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None:
+def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
     """Let keys begin with steps whose lists are given."""
-    automaton, columns = engine.automaton, []
+    automaton, columns = store.automaton, []
     assert automaton.event_schema is not None
     event, register = automaton.event_schema, automaton.register_schema
-    runs = bool(engine.arcs.program.words[k.P_IGNORABLE])
+    runs = bool(store.arcs.program.words[k.P_IGNORABLE])
     for code, part in parts:
         times = [as_time(le, "le") for le, _, _ in part.steps]
         if any(le <= before for before, le in itertools.pairwise(times)):
@@ -258,8 +275,8 @@ def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None
         for (le, rows, events), after in itertools.zip_longest(part.steps, times[1:]):
             new = []
             for start, m, state, z, until in sorted(rows, key=itemgetter(0)):
-                words = engine.registers.words(register.take(register.cls(*z)))
-                row = [as_time(start, "start"), as_time(m, "m"), engine.arcs.state_number(state), k.ALONE, *words]
+                words = store.registers.words(register.take(register.cls(*z)))
+                row = [as_time(start, "start"), as_time(m, "m"), store.arcs.state_number(state), k.ALONE, *words]
                 new.append(_Given(le, k.OPEN if until is None else as_time(until, "until"), row))
                 if runs and after is not None and new[-1].until > after:
                     row[k.N_END] = new[-1].until
@@ -268,15 +285,15 @@ def _load_given(engine: CompiledEngine, parts: list[tuple[int, Pruned]]) -> None
             columns.append([le, len(own), len(events), standing[0].le if runs and standing else le])
             columns += [given.row for given in own]
             for re, copies, payload in events:
-                words = engine.payloads.words(event.take(event.cls(*payload)))
+                words = store.payloads.words(event.take(event.cls(*payload)))
                 columns.append([as_time(re, "re"), as_count(copies), *words])
             head[2], head[3] = head[2] + len(own), head[3] + len(events)
     if columns:
         batch: Any = np.zeros((max(map(len, columns)), len(columns)), np.int64)
         for i, column in enumerate(columns):
             batch[: len(column), i] = column
-        engine.memory.m[k.C_NEXT] = 0
-        engine.call(k.RESTORE_STEPS, 0, len(columns), Batch(batch))
+        store.memory.m[k.C_NEXT] = 0
+        store.call(k.RESTORE_STEPS, 0, len(columns), Batch(batch))
 
 
 def _fill(records: Records, columns: Sequence[Column], words: Any) -> None:

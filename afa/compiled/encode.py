@@ -7,7 +7,7 @@ which says what is wrong with it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.plain import Unfit, distinct, filled, ints, numbers
+from afa.compiled.store import Store
 from afa.model.arc import Arc
 from afa.schema import NAN
 from punctuation.promise import Punctuation
-
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
 
 _NAN_WORD = np.array([NAN]).view(np.int64)[0]
 
@@ -156,7 +154,7 @@ def marked(columns: Batch, n: int) -> Batch:
 
 
 def encode(
-    engine: CompiledEngine,
+    store: Store,
     columns: Mapping[str, Any],
     times: Mapping[str, Any],
     arcs: Sequence[Arc],
@@ -199,12 +197,12 @@ def encode(
         raise Unfit
     if re is None and _beyond(le, kind, window):
         raise Unfit
-    fields = [_field(columns[slot.field.name], slot, engine.strings, n) for slot in engine.payloads.layout.slots]
+    fields = [_field(columns[slot.field.name], slot, store.strings, n) for slot in store.payloads.layout.slots]
     for slot, values, _ in fields:
-        if slot is engine.sequence_slot and slot.field.type is float and np.isnan(values).any():
+        if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
-    key, keys = (None, None) if key_columns is None else _keys(engine, key_columns, single, n)
-    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, engine.sequence_slot, not len(odd), [])
+    key, keys = (None, None) if key_columns is None else _keys(store, key_columns, single, n)
+    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, store.sequence_slot, not len(odd), [])
 
 
 def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
@@ -262,7 +260,7 @@ def _numbers(column: Any, strings: Strings) -> Any:
     return np.fromiter((strings.number(text) for text in texts), np.int64, len(texts))[indices]
 
 
-def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
+def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
     """The number of each row's key, and the numbers."""
     indices, values = distinct(columns[0], nulls=not single)
     found: list[Any] = values if single else [(value,) for value in values]
@@ -272,7 +270,7 @@ def _keys(engine: CompiledEngine, columns: list[Any], single: bool, n: int) -> t
         found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     if len(indices) != n:
         raise Unfit
-    codes = engine.directory.numbers(found)
+    codes = store.directory.numbers(found)
     return codes[indices], codes
 
 

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from afa.compiled.batches import CHUNK
 from afa.compiled.code.native_arc import CompiledArc, compiled_arc
 from afa.compiled.fit import admitted
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
-from afa.compiled.memory import Memory
+from afa.compiled.memory import CHUNK, Memory
 from afa.compiled.program import Program, Slots, TooLong, class_of, slots
 from afa.compiled.record_words import Records
+from afa.errors import ClosureError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -195,6 +195,17 @@ class InForce:
         if anew or self.program is not self._made:
             self.install(self.table)
         self._tables = -1  # of strings
+
+    def endless(self) -> ClosureError:
+        """Which closure, the kernels say, goes on for ever."""
+        memory = self._memory
+        m, w, s = memory.m, memory.w, memory.row
+        rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
+        states = dict.fromkeys(self.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.N_STATE])
+        return ClosureError(
+            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.C_PLACE]} through the "
+            f"states {', '.join(states)}; let the fence of an epsilon arc end the cycle"
+        )
 
     def test(self, arc: Arc) -> tuple[int, int]:
         """The code that tells whether an event could take an arc, for all that its fields say, and its constants: addresses.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from afa.compiled.code.layout import Layout
 from afa.compiled.kernel import names as k
-
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
+from afa.compiled.store import Store
 
 SECTIONS = (
     (k.H_EVENTS, k.H_EVENT_TOP, k.E_WORDS, True),
@@ -22,7 +20,7 @@ SECTIONS = (
 """Where rows stand and how many; the words before the record; whether that is a payload, or a register."""
 
 
-def forget_strings(engine: CompiledEngine) -> None:
+def forget_strings(store: Store) -> None:
     """Let the numbers of strings that nothing holds be given again. O(state), all keys at once.
 
     Notes
@@ -30,27 +28,27 @@ def forget_strings(engine: CompiledEngine) -> None:
     *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use; they go
     when it is moved.
     """
-    used = np.zeros(len(engine.strings), np.bool_)
-    for numbers in _numbers(engine):
+    used = np.zeros(len(store.strings), np.bool_)
+    for numbers in _numbers(store):
         used[numbers[(numbers >= 0) & (numbers < len(used))]] = True  # what is left behind may be anything
-    engine.strings.keep(used)
+    store.strings.keep(used)
 
 
-def _numbers(engine: CompiledEngine) -> Iterator[Any]:
-    m = engine.memory.m
-    blocks = engine.directory.entries[:, k.D_BLOCK]
+def _numbers(store: Store) -> Iterator[Any]:
+    m = store.memory.m
+    blocks = store.directory.entries[:, k.D_BLOCK]
     blocks = blocks[blocks != 0]
     for section, top, head, payload in SECTIONS:
-        layout = engine.payloads.layout if payload else engine.registers.layout
+        layout = store.payloads.layout if payload else store.registers.layout
         words = _string_words(layout)
         if words:
             rows = _rows(blocks + m[blocks + section], m[blocks + top], head + layout.width)
             yield from (m[rows + head + word] for word in words)
-    if engine.ordered == 2:
+    if store.ordered == 2:
         yield m[_rows(blocks + k.HEAD + k.SEQ * m[blocks + k.H_CAP], m[blocks + k.H_STEPS], 1)]
-    initial = engine.registers.words(engine.automaton.register)
-    yield np.array([initial[word] for word in _string_words(engine.registers.layout)], np.int64)
-    yield np.array([engine.strings.number(text) for text in engine.arcs.constants()], np.int64)
+    initial = store.registers.words(store.automaton.register)
+    yield np.array([initial[word] for word in _string_words(store.registers.layout)], np.int64)
+    yield np.array([store.strings.number(text) for text in store.arcs.constants()], np.int64)
 
 
 def _string_words(layout: Layout) -> list[int]:

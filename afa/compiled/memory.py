@@ -46,6 +46,8 @@ class Batch:
         self.at: int = words.ctypes.data
 
 
+CHUNK = 8192
+"""Records carried out at once: enough to bring most disorder into order, few enough to stay in the cache."""
 EMPTY = Batch(np.zeros((k.I_WORDS, 1), np.int64))
 
 

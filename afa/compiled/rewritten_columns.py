@@ -106,13 +106,13 @@ class ReducedColumns(Reduced):
             if high < n:
                 host.take_record(batch.encoded.item(high))
                 if cuts is not None:
-                    cuts.after(self.logged, host.progress.final)
+                    cuts.after(self.logged, self.progress.final)
             low = high + 1
 
     def _run_part(self, batch: Rows, part: slice, host: Host, cuts: Cuts | None) -> None:
         """Some rows, without changes of arcs. What is late is told here, where payloads are known."""
         le = batch.encoded.le[part]
-        promised, events = _promises(batch.encoded, part, host.progress.events)
+        promised, events = _promises(batch.encoded, part, self.progress.events)
         late = events & (le < promised)
         places = np.arange(part.start, part.stop)
         rows: Any = part
@@ -135,7 +135,7 @@ class ReducedColumns(Reduced):
         re = k.FOREVER if encoded.window is None else le + encoded.window
         re = re if encoded.re is None else int(encoded.re[row])
         diff = 1 if encoded.diff is None else int(encoded.diff[row])
-        key = None if encoded.key is None else self.inner.directory.names[int(encoded.key[row])]
+        key = None if encoded.key is None else self.inner.store.directory.names[int(encoded.key[row])]
         return Change(payload, le, re, diff, key)
 
 

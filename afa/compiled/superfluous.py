@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
+from afa.compiled.store import Store
 from afa.conditions.promised import Promises, room
 
-if TYPE_CHECKING:
-    from afa.compiled.compiled_engine import CompiledEngine
 
-
-def prune(engine: CompiledEngine, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+def prune(store: Store, promises: Callable[[Hashable], Promises], arcs: int) -> None:
     """See `afa.engine.Engine.prune`. O(keys) in numpy, and O(state) of keys that have grown since; amortized O(1) a step."""
-    if engine.table.timeouts:
+    if store.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, Batch]] = {}
-    for code in _grown(engine):
-        said = promises(engine.directory.names[code])
-        t = max(min(said.of_all(), arcs), engine.progress.final)
-        engine.directory.touch(code)
-        if t > _cleaned(engine, code):
-            engine.call(k.SERVE, code, 0, final=t)
-        if engine.ordered:  # steps of one LE lie beside each other: what comes between them is not told by LE alone
-            _looked_at(engine, code)
+    for code in _grown(store):
+        said = promises(store.directory.names[code])
+        t = max(min(said.of_all(), arcs), store.progress.final)
+        store.directory.touch(code)
+        if t > _cleaned(store, code):
+            store.call(k.SERVE, code, 0, final=t)
+        if store.ordered:  # steps of one LE lie beside each other: what comes between them is not told by LE alone
+            _looked_at(store, code)
             continue
         if id(said) not in told:
-            told[id(said)] = said, _told(engine, said, arcs)
-        engine.call(k.PRUNE, code, batch=told[id(said)][1])
+            told[id(said)] = said, _told(store, said, arcs)
+        store.call(k.PRUNE, code, batch=told[id(said)][1])
 
 
-def _grown(engine: CompiledEngine) -> list[int]:
+def _grown(store: Store) -> list[int]:
     """The keys that have grown so much that it pays to look at them."""
-    m, blocks = engine.memory.m, engine.directory.entries[:, k.D_BLOCK]
+    m, blocks = store.memory.m, store.directory.entries[:, k.D_BLOCK]
     codes = np.flatnonzero(blocks)
     blocks = blocks[codes]
     steps = m[blocks + k.H_LAST] - m[blocks + k.H_FIRST]
@@ -44,26 +42,26 @@ def _grown(engine: CompiledEngine) -> list[int]:
     return found
 
 
-def _looked_at(engine: CompiledEngine, code: int) -> None:
+def _looked_at(store: Store, code: int) -> None:
     """Let a key grow before it is looked at again; a call that fails need not take that back."""
-    m, block = engine.memory.m, engine.directory.entries[code, k.D_BLOCK]
+    m, block = store.memory.m, store.directory.entries[code, k.D_BLOCK]
     if block:
         m[block + k.H_THINNED] = m[block + k.H_LAST] - m[block + k.H_FIRST]
 
 
-def _cleaned(engine: CompiledEngine, code: int) -> int:
-    return int(engine.memory.m[engine.directory.entries[code, k.D_BLOCK] + k.H_CLEANED])
+def _cleaned(store: Store, code: int) -> int:
+    return int(store.memory.m[store.directory.entries[code, k.D_BLOCK] + k.H_CLEANED])
 
 
-def _told(engine: CompiledEngine, said: Promises, arcs: int) -> Batch:
+def _told(store: Store, said: Promises, arcs: int) -> Batch:
     """What the kernels are told of it, as G_* have it."""
-    states, uses = engine.arcs.states, said.uses()
+    states, uses = store.arcs.states, said.uses()
     words: Any = np.zeros((5, max(4, len(states), len(uses))), np.int64)
     begins = words[k.G_BEGINS]
     begins[k.G_START], begins[k.G_ARCS], begins[k.G_COUNT] = min(said.of_start(), arcs), arcs, len(uses)
-    begins[k.G_FINALS] = any(event.arc.final for event in engine.table.events)
+    begins[k.G_FINALS] = any(event.arc.final for event in store.table.events)
     words[k.G_IDLE, : len(states)] = [min(said.of_state(state), arcs) for state in states]
     for i, (arc, t) in enumerate(uses):
         words[k.G_USE, i] = t
-        words[k.G_TEST, i], words[k.G_CONSTANTS, i] = engine.arcs.test(arc)
+        words[k.G_TEST, i], words[k.G_CONSTANTS, i] = store.arcs.test(arc)
     return Batch(words)

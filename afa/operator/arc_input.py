@@ -132,6 +132,12 @@ class ArcInput:
         """Drop the arc events that no event can take any more."""
         self._put(self.table.cleaned(self._progress.final), FOREVER, FOREVER)
 
+    def follow(self, table: ArcTable) -> None:
+        """Let a table be in force that the engine has made of this one, by changes within a batch."""
+        self._journal.note(setattr, self, "table", self.table)
+        self.table = table
+        self.clean()  # a promise may have come after the last of these changes
+
     def _put(self, table: ArcTable, le: int, re: int) -> None:
         if table is not self.table:
             self._journal.note(setattr, self, "table", self.table)

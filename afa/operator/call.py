@@ -210,6 +210,19 @@ class Core(Single):
         self.progress.promise_events(t)
         self._punctuate()
 
+    @property
+    def refuses_late(self) -> bool:
+        """Whether a late event makes the call fail."""
+        return self.late.policy == "raise"
+
+    def counted(self, changes: int) -> None:
+        """So many changes of events were taken."""
+        self.changes += changes
+
+    def follow_arcs(self, table: ArcTable) -> None:
+        """The engine has carried out changes of arcs itself."""
+        self.arcs.follow(table)
+
     def take_late(self, change: Change, promised: int, where: str = "") -> None:
         """Let the policy decide about an event that is late."""
         at = "" if change.key is None else f" of key {change.key!r}"

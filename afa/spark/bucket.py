@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.change import Change
+from afa.compiled.compiled_engine import CompiledEngine
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.raised import Faults, Raised
@@ -265,7 +266,7 @@ class Bucket:
         found = None if self._held.next is None else max(watermark + 1, self._held.next // 1000)
         if self._speaks and self._logged.waits is not None:
             found = _first(found, max(watermark + 1, self._logged.waits // 1000 + 1))
-        if self._engine.directory.codes:
+        if self._engine.store.directory.codes:
             if self._operator._core.arcs.table.timeouts:
                 return watermark + 1
             if self._job.lifetimes:
@@ -283,16 +284,18 @@ class Bucket:
         engine = self._engine
         sizes = engine.sizes() if all_keys else None
         return {
-            "keys": len(engine.directory.codes) if sizes is None else sizes.keys,
+            "keys": len(engine.store.directory.codes) if sizes is None else sizes.keys,
             "partial_matches": None if sizes is None else sizes.partial_matches,
             "held": len(self._held.rows),
-            "memory_bytes": engine.memory.used,
+            "memory_bytes": engine.store.memory.used,
         }
 
     @property
-    def _engine(self) -> Any:
+    def _engine(self) -> CompiledEngine:
         """The compiled one: all fields are scalars."""
-        return self._operator._core.engine
+        engine = self._operator._core.engine
+        assert isinstance(engine, CompiledEngine)
+        return engine
 
     @property
     def moved(self) -> bool:

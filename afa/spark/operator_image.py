@@ -21,7 +21,10 @@ from typing import Any
 
 from afa import __version__
 from afa.compiled import image
+from afa.compiled.compiled_engine import CompiledEngine
 from afa.compiled.mapped_heap import WORD, FileHeap
+from afa.compiled.store import Store
+from afa.engine import Engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
@@ -58,10 +61,10 @@ def publish(operator: Keyed, path: Path, note: Any) -> None:
     An operator that came from an image costs its names, O(keys); any other one is copied, O(state).
     """
     core = operator._core
-    engine: Any = core.engine
-    words = image.words(engine)
-    head = snapshot.plain([_version(), snapshot.head(core, keyed=True), core.saved, image.names(engine), note])
-    file = engine.memory.file
+    store = store_of(core.engine)
+    words = image.words(store)
+    head = snapshot.plain([_version(), snapshot.head(core, keyed=True), core.saved, image.names(store), note])
+    file = store.memory.file
     claimed = path.with_name(path.name + CLAIMED)
     if file is None:
         file = FileHeap(_opened(claimed, os.O_CREAT | os.O_EXCL), claimed)
@@ -75,6 +78,12 @@ def publish(operator: Keyed, path: Path, note: Any) -> None:
     fcntl.flock(file.fd, fcntl.LOCK_UN)
     os.rename(claimed, path)
     file.path = None
+
+
+def store_of(engine: Engine) -> Store:
+    """What a compiled engine holds."""
+    assert isinstance(engine, CompiledEngine)
+    return engine.store
 
 
 class Image:
@@ -134,11 +143,11 @@ class Image:
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
         with _damage():
             core, in_force = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults, table)
-            engine: Any = core.engine
-            image.take_names(engine, self._names)
+            store = store_of(core.engine)
+            image.take_names(store, self._names)
             core.put_table(in_force)
             self._file.cut(self._top * WORD)
-            image.take_words(engine, self._names, self._file)
+            image.take_words(store, self._names, self._file)
         core.forget_call()
         core.saved = self._digest
         return Keyed._of(core, key)

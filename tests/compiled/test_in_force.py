@@ -56,7 +56,7 @@ def arcs(n: int) -> list[Arc]:
 def program(events: list[ArcEvent], slots: int) -> Program:
     """With so many slots for each class of arcs."""
     automaton = Automaton(start="a", final={"c"}, event=Event, arcs=list({id(e.arc): e.arc for e in events}.values()))
-    known = Operator(automaton, window=10)._core.engine.arcs._known
+    known = Operator(automaton, window=10)._core.engine.store.arcs._known
     classes = sorted({key for arc in known.values() if (key := class_of(arc, NUMBERS[arc.arc.src], False)) is not None})
     places = {key: (i * slots, slots) for i, key in enumerate(classes)}
     return Program(events, known, NUMBERS, {"c"}, [], False, 0, Slots(places, 0) if slots else None, 0, Strings())

@@ -111,7 +111,7 @@ def test_arcs_beyond_the_longest_step_function_are_served_one_by_one() -> None:
             for op in ops:
                 op.push_arc(retract(arcs[3]))
                 op.push_arc(insert(Arc("m", "f", "a == 5", name="3")))
-    found = ops[0]._core.engine.arcs
+    found = ops[0]._core.engine.store.arcs
     assert found._slots is None
     assert not found.lacking
     assert ops[0].push_many([insert(a_tick(rng), le=le) for le in range(400, 900)]) is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -113,14 +115,14 @@ def test_a_promise_over_many_keys_and_one_more_event_of_each(monkeypatch: pytest
     monkeypatch.setattr(memory, "LASTING", {"undo": 1 << 12, "log": 1 << 8})
     op = Keyed(pairs(), key="key", window=20, engine="compiled")
     op.push_many(rows(MANY, 1, 0))
-    used = op._core.engine.memory.used  # type: ignore[attr-defined]
+    used = op._core.engine.store.memory.used  # type: ignore[attr-defined]
     assert len(op.push_many(rows(MANY, 2, 1))["le"]) == MANY
     op.push(Punctuation(5))
-    assert op._core.engine.memory.sizes["undo"] == 1 << 12  # type: ignore[attr-defined]
+    assert op._core.engine.store.memory.sizes["undo"] == 1 << 12  # type: ignore[attr-defined]
     op.push(Punctuation(40))
     assert op.statistics.keys == 0
     op.push_many(rows(MANY, 50, 0))
-    assert op._core.engine.memory.used < 3 * used  # type: ignore[attr-defined]
+    assert op._core.engine.store.memory.used < 3 * used  # type: ignore[attr-defined]
     assert op.statistics.keys == MANY
 
 
@@ -228,3 +230,17 @@ def test_the_end_of_memory_is_a_memory_error_and_leaves_no_trace() -> None:
     told = done.stdout.splitlines()
     assert all(told), told
     assert any("bytes of memory for the state of an operator" in text for text in told), told
+
+
+def test_the_memory_is_free_at_once_when_nobody_holds_the_operator_any_more() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        op = Keyed(pairs(), key="key", window=20, engine="compiled")
+        op.push_many([insert(E(i, 1), i) for i in range(3)])
+        store = op._core.engine.store  # type: ignore[attr-defined]
+        held = [weakref.ref(store), weakref.ref(store.memory)]
+        del op, store
+        assert [ref() for ref in held] == [None, None]
+    finally:
+        gc.enable()

@@ -41,7 +41,7 @@ def operator(engine: str) -> Any:
 
 
 def keeps_runs(fast: Any) -> bool:
-    memory = fast._core.engine.memory
+    memory = fast._core.engine.store.memory
     block = memory.m[memory.m[k.C_DIR] + k.D_BLOCK]
     return bool(memory.m[block + k.H_RUNS])
 

@@ -76,7 +76,7 @@ def test_ever_new_strings_take_bounded_room(few: int, keyed: bool, sequence: str
         found = compiled.push(item)
         assert found == interpreted.push(item), i
         matches += len(found)
-        most = max(most, len(compiled._core.engine.strings))
+        most = max(most, len(compiled._core.engine.store.strings))
         if i % 100 == 0:
             compiled._check()
     assert matches > 300
@@ -98,7 +98,7 @@ def test_by_columns_and_after_refused_calls(few: int) -> None:
             op.push(Punctuation(i + 8))
             with pytest.raises(LateEventError):
                 op.push_many(pa.table({"tag": [f"new {i}", "late"], "note": notes[:2], "le": [i + 11, 0]}))
-        most = max(most, len(compiled._core.engine.strings))
+        most = max(most, len(compiled._core.engine.store.strings))
     compiled._check()
     assert rows > 1000
     assert most < 200
@@ -114,4 +114,4 @@ def test_constants_of_arcs_and_their_tables_stay(few: int) -> None:
             items.append(("push_arc", insert(arc)))
         for method, item in items:
             assert getattr(compiled, method)(item) == getattr(interpreted, method)(item), i
-    assert len(compiled._core.engine.strings) < 150
+    assert len(compiled._core.engine.store.strings) < 150

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa.compiled import compiled_engine as engine
-from afa.compiled import reserve
+from afa.compiled import reserve, store
 from afa.compiled.machine import kernel_ir, kernels
 from afa.compiled.machine.kernel_ir import _signature
 from afa.compiled.machine.native import FULL, HASTE, Effort, native
@@ -243,7 +242,7 @@ def side_by_side(other: int) -> Callable[..., int]:
 
 def compare(key: str, make_ir: Callable[[], str], effort: Effort, worlds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     call = side_by_side(native.function(key, make_ir, effort))
-    monkeypatch.setattr(engine, "kernel", lambda wait: call)
+    monkeypatch.setattr(store, "kernel", lambda wait: call)
     monkeypatch.setattr(reserve, "roomy", lambda: False)  # arrays no larger than need be: all of their words are copied
     monkeypatch.setattr(reserve, "_kept", [])
     seen = Seen()

@@ -1,0 +1,63 @@
+"""Changes of arcs: by the operator, which gives another table, and by the kernels, in the midst of a batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from afa.compiled.kernel import names as k
+from afa.compiled.store import Store
+from afa.engine import Host
+from afa.model.arctable import ArcTable
+
+
+def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
+    """Put a table in force that differs in ``[le, re)`` only; keys are visited only if that begins before the present."""
+    store.journal.note(_back, store, store.table)
+    waits = store.table.timeouts or table.timeouts
+    if le == k.FOREVER and not waits:  # arcs that ended are dropped
+        store.arcs.table = table
+        _drop(store, store.progress.final)
+        return
+    store.arcs.install(table)
+    if waits:  # deadlines may be other than noted
+        entries = store.directory.entries
+        entries[:, k.D_ACT] = np.where(entries[:, k.D_BLOCK] != 0, k.BEGINNING, k.FOREVER)
+    if le < store.progress.now:
+        store.call_all(k.SWAP, le, re)
+
+
+def follow(store: Store, host: Host) -> None:
+    """Let the operator's table of arcs be what the kernels have made of it since `changed`."""
+    if store.ahead:
+        store.ahead = False
+        store.arcs.table = ArcTable(store.arcs.program.events())
+        host.follow_arcs(store.arcs.table)
+
+
+def changed(store: Store) -> None:
+    """The kernels have changed arcs: drop those that ended, and be ready to go back; the table is made when asked for."""
+    if not store.ahead:
+        store.journal.note(_back, store, store.table)
+        store.ahead = True
+    store.memory.m[k.C_ARCS] = 0
+    promised, progress = int(store.memory.m[k.C_EVENTS]), store.progress
+    _drop(store, min(promised, progress.arcs) if progress.arc_punctuation else promised)
+
+
+def recover(store: Store) -> None:
+    """After a call that has failed, whose undo log was played: the program of the arcs that are in force."""
+    store.arcs.recover(anew=store.ahead or bool(store.memory.m[k.C_ARCS]))
+    store.ahead = False
+    store.memory.m[k.C_ARCS] = 0
+
+
+def _back(store: Store, table: ArcTable) -> None:
+    """A call has failed: the program of the table that was in force."""
+    store.ahead = False
+    store.arcs.install(table)
+
+
+def _drop(store: Store, t: int) -> None:
+    """Drop the arcs that ended at or before ``t``."""
+    store.tell(k.DROP, t)
+    store.directory.arcs_dropped(t)

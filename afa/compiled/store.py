@@ -1,0 +1,174 @@
+"""The data of the compiled engine: one memory for all keys, what its words mean, the arcs in force; and the call of the kernels.
+
+    memory                   the words: blocks of keys, directory, undo log, output log
+    directory                keys <-> their numbers
+    strings                  texts <-> their numbers
+    payloads, registers      records <-> words
+    arcs                     the arcs in force, as the kernels' program
+    callback                 what the kernels ask of Python
+
+What is done with it stands in the files beside this one: each takes the store, or less.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from afa.compiled.callback import Callback, as_function
+from afa.compiled.code.layout import Layout
+from afa.compiled.code.strings import Strings
+from afa.compiled.directory import Directory
+from afa.compiled.inforce import InForce
+from afa.compiled.kernel import names as k
+from afa.compiled.machine.kernels import load
+from afa.compiled.memory import EMPTY, Batch, Memory
+from afa.compiled.record_words import Records, sortable
+from afa.errors import AfaError, ChangeError
+from afa.journal import Journal
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.copies import crowded
+from afa.model.raised import Faults
+from punctuation.progress import Progress
+
+
+@functools.cache
+def kernel(wait: bool) -> Any:
+    """The kernels of this process; ``wait``: compiled in full."""
+    return load(wait)
+
+
+class Store:
+    """What a compiled engine holds.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With schemas of scalars.
+    table : ArcTable
+    progress : Progress
+    journal : Journal
+        Of the operator: it takes back which program is in force; all else is in the kernels' undo log.
+    sequence : str or None
+    keyed : bool
+        Whether there are keys: their states are then cleaned when they are touched.
+    strict : bool
+        Whether to refuse arcs that Python would run.
+    faults : Faults, optional
+        Takes what users' functions raise: the arc does not serve there. None: it is raised.
+
+    Attributes
+    ----------
+    idle : int
+        Records taken since all keys were cleaned.
+    ahead : bool
+        Whether the kernels have arcs in force that the table does not have.
+    ordered : int
+        Whether events of one LE are ordered: 0 no, 1 by numbers, 2 by strings.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        progress: Progress,
+        journal: Journal,
+        sequence: str | None,
+        keyed: bool,
+        strict: bool,
+        faults: Faults | None,
+    ) -> None:
+        assert automaton.event_schema is not None
+        self.automaton, self.progress, self.journal = automaton, progress, journal
+        self.keyed, self.strict, self.faults = keyed, strict, faults
+        self.strings = Strings()
+        self.payloads = Records(Layout.of(automaton.event_schema), self.strings)
+        self.registers = Records(Layout.of(automaton.register_schema), self.strings)
+        self.idle = 0
+        self.ahead = False
+        self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
+        self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
+        kind = None if self.sequence_slot is None else self.sequence_slot.field.type
+        self.ordered = 0 if kind is None else 2 if kind is str else 1
+        self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        slot = self.sequence_slot
+        self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
+        self.directory = Directory(self.memory, keyed)
+        self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
+        self._function, address = as_function(self.callback)
+        self._main = kernel(strict)
+        self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
+        self.callback.arcs = self.arcs
+
+    @property
+    def table(self) -> ArcTable:
+        """The arcs that the operator knows of."""
+        return self.arcs.table
+
+    @property
+    def logged(self) -> int:
+        """How many entries the output log has."""
+        return int(self.memory.w[k.W_LOG_TOP])
+
+    def sequence_word(self, payload: Any) -> int:
+        """The word that orders events of one LE."""
+        if self._sequence is None:
+            return 0
+        value = payload[self._sequence]
+        if isinstance(value, str):
+            return self.strings.number(value)
+        return sortable(value) if isinstance(value, float) else int(value)
+
+    def ready(self, n: int, coming: int = 0) -> None:
+        """Room for ``n`` records at once, and a step function if there is much to do."""
+        if n > self.memory.sizes["batch"]:
+            self.memory.grow("batch", n)
+        self.idle += max(n, coming)
+        self.arcs.ready(n, coming)
+
+    # -- the kernels -------------------------------------------------------------------------------------------------------
+
+    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, final: int | None = None) -> int:
+        """Call the kernels until they need nothing more; ``final``: what is final, where that is not the effective punctuation.
+
+        Raises
+        ------
+        Exception
+            What a user's function raised.
+        ClosureError
+        """
+        m = self.memory.m
+        m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final if final is None else final
+        if self.strings.asked:
+            self.arcs.know_strings()
+        if self.ordered == 2:
+            m[k.C_RANKS] = self.strings.ranks().ctypes.data
+        while True:
+            status: int = self._main(self.memory, self.arcs.program, batch, what, low, high)
+            if status >= 0:
+                return status
+            if status == k.FAULT:
+                raise self.callback.fault()
+            if status == k.ENDLESS:
+                raise self.arcs.endless()
+            if status == k.LATE:
+                return status
+            if status == k.CROWDED:
+                raise self._crowded(batch)
+            if not self.memory.provide(status):
+                raise AfaError(f"expected kernels and engine of one version but got the status {status}")
+
+    def call_all(self, what: int, low: int = 0, high: int = 0) -> None:
+        """Call the kernels for all keys."""
+        self.memory.m[k.C_NEXT] = 0
+        self.call(what, low, high)
+
+    def tell(self, what: int, t: int = 0) -> None:
+        """Call the kernels for something that needs nothing and raises nothing: COMMIT, ROLLBACK, DROP."""
+        self._main(self.memory, self.arcs.program, EMPTY, what, t, 0)
+
+    def _crowded(self, batch: Batch) -> ChangeError:
+        """The error for the record at C_PLACE."""
+        le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
+        return crowded(self.payloads.record(payload), le, diff)
