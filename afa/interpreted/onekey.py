@@ -1,4 +1,4 @@
-"""What a call does to the state of one key."""
+"""Carry out a call on the state of one key."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class OneKey:
         self.most = 0  # copies that there ever were of one event, or of its retraction
 
     def new(self, key: Any) -> State:
-        """State with nothing in it."""
+        """Return an empty state."""
         return State(key, self._journal, self._sequence is not None)
 
     def apply(self, s: State, changes: Iterable[Change]) -> None:
-        """Apply event changes that were checked and are not late; all of one step at once, by LE where they are in that order.
+        """Apply event changes that are checked and not late. All changes of one step are applied at once, step by step in order.
 
         An event counts as often as it was inserted more than retracted; where that is negative, retractions wait.
         """
@@ -87,7 +87,7 @@ class OneKey:
             self._journal.drop(s.pending, event)
 
     def overdue(self, s: State, t: int) -> list[Change]:
-        """Take out the retractions whose insertion can't come any more, now that ``t`` is promised."""
+        """Remove and return the retractions whose insertion can't come any more, as ``t`` is promised."""
         found = [event for event in s.pending if event[1] < t]
         changes = [Change(*event, -s.pending[event], s.key) for event in found]
         for event in found:
@@ -95,7 +95,7 @@ class OneKey:
         return changes
 
     def swap(self, states: Iterable[State], table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force that differs in ``[le, re)`` only; ``states`` are all that hold a step or a wait from ``le`` on."""
+        """Put a table in force that differs in ``[le, re)`` only. ``states`` are those with a step or a wait from ``le`` on."""
         states = list(states)
         for s in states:
             self.tick(s)  # the last punctuations may not have concerned it: a new time-out fires up to the present clock
@@ -140,12 +140,12 @@ class OneKey:
         pruning.prune(self._algorithm, s, promises, arcs)
 
     def deadline(self, s: State) -> int | None:
-        """The smallest punctuation that concerns this state."""
+        """Return the smallest punctuation that changes anything for this state."""
         self._transitions.key = s.key
         return cleanup.deadline(self._algorithm, s)
 
     def collect(self, s: State) -> Sequence[Change]:
-        """The minimal difference of the matches in force since the last collect; final matches are forgotten after it."""
+        """Return the minimal difference of the matches in force since the last collect, then forget final matches."""
         changes = []
         for (le, re, register), old in s.delta.items():
             now = s.count(le, re, register)
@@ -156,7 +156,7 @@ class OneKey:
         return changes
 
     def fill(self, key: Any, cover: Any, changes: list[Any], pruned: Pruned | None) -> State:
-        """The state of a key as `saved.load` gives it."""
+        """Return the state of a key from what `afa.interpreted.interpreted_states.load` returned."""
         self._transitions.key = key
         s = saved.fill(self._algorithm, self.new(key), cover, changes, self._sequence, pruned, self._automaton)
         self.most = max([self.most, *(n for entry in s.index.values() for n in entry.events.values()), *s.pending.values()])

@@ -1,15 +1,16 @@
-"""State that no event which can still come is able to touch ([AFA10] App. F.2), where nothing is retracted.
+"""Drop the state that no coming event can touch, if nothing is retracted ([AFA10] App. F.2).
 
     steps           a       b       c       d       e          some events are promised beyond d, others only to a
     after pruning   a{q}    .       .       d{q,F}  e{..}      what can come before d leads on from q alone
 
-A partial match in a state q is of use to an event that comes right behind it and takes an arc out of q; where no such event can
-come any more before the next step, it is dropped. An event is of use to what comes before it and leads there; where nothing can,
-the step stays as a *stone*: without events, it ends every computation that reaches it anew. Partial matches in final states stay,
-for what comes between ends the runs that they stand for. Stones that nothing meets are dropped.
+A partial match in a state q is of use to an event that comes right behind it and takes an arc out of q. If no such event can come
+any more before the next step, the partial match is dropped. An event is of use to computations that come before it and lead to it.
+If there can be none any more, its step stays as a *stone*: a step without events, which ends every computation that newly reaches
+it. Partial matches in final states stay, as an event that comes between ends the runs that they stand for. Stones that no
+computation meets are dropped.
 
-So the lists up to `State.pruned` are not what the lists before them give. What is inserted there goes the way of Algorithm 1 as
-printed: behind it, all that began before it is removed and derived anew from what it leads to.
+So the lists up to `State.pruned` can't be derived from the lists before them. An event inserted there follows Algorithm 1 as
+printed: behind it, all partial matches that began before it are removed, and derived anew from its list.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from afa.model.pmatch import PMatch
 
 
 def prune(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
-    """Drop what the promises have made superfluous; arcs may change from ``arcs`` on. O(state)."""
+    """Drop the state that promises have made superfluous. Arcs may change from ``arcs`` on. O(state)."""
     if algorithm.transitions.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     if algorithm.gaps is not None:
@@ -51,7 +52,7 @@ def prune(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None
 
 
 def _note(s: State, y: Entry) -> None:
-    """The list of a step is no longer what the one before it gives, or not what the next one needs."""
+    """Note that a step's list can't be derived from the one before it, or the next list can't be derived from this one."""
     if s.pruned is None or s.pruned < y.key:
         s.journal.note(setattr, s, "pruned", s.pruned)
         s.pruned = y.key
@@ -65,7 +66,7 @@ def _drop_events(s: State, y: Entry, promises: Promises, arcs: int) -> bool:
 
 
 def _drop_nodes(algorithm: Algorithm, s: State, y: Entry, z: Entry, promises: Promises, arcs: int) -> bool:
-    """Drop the partial matches of a step that nothing can continue before the next one."""
+    """Drop the partial matches of a step that no event can continue before the next step."""
     idle = [p for p in y.nodes if z.le < min(promises.of_state(p.state), arcs) and not _stands(algorithm, s, y, p)]
     for p in idle:
         del s.keep(y).nodes[p]
@@ -73,12 +74,12 @@ def _drop_nodes(algorithm: Algorithm, s: State, y: Entry, z: Entry, promises: Pr
 
 
 def _stands(algorithm: Algorithm, s: State, y: Entry, p: PMatch) -> bool:
-    """Whether a partial match stands for a match that is not final."""
+    """Return whether a partial match stands for a match that is not final."""
     return y.le >= algorithm.final(s) and algorithm.transitions.final(p.state, y.le)
 
 
 def _drop_runs(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None:
-    """The same for what is covered: a run begins where it is of use."""
+    """Cut ignorable runs down to the steps at which they are of use."""
     for span in list(s.runs):
         p = span.data
         if algorithm.transitions.table.marks or algorithm.transitions.final(p.state, 0):
@@ -118,7 +119,7 @@ def _drop_stones(algorithm: Algorithm, s: State, promises: Promises, arcs: int) 
 
 
 def behind(s: State, key: Any) -> bool:
-    """Whether a step lies, or comes, where lists are not what the lists before them give."""
+    """Return whether a (new) step lies where lists can't be derived from the lists before them."""
     if s.pruned is None:
         return False
     x = s.before(key)
@@ -126,7 +127,7 @@ def behind(s: State, key: Any) -> bool:
 
 
 def insert(algorithm: Algorithm, s: State, key: Any, le: int, events: Mapping[tuple[Any, int], int]) -> None:
-    """InsertEvent as Algorithm 1 prints it. O(later steps * partial matches)."""
+    """Insert an event as Algorithm 1 prints it. O(later steps * partial matches)."""
     y = s.index.get(key)
     if y is None:
         y = Entry(key, le, s.journal.serial)
@@ -171,7 +172,7 @@ def _insert_step(algorithm: Algorithm, s: State, y: Entry) -> None:
 
 
 def _add_alternatives(algorithm: Algorithm, s: State, y: Entry, events: Mapping[tuple[Any, int], int]) -> None:
-    """One more event at a step that is there: it takes nothing away."""
+    """Add an event to an existing step. This removes no partial match."""
     x = s.before(y.key)
     other = Entry(y.key, y.le, s.journal.serial)
     other.events = dict(events)

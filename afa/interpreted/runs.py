@@ -1,14 +1,14 @@
 """Ignorable runs as intervals: the itree of [AFA10] App. D.
 
-A partial match that takes an ignorable arc stays as it is. It is stored once, at its anchor; that it is there at the later steps
-too is said by an interval. Steps are named by their keys, and an interval ``[begin, end)`` covers the steps whose keys lie in it:
+A partial match that takes an ignorable arc stays as it is. It is stored once, at its anchor; an interval says at which later steps
+it stands too. Steps are named by their keys, and an interval ``[begin, end)`` covers the steps whose keys lie in it:
 
     anchor at step 10, ignorable events at 11, 12, 14        keys    10    11    12    14    15
                                                              stored   p
     interval [after(10), after(14))                          covered        p     p     p
 
 An interval that reaches to ``END`` covers all steps that there are so far, so that a run that grows in order needs no update
-(App. D, "Avoiding frequent itree updates"); whoever appends a step ends the runs that do not go on.
+(App. D, "Avoiding frequent itree updates"). The code that appends a step ends the runs that do not go on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Run(Interval):  # type: ignore[misc]  # intervaltree has no types
 
 
 class Runs:
-    """For each partial match the steps at which it stands by ignorable arcs alone.
+    """The ignorable runs of one key: for each partial match, the steps at which it stands by ignorable arcs alone.
 
     Parameters
     ----------
@@ -70,26 +70,26 @@ class Runs:
         yield from self._tree or ()
 
     def after(self, key: Any) -> Any:
-        """The place just behind a step: before every step that can come after it."""
+        """Return the place just behind a step: before every step that can come after it."""
         return (*key, 0) if self._ordered else key + 1
 
     def at(self, key: Any) -> list[PMatch]:
-        """The partial matches that stand at a step by ignorable arcs. O(log n + found)."""
+        """Return the partial matches that stand at a step by ignorable arcs. O(log n + found)."""
         return [interval.data for interval in self._tree.at(key)] if self._spans else []
 
     def covers(self, p: PMatch, key: Any) -> bool:
-        """Whether ``p`` stands at that step by ignorable arcs. O(runs of p)."""
+        """Return whether ``p`` stands at a step by ignorable arcs. O(runs of p)."""
         return any(span.begin <= key < span.end for span in self._spans.get(p, ()))
 
     def cover(self, p: PMatch, begin: Any, end: Any) -> None:
-        """Let ``p`` stand at all steps in ``[begin, end)``; joins the runs that it touches."""
+        """Make ``p`` stand at all steps in ``[begin, end)``. Joins the runs that the interval touches."""
         for span in [s for s in self._spans.get(p, ()) if s.begin <= end and begin <= s.end]:
             begin, end = min(begin, span.begin), max(end, span.end)
             self._remove(span)
         self._add(Run(begin, end, p))
 
     def uncover(self, p: PMatch, begin: Any, end: Any) -> None:
-        """Let ``p`` stand at no step in ``[begin, end)`` by ignorable arcs; cuts its runs."""
+        """Make ``p`` stand at no step in ``[begin, end)`` by ignorable arcs. Cuts its runs."""
         for span in [s for s in self._spans.get(p, ()) if s.begin < end and begin < s.end]:
             self._remove(span)
             if span.begin < begin:
@@ -138,7 +138,7 @@ class Runs:
 
 
 def _in_tree(change: Callable[[Interval], None], span: Interval) -> None:
-    """Add to the tree, or remove; both remove, which raises a KeyError in place of whatever interrupts it there."""
+    """Add to the tree, or remove. Both remove, and then raise a KeyError in place of the exception that interrupted them."""
     try:
         change(span)
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""All that changes for one key: the index of steps with their lists, the ignorable runs, the matches in force.
+"""The state of one key: the index of steps with their lists, the ignorable runs, the matches in force.
 
     index    SortedDict      key -> Entry           the rbtree of [AFA10] Fig. 6
       Entry  events          (payload, RE) -> count   the alternatives of one step, a multi-event (Sec. 4)
@@ -10,7 +10,7 @@
     delta    dict            (LE, RE, register) -> count before this call
     gaps     SortedDict      where numbers are gapless: keys of the steps behind gaps that can still close
     promised                 no event of this key comes before it, by punctuations with conditions
-    pruned                   the last step whose list is not what the list before it gives, or None; see `afa.interpreted.pruning`
+    pruned                   the last step whose list can't be derived from the list before it, or None: see `pruning`
 
 A step's key is its LE, or ``(LE, sequence)`` where the user gives a sequence.
 """
@@ -52,7 +52,7 @@ class Entry:
 
 
 def joined(nodes: Mapping[PMatch, Any], covered: Collection[PMatch]) -> Mapping[PMatch, Any]:
-    """What is stored at a step and what is covered there, by start."""
+    """Return the partial matches that are stored or covered at a step, by start."""
     return dict.fromkeys(sorted({**nodes, **dict.fromkeys(covered)}, key=by_start)) if covered else nodes
 
 
@@ -78,32 +78,32 @@ class State:
     # -- the index: Search< and Search> of Algorithm 1 ------------------------------------------------------------------
 
     def place(self, le: int) -> Any:
-        """The place before all steps with this LE."""
+        """Return the place before all steps with this LE."""
         return (le,) if self.ordered else le
 
     def before(self, key: Any) -> Entry | None:
-        """The step before a key."""
+        """Return the step before a key, or None."""
         i = self.index.bisect_left(key)
         return self.index.peekitem(i - 1)[1] if i else None
 
     def after(self, key: Any) -> Entry | None:
-        """The step after a key."""
+        """Return the step after a key, or None."""
         i = self.index.bisect_right(key)
         return self.index.peekitem(i)[1] if i < len(self.index) else None
 
     def steps(self, start: Any, inclusive: bool = True) -> Iterator[Entry]:
-        """The steps from a key on, in order."""
+        """Iterate over the steps from a key on, in order."""
         index = self.index
         return (index[key] for key in index.irange(start, inclusive=(inclusive, True)))
 
     def layer(self, entry: Entry) -> Mapping[PMatch, Any]:
-        """All partial matches that end at a step, stored and covered, by start ([AFA10] Ordering)."""
+        """Return all partial matches at a step, stored and covered, by start ([AFA10] Ordering)."""
         return joined(entry.nodes, self.runs.at(entry.key))
 
     # -- writes, each with its way back -------------------------------------------------------------------------------------
 
     def keep(self, entry: Entry) -> Entry:
-        """Keep a copy of an entry before the first write of a call."""
+        """Keep a copy of an entry before the first write of a call to it. Returns the entry."""
         if entry.kept != self.journal.serial:
             entry.kept = self.journal.serial
             self.journal.note(entry.put_back, dict(entry.events), dict(entry.nodes), entry.rest, entry.horizon)
@@ -126,17 +126,17 @@ class State:
                 self.journal.drop(self.matches, le)
 
     def count(self, le: int, re: int, register: Any) -> int:
-        """How many computations stand behind a match."""
+        """Return how many computations stand behind a match."""
         found: int = self.matches.get(le, {}).get((register, re), 0)
         return found
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is held, so that the key need not be."""
+        """Whether nothing is held, so that the key can be forgotten."""
         return not (self.index or self.matches or self.pending)
 
     def sizes(self) -> tuple[int, int, int, int, int]:
-        """Events, partial matches, intervals, matches and pending retractions held. O(steps)."""
+        """Return how many events, partial matches, intervals, matches and pending retractions are held. O(steps)."""
         events = sum(sum(entry.events.values()) or not entry.nodes for entry in self.index.values())  # so do stones, and covers
         nodes = sum(len(entry.nodes) for entry in self.index.values())
         matches = sum(len(bucket) for bucket in self.matches.values())

@@ -1,6 +1,6 @@
-"""Events numbered without gaps ([AFA10] Sec. 5.3, AFA+O): numbers that come twice, final gaps, numbers against times.
+"""Events numbered without gaps ([AFA10] Sec. 5.3, AFA+O): repeated numbers, final gaps, numbers that contradict times.
 
-An engine matches adjacent numbers only. Here stands what an operator has to decide for it:
+An engine matches adjacent numbers only. The operator has to decide three things for it:
 
     take      the number of an insertion is in force already: it is *repeated*, and left out
     settled   the events of one key are applied: their numbers must ascend with their times
@@ -25,7 +25,7 @@ OnGap = Callable[[Hashable, int, int], Any]
 
 
 class Gapless:
-    """What an operator does about its events' numbers.
+    """The part of an operator that watches over the numbers of its events.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Gapless:
     repeated : "raise" or "drop" or callable
     on_gap : callable or None
     option : str
-        How the user calls ``field``.
+        The user's name for the option that names ``field``, for messages.
 
     Raises
     ------
     AfaError
-        A policy is none, or the automaton has no event schema.
+        A policy is unknown, or the automaton has no event schema.
     AutomatonError
         The event has no such field of ints.
     """
@@ -66,17 +66,17 @@ class Gapless:
 
     @property
     def counters(self) -> tuple[int, int, int]:
-        """What is counted: gaps that have become final, numbers that were missing in them, repeated events."""
+        """Return the counters: gaps that have become final, numbers that were missing in them, repeated events."""
         return self.gap_count, self.missing, self.repeats
 
     def put_counters(self, counters: tuple[int, int, int]) -> None:
-        """Restore what was counted, and forget the call under way."""
+        """Restore the counters, and forget the call under way."""
         self.gap_count, self.missing, self.repeats = counters
         self._told = []
         self._here, self._waits = {}, {}
 
     def hand_over(self, engine: Numbered) -> None:
-        """Hand the callbacks what the call under way has brought."""
+        """Hand the callbacks the final gaps and the repeated events of the call under way."""
         told, self._told = self._told, []
         gaps = engine.final_gaps()
         self.gap_count += len(gaps)
@@ -91,7 +91,7 @@ class Gapless:
     # -- numbers -----------------------------------------------------------------------------------------------------------
 
     def take(self, engine: Numbered, change: Change) -> Change | None:
-        """Return what of a change, typed and not late, takes effect; None: nothing of it does.
+        """Return the part of a change, typed and not late, that takes effect. None: no part does.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Gapless:
             self._told.append(change)
 
     def settled(self, engine: Numbered) -> None:
-        """The changes that were taken have been applied: see that numbers ascend with time where they came.
+        """Check, after the taken changes have been applied, that numbers ascend with time around them.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Gapless:
 
 
 def gapless_of(automaton: Any, field: str | None, gaps: str, repeated: Repeated, on_gap: OnGap | None) -> Gapless | None:
-    """Return what options of an operator say of its events' numbers; None: they have none.
+    """Return the `Gapless` that an operator's options ask for. None: events are not numbered.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def gapless_of(automaton: Any, field: str | None, gaps: str, repeated: Repeated,
 
 
 def _place(automaton: Automaton, field: str, option: str) -> int:
-    """Where among the fields of an event its number stands."""
+    """Return the place of the number among the fields of an event."""
     schema = automaton.event_schema
     if schema is None:
         raise AfaError(f"expected an automaton with event=<a NamedTuple with the field {field!r}> but got {automaton!r}")
