@@ -1,6 +1,18 @@
 """Arcs in force at an instant: a cursor over the bounds of their lifetimes ([AFA10] Sec. 2.3, 5.2).
 
-Events are mostly visited in order, so that going forward costs one bound; going back begins anew.
+    LE            0         10        20        30
+    arc event 0   |------------------------|              bounds   0 +0, 10 +1, 25 -0, 30 +2
+    arc event 1             |----------------------->
+    arc event 2                                 |--->
+
+    seek(12)      P_LOW = 10, P_HIGH = 25, P_NEXT -> the bound 25 -0
+                  arcs now of state a:   P_FIRST[a] --> 1 --R_NEXT--> 0 --> NOWHERE
+                  slots of their class:  [dst, constants of 0] [dst, constants of 1] [NOWHERE, -] ..
+    seek(26)      one bound passed: 0 leaves the chain, and its slot is free again
+
+Events are mostly visited in order, so that going forward costs one bound; going back begins anew. A slot is what the step function
+reads: an arc of a shape that it knows is 2 words there. Arcs that find no slot are counted in P_SPILL: then `derive` goes arc by
+arc.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Blocks: the state of one key; made, moved, measured."""
+"""Blocks: the state of one key; made, moved, measured.
+
+    b                                              move(b, to, first = 1): what nothing points to stays behind
+    order  [ 0  2  1 ]                             order  [ 0  1 ]
+    ev     [ 0:1  1:1  2:1 ]                       ev     [ 0:1  1:1 ]
+    events [ e0 ][ e1 ][ e2 ][ room ]       -->    events [ e2 ][ e1 ][ room        ]
+    nd     [ 0:1  3:2  1:1 ]                       nd     [ 0:1  1:2 ]
+    nodes  [ n0 ][ - ][ - ][ n3 ][ n4 ] ..         nodes  [ n1 ][ n3 ][ n4 ][ room  ]
+
+Steps get new numbers, their rows stand in the order of time. The old block stays as it was: a call that fails goes back to it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,12 @@
 """Row buffers: the list of a step where runs are kept, its own nodes and the earlier ones that reach it, by start.
 
+    block   LE      10          11        12           W_SOURCE = load_list(place of 12)
+            nodes   p  end 15   q  alone  r  alone     rows    [ p | number of its node ] [ r | number of its node ]
+                    p2 end 12                          since   [ 10 ] [ 12 ]
+                                                       end     [ 15 ] [ ALONE ]
+
 A row has the number of its node in place of ``end``. Behind the rows stand two columns: the LE of the step where each is stored,
-and the end that its node had.
+and the end that its node had. W_OLD is the same list as it was before the walk began.
 """
 
 from __future__ import annotations

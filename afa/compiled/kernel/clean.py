@@ -1,4 +1,11 @@
-"""State cleanup using punctuations ([AFA10] Sec. 5.4, App. C.1); see `afa.interpreted.cleanup` for the picture.
+"""State cleanup using punctuations ([AFA10] Sec. 5.4, App. C.1); see `afa.interpreted.cleanup` for the picture of what is final.
+
+    clean(b, 13)     before                             after
+    order            [ 10  11  12  14 ]                 10  11 [ 12  14 ]           H_FIRST moves, nothing else does
+    events of 12     [ e ]                              empty                       12 is ``cover``
+    list of 12       p (start 10, m 20)                 p  alone                    rows whose m is not behind 13 go,
+                     q (start 11, m 13)                                             those that stay are its own
+    matches of 12    T 12 (final), T 13 by a time-out   T 13                        only what may still be withdrawn
 
 After cleanup the first step is ``cover``, the latest one before the punctuation: it has no events any more, and of its list what
 can still go on. No word is written before `save` has kept it, and what lies before ``cover`` is only left behind.

@@ -1,4 +1,12 @@
-"""Epsilon arcs and time-outs: what a partial match becomes without an event ([AFA10] Sec. 2.2, App. E)."""
+"""Epsilon arcs and time-outs: what a partial match becomes without an event ([AFA10] Sec. 2.2, App. E).
+
+    close(row 2) with  a --eps--> b --eps--> c        rows  [..][..][a]   -->  [..][..][a][b][c]
+    fire(row, le = 10, since = 10, horizon = 30) with  a --at 20--> b --at 25--> c --eps--> d
+
+    W_READY   [ the row itself ] [ b, at 20 ] [ c, at 25 ] [ d, at 25 ]       the instant stands in place of ``end``
+
+A row that is there already is not added: a cycle that changes nothing ends, any other is cut at CLOSURE_LIMIT.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,15 @@
 """MakeTransitions of [AFA10] Algorithm 1: what a list of partial matches becomes by one step.
 
-`arc_by_arc` serves every automaton, arc by arc. Where no arc waits or consumes nothing, and the step has one event, `derive` leaves
-the whole list to the automaton's step function.
+    list before, by start      event at 12, RE 72            list of the step
+    (10, 70, a, 1.0)      --   arc a -> b holds       -->    (10, 70, b, 1.5)
+    (11, 15, a, 2.0)      --   arc a -> a, ignorable  -->    (11, 15, a, 2.0)   `end`: number of its row, it may go on as a run
+    (11, 12, a, 0.0)      --   its lifetime is over
+    a computation begins  --   arc s -> a holds       -->    (12, 72, a, 0.0)
+
+The smallest RE is the new ``m``. A partial match found twice is kept once, and the list stays sorted by start.
+
+`arc_by_arc` serves every automaton. Where no arc waits or consumes nothing, and the step has one event, `derive` leaves
+the whole list to the automaton's step function. `derive` writes to the buffer W_NEW, `derive_nodes` behind the nodes of the block.
 """
 
 from __future__ import annotations

@@ -1,6 +1,17 @@
 """Event records enter and leave the steps of a block; what they change is marked, and derived by `walk` afterwards.
 
-An event counts as often as it was inserted more than retracted; where that is negative, retractions wait.
+    records, in order     + at 7      - of e1 at 9 (its only event)      + at 9, another one       one more + of e0 at 5
+
+    before   order  [ 0   1   3 ]       LE  5  9  12        events   0: e0    1: e1     3: e3
+    after    order  [ 0   2   1   3 ]   LE  5  7  9  12     events   0: e0 twice   2: e2   1: e4   3: e3
+    marked                *   *                             e0 was there: nothing to derive from a copy more
+
+    where 1 loses all its events:
+             order  [ 0   2   3 ]       its nodes and matches go with it, and the step behind it is marked
+    marked                *   *
+
+An event counts as often as it was inserted more than retracted. Where that is negative, retractions wait in the section ``pending``
+until as many insertions have come.
 """
 
 from __future__ import annotations

@@ -1,5 +1,10 @@
 """Events in order, the common case: each is appended and derived at once, nothing is marked and nothing looked up.
 
+    columns   LE  20  21  22  23  ..        order  [ .. 7 | 8   9  10 ->
+    of the        |   |   |                 le     [ .. 19| 20  21 22 ->        H_LAST, H_STEPS and the tops move on
+    batch         v   v   v                 events [ ..   | e8 e9 e10 ->
+                                            nodes  [ .. list of 7 | list of 8 | list of 9 | ->      each derived from the one before
+
 The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`);
 here is what it leaves: punctuations, changes of arcs, matches.
 """

@@ -1,6 +1,12 @@
-"""`forward` for lists with ignorable runs ([AFA10] App. D): an event that leaves the list as it is is soon done with.
+"""`forward` for lists with ignorable runs ([AFA10] App. D): an event that leaves the list as it is costs a step and no node.
 
-An event that does not ends all runs: the list after it is written anew, one slice of nodes that stand or end together.
+    LE        20        21        22        23
+    events    e         ignored   ignored   f
+    nodes     p, q      -         -         p', s        23 ends all runs: its list is written anew, one slice of nodes
+    end       23  23    .         .         ALONE        that stand or end together; while they stand, OPEN
+
+The list that the block had before the call may lie in nodes of several steps, so that it is read into W_SOURCE (X_FIXED). The first
+event that changes it writes a list of one slice, which the automaton's loop can go on with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""Lists of partial matches: the same one once, in order of start."""
+"""Lists of partial matches: the same one once, in order of start.
+
+    unique        (1, a) (1, b) (1, a) (4, a)                  -->  (1, a) (1, b) (4, a)      compared among those of one start
+    merge_lists   (1, a) (4, a) | (2, b) (4, a)                -->  (1, a) (2, b) (4, a)      the second part was sorted in
+    count_until   (1, a) (1, b) (4, a), bound 1                -->  2                         rows that began by then: the head
+
+A row is ``[start, m, state, end, register..]``; all words but ``end`` say which partial match it is. Above FEW rows of one start a
+set is used: places of 3 words ``[stamp, row, key]``, empty if the stamp is not that of the set at work.
+"""
 
 from __future__ import annotations
 

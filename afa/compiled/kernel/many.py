@@ -1,4 +1,15 @@
-"""Records of a batch, and all keys that a punctuation or a change of arcs concerns: a unit each."""
+"""Records of a batch, and all keys that a punctuation or a change of arcs concerns: a unit of work each.
+
+    records  x      0   1   2   3   4          W_TOUCHED  [ b  a ]
+    key             a   b   a   a   b          W_HEADS    a: 1, b: 2            one past the first record, 0: none
+    W_NEXT          2   4   3  -1  -1          W_INDEX    [ 1 4 ] then [ 0 2 3 ]    the records of one key, served as one unit
+
+    rows in columns, many keys (`group_rows`)
+                                               W_INDEX    [ 1 4 | 0 2 3 ]           all keys side by side, each by LE
+                                               ends       [ 2, 5 ]                  then each part through `forward`
+
+Nothing of a record is copied but its number.
+"""
 
 from __future__ import annotations
 

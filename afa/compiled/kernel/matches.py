@@ -1,8 +1,13 @@
 """Matches: what the partial matches of a step stand for, and how the output log learns of a change.
 
-The log holds ``[key, sign, T, m, register..]``, one entry whenever a match comes into force or leaves it. A match belongs to the
-step whose partial matches stand for it. With a sequence, or with time-outs, two neighbours may stand for the same one: then an
-entry is written only if no other step holds it.
+    step 12     list, final states marked     matches before       matches now          output log
+                (10, 70, b*, 1.5)             (12, 70, 1.0)        (12, 70, 1.5)        [key, -1, 12, 70, 1.0]
+                (11, 15, a,  2.0)             (12, 90, 0.0)        (12, 90, 0.0)        [key, +1, 12, 70, 1.5]
+                (11, 90, b*, 0.0)
+
+The log holds an entry whenever a match comes into force or leaves it. A match belongs to the step whose partial matches stand for
+it. With a sequence, or with time-outs, two neighbours may stand for the same one: then an entry is written only if no other step
+holds it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,15 @@
 """A unit of work: one key.
 
-Its block is cleaned as far as has been promised, takes its records, and its lists are brought up to date. What fails for want of
-room is taken back to the unit's begin, and done again in a larger block; only what the caller must provide (heap, scratch) ends the
-call with a status, after which the caller may ask for the same again.
+    serve    D_BLOCK --> block        room is short?  `grow`: a larger block, the old one noted in the undo log
+               |
+               v
+             attempt                  clean as far as is promised > records into steps > walk
+               |  NEED_*              taken back, a larger block, and the same again
+               v
+             entry    D_ACT, D_CLEAN: which punctuation concerns the key next; a block without steps goes
+
+What fails for want of room is taken back to the unit's begin, and done again in a larger block. Only what the caller must provide
+(heap, scratch) ends the call with a status, after which the caller may ask for the same again.
 """
 
 from __future__ import annotations

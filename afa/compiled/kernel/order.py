@@ -1,4 +1,14 @@
-"""The order of steps: places of a block, records of a batch brought into order."""
+"""The order of steps: places of a block, records of a batch brought into order.
+
+    find_place(9)      LE of places   5  7 | 9  9  12                          the first place not before it, by halves
+
+    arrange            LE of records       1  4  9  3  12  8
+                       kept at W_INDEX     1  4  9  12                         those that only rise
+                       aside at W_SORT     3  8                                sorted, then merged back from the end
+                       W_INDEX             1  3  4  8  9  12
+
+A stream in order is only looked through.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,16 @@
-"""State that no event which can still come is able to touch ([AFA10] App. F.2); see `afa.interpreted.pruning` for the picture.
+"""State that no event which can still come is able to touch ([AFA10] App. F.2); see `afa.interpreted.pruning` for the reasons.
+
+    promised: no event that could begin a computation before 40, or continue one in state a before 30
+
+    LE           10      12      20      31               10      12      20      31
+    events       e       e       e       e         -->    .       .       e       e        kept where an arc could still take it
+    nodes        p (a)   -       -       r (b)     -->    .       .       p       r        p at the last step before 30: what comes
+                 until 31                                                                  from 30 on continues the list there
+    order        [ 10    12      20      31 ]      -->    [ 20    31 ]                     10 and 12 are stones: no partial match
+                                                                                           starts before, passes, or begins there
 
 A block is copied without what promises with conditions have made superfluous; the old one is kept until the call has worked.
+H_PRUNED remembers up to which step lists do not follow from the ones before them any more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""What the operator says of itself: the net of the output log, and what is held."""
+"""What the operator says of itself: the net of the output log, and what is held.
+
+    net    log, sorted by T and key     +1 m1    -1 m1    -1 m2    +1 m3
+           signs afterwards              0        0       -1       +1           2 are left
+
+What came and went in one call is not said.
+"""
 
 from __future__ import annotations
 

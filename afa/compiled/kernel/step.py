@@ -1,4 +1,12 @@
-"""One step: its mark, its list, its matches."""
+"""One step: its mark, its list, its matches.
+
+    step i  -->  nd[i] = slice of nodes      `store_nodes`: rows at the top of the section become its list
+            -->  mt[i] = slice of matches    `derive_matches`: those that the list stands for; the difference goes to the output log
+
+    mark        W_MARK[place] = W_EPOCH      a new epoch forgets all marks at once; from W_FROM on all are marked
+
+A step made in this call (from W_MADE on) is written in place; of an older one the old word goes to the undo log.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,11 @@
 """Algorithm 1 of [AFA10] over all marked steps at once: one walk that removes what is invalid and derives what is new.
 
+    LE          10        11 (new)     12            13          14
+    marked                *
+    list        [p]       -            [p1]          [p2]        [r]
+    walk        source    derived      derived       derived     its list before is what it was: the walk ends
+    list        [p]       [p' b]       [p1' b1]      [p2]        [r]
+
 A step is marked when it is new, when its events changed, when the step before it was deleted, or when an arc changed at its LE. A
 marked step's list is derived anew from the list before it. Behind it only partial matches that began at or before it can differ
 (Ordering makes them the head of each list), so that the walk goes on with those alone, and ends where the list before a step is
