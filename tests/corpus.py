@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from afa import Arc, Keyed, Operator, Punctuation, insert, retract
 from punctuation.time import BEGINNING, FOREVER
-from speculation import After, Before, Cleanse, Ordered
+from speculation import After, Before, Cleanse
 from tests import automata, oracle
 from tests.text import arc_of, automaton_of
 
@@ -97,12 +97,8 @@ class Case:
 
     def operator(self, engine: str, **more: Any) -> Any:
         """The operator that the case is about, with its stage; ``key=`` makes it a keyed one."""
-        options = {**self.options, **more}
-        number = options.pop("gapless", None)
-        if number is not None:
-            return Ordered(self.automaton, number=number, engine=engine, **options)
-        make: Any = Keyed if "key" in options else Operator
-        operator = make(self.automaton, engine=engine, **options)
+        make: Any = Keyed if "key" in more else Operator
+        operator = make(self.automaton, engine=engine, **{**self.options, **more})
         if self.stage is None:
             return operator
         return getattr(Cleanse(self.stage["cleanse"]), self.stage["place"])(operator)

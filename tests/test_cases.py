@@ -13,14 +13,17 @@ from afa import AfaError
 from punctuation.time import FOREVER
 from tests.corpus import PATHS, Case, emitted, is_arc
 from tests.model import ERROR, LATE, OK, Blocks, Model
-from tests.ways import WAYS, Way
+from tests.ways import WAYS, Moved, Numbered, Way
 
 IDS = [path.stem for path in PATHS]
 
 
-def ends(way: type[Way], path: Path) -> bool:
-    """Whether no arrival of a case goes a way."""
-    return way.reach(Case(path)).arrivals == 0
+def goes(way: type[Way], engine: str, path: Path) -> bool:
+    """Whether any arrival of a case goes a way."""
+    case = Case(path)
+    if "gapless" in case.options and way is not Numbered and (engine == "compiled" or way is Moved):
+        return False  # the compiled engine does not take it yet
+    return way.reach(case).arrivals > 0
 
 
 RUNS = [
@@ -28,7 +31,7 @@ RUNS = [
     for way in WAYS
     for engine in way.engines
     for path in PATHS
-    if not ends(way, path)
+    if goes(way, engine, path)
 ]
 
 
@@ -104,7 +107,7 @@ def test_there_are_cases() -> None:
     assert PATHS[0].stem == "01_worked_example"
 
 
-LEAST = {"Push": 0.98, "PayloadFree": 0.3, "CleanseBefore": 0.8, "CleanseAfter": 0.8, "SparkBucket": 0.55}
+LEAST = {"Push": 0.98, "PayloadFree": 0.3, "CleanseBefore": 0.8, "CleanseAfter": 0.8, "Numbered": 0.05, "SparkBucket": 0.55}
 """Which share of all arrivals goes a way, at least; of a way that is not here, all."""
 REASONS = {
     "Push": {"a batch is refused as a whole"},
@@ -115,8 +118,9 @@ REASONS = {
         "an arc changes before the present",
         "arcs make promises of their own",
     },
-    "CleanseBefore": {"AFA+O is no operator with a stage", "it has a stage"},
-    "CleanseAfter": {"AFA+O is no operator with a stage", "it has a stage"},
+    "CleanseBefore": {"it has a stage"},
+    "CleanseAfter": {"it has a stage"},
+    "Numbered": {"events have no numbers"},
     "SparkBucket": {
         "match() has no such option",
         "rows wait before the operator only",

@@ -6,6 +6,7 @@
     Pandas          frames, without net    PayloadFree     keep_payloads=False
     Columns         dicts of columns       CleanseBefore   a `Cleanse` that holds nothing back before the operator
     SparkBucket     Spark's, without it    CleanseAfter    one after it
+    Numbered        an `Ordered`
 
 Where a way can't take an arrival it says why, and the case goes that way as far as that arrival. `python -m tests.ways` prints how
 many arrivals go each way, and what the others are.
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 from afa import AfaError, Arc, Automaton, Change, Punctuation
 from punctuation.time import BEGINNING, FOREVER
-from speculation import Cleanse
+from speculation import Cleanse, Ordered
 from tests.conftest import ENGINES
 from tests.corpus import PATHS, Arrival, Case, is_arc, is_event
 from tests.text import E, T
@@ -236,7 +237,7 @@ class CleanseBefore(Called):
 
     @classmethod
     def refuses_case(cls, case: Case) -> str:
-        return "AFA+O is no operator with a stage" if "gapless" in case.options else "it has a stage" if case.stage else ""
+        return "it has a stage" if case.stage else ""
 
     def make(self) -> Any:
         return getattr(Cleanse(None), self.place)(self.case.operator(self.engine))
@@ -246,6 +247,18 @@ class CleanseAfter(CleanseBefore):
     """A `Cleanse` that holds nothing back stands after the operator."""
 
     place = "after"
+
+
+class Numbered(Called):
+    """Events that are numbered without gaps go into an `Ordered`."""
+
+    @classmethod
+    def refuses_case(cls, case: Case) -> str:
+        return "" if "gapless" in case.options else "events have no numbers"
+
+    def make(self) -> Any:
+        options = dict(self.case.options)
+        return Ordered(self.case.automaton, number=options.pop("gapless"), engine=self.engine, **options)
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------------------
@@ -265,10 +278,9 @@ class Columns(Way):
             items = list(group)
             parts += [self.table(items, arcs)] if in_row else items
         batch = parts[0] if len(parts) == 1 and self.is_row(arrival.items[0]) else [self.table([], arcs), *parts]
-        net = self.net or "gapless" in self.case.options  # whose output is net in any case
-        out = self.operator.push_many(batch, arcs=arcs, **({} if net else {"net": False}))
+        out = self.operator.push_many(batch, net=self.net, arcs=arcs)
         changes = [change for part in (out if isinstance(out, list) else [out]) for change in self.changes(part)]
-        return changes if net else netted(changes)
+        return changes if self.net else netted(changes)
 
     def is_row(self, item: Any) -> bool:
         """Whether an item can be a row."""
@@ -525,6 +537,7 @@ WAYS: tuple[type[Way], ...] = (
     PayloadFree,
     CleanseBefore,
     CleanseAfter,
+    Numbered,
     SparkBucket,
 )
 
