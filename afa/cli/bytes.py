@@ -1,4 +1,4 @@
-"""The bytes of the input: a file, or standard input, which can be opened again after a look at its beginning."""
+"""Read the bytes of the input: a file, or standard input, which can be opened again after a look at its beginning."""
 
 from __future__ import annotations
 

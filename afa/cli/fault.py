@@ -1,4 +1,4 @@
-"""What the command line says when it can't go on: one line on standard error, exit status 1."""
+"""Report errors of the command line: one line on standard error, exit status 1."""
 
 from __future__ import annotations
 

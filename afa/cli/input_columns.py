@@ -1,4 +1,4 @@
-"""Which columns of the input the operator takes, and their values in the form that it takes."""
+"""Choose the columns of the input that the operator takes, and convert their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PATTERN on the command line: ``file.py:name`` to the automaton of that name."""
+"""Load PATTERN of the command line: ``file.py:name`` is the automaton of that name in that file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``afa run`` and ``afa show``: a pattern over a file, and a pattern to look at."""
+"""Define the commands: ``afa run`` runs a pattern over a file, ``afa show`` shows a pattern."""
 
 from __future__ import annotations
 

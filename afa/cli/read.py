@@ -1,4 +1,4 @@
-"""The input as a stream of Arrow tables: CSV, JSON lines and Parquet."""
+"""Read the input as a stream of Arrow tables: CSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``afa run``: batches in, changes out, promises in between."""
+"""Carry out ``afa run``: read batches, push them with the promises between them, write the changes."""
 
 from __future__ import annotations
 

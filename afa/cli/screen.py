@@ -1,4 +1,4 @@
-"""What ``afa run`` shows: changes on standard output, progress and summary on standard error."""
+"""Show the work of ``afa run``: changes on standard output, progress and summary on standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes as a file, Parquet or JSON lines: there as a whole or not at all."""
+"""Write the changes to a file, Parquet or JSON lines, which appears as a whole or not at all."""
 
 from __future__ import annotations
 

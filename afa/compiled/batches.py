@@ -1,4 +1,4 @@
-"""Batches of columns through the kernels: in order where they stand, from the first record that is not a chunk at a time."""
+"""Run batches of columns through the kernels: rows in order are read in place, all others chunk by chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block read from Python: for snapshots, statistics and checks."""
+"""Read a block from Python: for snapshots, statistics and checks."""
 
 from __future__ import annotations
 

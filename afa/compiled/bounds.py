@@ -1,4 +1,4 @@
-"""An image's words are believed, but where they point is looked at: a file that is short, old or torn must not end the process.
+"""Check an image before it is used: its offsets must lie within it, so that a short, old or torn file can't crash the process.
 
 O(keys): the header of each block; what rows say is not looked at.
 """

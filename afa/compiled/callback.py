@@ -1,4 +1,4 @@
-"""Arcs that Python runs for the kernels: for want of native code, or where that asks what only Python can tell."""
+"""Run arcs in Python for the kernels: arcs without machine code, and cases in which machine code asks Python to decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The invariants of [AFA10] Sec. 5.1 and App. C.1 for the compiled state, by recomputation in Python; for tests, O(everything)."""
+"""Check the invariants of [AFA10] Sec. 5.1 and App. C.1 in the compiled state, by recomputation; O(everything), for tests."""
 
 from __future__ import annotations
 

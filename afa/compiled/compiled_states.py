@@ -1,4 +1,4 @@
-"""The states of keys as columns (`afa.state.states`), written and read by the kernels: no Python object a row."""
+"""Save and load the states of keys as columns (`afa.state.states`) by kernels, without a Python object for each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys there are, and their numbers: the places of their entries in the kernels' directory.
+"""The directory of keys: each key's number is the place of its entry in the kernels' directory.
 
 A number is a key's for as long as anything is held of it, and in the call in which it is given. An entry tells in which call its
 key last changed (D_CHANGED), so that a snapshot finds the keys that have changed since the last one without any work on the way.

@@ -1,4 +1,4 @@
-"""Batches as columns for the kernels: no Python object a row.
+"""Encode batches as columns for the kernels, without a Python object for each row.
 
 What is not plainly of the schema's types (objects, nulls where there may be none, floats for ints) is left to the rows' own path,
 which says what is wrong with it.

@@ -1,4 +1,4 @@
-"""Whether the compiled engine can serve an automaton, and what is said about arcs that run in Python."""
+"""Decide whether the compiled engine can serve an automaton, and report the arcs that run in Python."""
 
 from __future__ import annotations
 

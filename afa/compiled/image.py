@@ -1,4 +1,4 @@
-"""The engine's memory as it is, for another process of this machine: nothing is derived anew, as it is from a snapshot.
+"""Images: the engine's memory as it is, for another process of this machine, which derives nothing anew.
 
 names   plain data     what the words mean: strings, states and keys by their numbers
 words   m[:C_TOP]      blocks and directory hold no address, only places; the control words that do are set anew

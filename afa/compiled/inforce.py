@@ -1,4 +1,4 @@
-"""The arcs in force as the kernels' program, and when a step function is made for them."""
+"""Turn the arcs in force into the kernels' program, and decide when to compile a step function for them."""
 
 from __future__ import annotations
 

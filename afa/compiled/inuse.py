@@ -1,4 +1,4 @@
-"""Which strings are in use: their numbers may not be given again (`afa.compiled.code.strings`)."""
+"""Find out which strings are in use, as the numbers of the others may be given again (`afa.compiled.code.strings`)."""
 
 from __future__ import annotations
 

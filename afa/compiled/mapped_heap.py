@@ -1,4 +1,4 @@
-"""A heap that lies in a file: mapped, not read, so that another process goes on where the last one was and pays for what it needs.
+"""A heap in a file that is mapped, not read, so that the next process pays only for the pages that it touches.
 
 The room is asked of the file system before it is mapped, so that a full one says so here and does not kill the process later.
 """

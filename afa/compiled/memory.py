@@ -1,4 +1,4 @@
-"""The arrays that the kernels work on, and their growth; see `afa.compiled.kernel.names`.
+"""The arrays that the kernels work on, and how they grow; see `afa.compiled.kernel.names`.
 
 What grows is made beside what there is, and takes its place in one step; or it grows where it stands, and one word says so.
 Whatever ends a call in between (no more memory, an interrupt) leaves the arrays whole.

@@ -1,4 +1,4 @@
-"""Columns, however they came (Arrow, numpy, pandas, lists), as numpy arrays of words, without a Python object a row.
+"""Convert columns of any origin (Arrow, numpy, pandas, lists) to numpy arrays of words, without a Python object for each row.
 
 A column that is not plainly of its type is `Unfit`: its rows go one by one, which says what is wrong with them.
 """

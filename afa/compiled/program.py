@@ -1,4 +1,4 @@
-"""The program array of the kernels: arcs in force, constants, final states; see `afa.compiled.kernel.names`.
+"""The program array that kernels read: arcs in force, constants, final states; see `afa.compiled.kernel.names`.
 
 Made anew when arcs change, O(arc events). What a step function serves is a list of *classes*, a source state and a shape of arc
 each; arcs of a class share code, and as many of them as the class has slots can be in force at once. Arcs without a slot are served

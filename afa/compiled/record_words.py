@@ -1,4 +1,4 @@
-"""Payloads and registers as words, and back."""
+"""Convert payloads and registers to words, and back."""
 
 from __future__ import annotations
 

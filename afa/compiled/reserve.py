@@ -1,4 +1,4 @@
-"""Arrays of words that grow where they stand: address space is taken once, the system gives memory when it is first touched.
+"""Arrays of words that grow in place: address space is reserved once, the system gives memory at the first touch.
 
 Where address space itself is scarce (``ulimit -v``, strict overcommit), an array is as large as was asked for, and whoever wants it
 larger must copy it. The memory that the heap of an operator has touched is kept for the next one: it costs more to get, page by

@@ -1,4 +1,4 @@
-"""What promises with conditions have made superfluous, found out for the kernels ([AFA10] App. F.2)."""
+"""Tell the kernels which state promises with conditions have made superfluous ([AFA10] App. F.2)."""
 
 from __future__ import annotations
 

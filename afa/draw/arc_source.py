@@ -1,4 +1,4 @@
-"""The source text of a fence or a transfer."""
+"""Find the source text of a fence or a transfer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An automaton as Mermaid text, for GitHub, notebooks and everything else that draws it."""
+"""Draw an automaton as Mermaid text, which GitHub and notebooks show as a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An automaton as a table for the terminal."""
+"""Draw an automaton as a table for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the picture and the table say about an arc."""
+"""Describe an arc in words, for pictures and tables."""
 
 from __future__ import annotations
 

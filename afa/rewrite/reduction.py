@@ -1,4 +1,4 @@
-"""How an arc is taken apart, and rewritten into one over triggering sets ([AFA10] App. F.1); see `afa.rewrite.triggers`."""
+"""Split an arc, and rewrite it as one over triggering sets ([AFA10] App. F.1); see `afa.rewrite.triggers`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triggering sets: what is kept of an event where its payload is not ([AFA10] App. F.1).
+"""Triggering sets: all that is kept of an event if payloads are not ([AFA10] App. F.1).
 
 Where each fence is an event part and a register part, and no transfer reads the event, all that an event is ever asked is which
 event parts are true of it. So the automaton is rewritten into one over a *triggering set*, an int with a bit for each event part:

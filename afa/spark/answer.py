@@ -1,4 +1,4 @@
-"""What a bucket answers: changes, late rows, faults."""
+"""The answer of a bucket to a batch: changes, late rows, faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of one bucket: rows, arcs and a watermark in, changes out, state as bytes. Nothing here knows of Spark.
+"""Carry out the work of one bucket: rows, arcs and a watermark in, changes out, state as bytes. This module knows nothing of Spark.
 
     events, arcs, promised -> Bucket.run  -> Answer     changes | late rows | faults
                               Bucket.save -> bytes      a snapshot, and the lines of the arc log that it needs

@@ -1,4 +1,4 @@
-"""The console of a local session: what Spark says there by itself, and nobody needs, does not reach it.
+"""Keep Spark's own messages that nobody needs off the console of a local session.
 
 A Python worker greets each query; Java and Spark name at their start a module, a log and a host name. Nothing of Spark's turns all
 of that off. So where Java is started its standard output and standard error are a pipe, and a thread writes on what it reads there,

@@ -1,4 +1,4 @@
-"""Changes folded into the matches that are in force."""
+"""Fold changes into the matches that are in force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a DataFrame as the fields of an event: the same value in the field's type, or null and a word that it was lost.
+"""Convert the columns of a DataFrame to fields of an event. A value that the field's type can't hold becomes null and is reported.
 
 bool, str, int, float     by Spark's casts; a number only if the field's type holds it exactly, as an operator takes it
 timestamps, dates         of an int or float field: microseconds since 1970, as ``le`` has them. Where a column names no zone (a

@@ -1,4 +1,4 @@
-"""A digest of what a Python function does, by which a job sees after a restart that its code has changed.
+"""Make a digest of what a Python function does, by which a restarted job notices that its code has changed.
 
 It covers code objects with those within them, constants, defaults, values of closures, and of the globals that the code reads plain
 data and functions of the same module; of anything else its name. Of code of another version of Python nothing is claimed.

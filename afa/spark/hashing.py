@@ -1,4 +1,4 @@
-"""Which bucket a key belongs to, and by which label Spark knows a bucket.
+"""Assign keys to buckets, and give each bucket the label by which Spark knows it.
 
 Both are fixed for the life of a checkpoint: they rest on nothing that another release could change. Spark puts a group into the
 partition ``hash % partitions``; of 16 buckets by their numbers 7 and 9 came into two partitions, 10, 3 and 3 into three. The hash

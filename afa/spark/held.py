@@ -1,4 +1,4 @@
-"""Rows that wait for the watermark: how far ahead of it the operator works is the user's choice (Cleanse, [AFA10] Sec. 5.3).
+"""Hold rows back until the watermark comes near them: the user decides how far ahead of it the operator works ([AFA10] Sec. 5.3).
 
 A row waits until its time is below the promise + ``ahead``. So which rows wait is known from that bound alone, and a state holds
 the rows that have come since the last one. The bound never moves back, though another job may go on with another ``ahead``.

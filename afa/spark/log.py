@@ -1,4 +1,4 @@
-"""Writing and reading an arc log in a folder; see `afa.spark.arc_lines` for its lines."""
+"""Write and read an arc log in a folder; see `afa.spark.arc_lines` for its lines."""
 
 from __future__ import annotations
 

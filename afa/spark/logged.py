@@ -1,4 +1,4 @@
-"""The arcs of a bucket: what the lines of the arc log, and a changed code, have made of them; the difference is one call."""
+"""Keep the arcs of a bucket up to date with the arc log and with changed code; each difference is one call."""
 
 from __future__ import annotations
 

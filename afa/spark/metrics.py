@@ -1,4 +1,4 @@
-"""What each bucket tells of each batch: one row among the changes, ``kind = metrics``, as JSON in ``reason``.
+"""Report each bucket's numbers for each batch: one row among the changes, ``kind = metrics``, as JSON in ``reason``.
 
 A stateful operator in Python has no metrics of its own in Spark, so they travel as rows; `observed` sums them up for the query's
 progress and its listeners, `metrics` reads them as a table. Each `match` of a query has a name there, which begins with "afa".

@@ -1,4 +1,4 @@
-"""Keys that move, where a job goes on with another number of buckets than its checkpoint has.
+"""Move keys to other buckets when a job goes on with another number of buckets than its checkpoint has.
 
 Spark gives a bucket its own state only. So the states of the last batch are split by key, in a job of Spark's, and written:
 

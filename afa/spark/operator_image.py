@@ -1,4 +1,4 @@
-"""A keyed operator's memory as a file, for the next process of this machine that goes on with it.
+"""Keep a keyed operator's memory as a file, for the next process of this machine that goes on with it.
 
 A snapshot is the state, portable and checked. An image is a shortcut beside one, good for the same version, automaton and machine
 only: its words are mapped where a snapshot's are derived anew, so that what it costs follows the keys that are touched. It holds

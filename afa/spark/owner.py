@@ -1,4 +1,4 @@
-"""Which Java process a worker of Spark's works for, and what goes when that one goes. Linux alone tells (/proc)."""
+"""Find the Java process that a Spark worker works for, and clean up when that process ends. Only Linux tells (/proc)."""
 
 from __future__ import annotations
 

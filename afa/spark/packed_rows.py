@@ -1,4 +1,4 @@
-"""Rows on their way to a bucket and back: each bucket's part of a batch as one Arrow stream in one binary column.
+"""Pack rows on their way to a bucket and back: a bucket's part of a batch is one Arrow stream in one binary column.
 
 Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
 

@@ -1,4 +1,4 @@
-"""`match` as a plan of Spark's: typed rows, in parts by bucket, through the stateful operator, changes out."""
+"""Build the plan of `match`: typed rows, grouped by bucket, through the stateful operator, changes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapter to Spark's stateful operator: one bucket's rows in, changes out, its state in the state store.
+"""Adapt a bucket to Spark's stateful operator: rows in, changes out, state in the state store.
 
 State of a bucket
     head    see `Head`

@@ -1,4 +1,4 @@
-"""All that a state depends on as plain data beside it, so that a changed job goes on from where the old one was, or is refused.
+"""The recipe of a state: all that it depends on, as plain data beside it, so that a changed job can go on, or is refused.
 
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
      "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0}

@@ -1,4 +1,4 @@
-"""What a worker has imported, kept out of garbage collection: PySpark collects after each task, 40 ms over all those objects.
+"""Keep a worker's imports out of garbage collection: PySpark collects after each task, which took 40 ms over all those objects.
 
 A batch of few rows has five tasks, and the next one waits for the worker. What stands when the second task of a kind begins has
 lasted through such a collection: it stays for good, and no collection looks at it again.

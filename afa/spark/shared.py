@@ -1,4 +1,4 @@
-"""Operators in shared memory between two batches, for whichever worker of the machine has the bucket next.
+"""Keep operators in shared memory between two batches, for whichever worker of the machine has the bucket next.
 
 Spark hands tasks to workers by no rule that one could build on, so an operator kept inside a worker is the wrong one half the time.
 The store stays the authority: an image is found by a random token, which the store holds together with the state, so that one of a

@@ -1,4 +1,4 @@
-"""What workers are sent: a function or processor that says in one line which module a worker lacks.
+"""Send functions and processors to workers, so that a worker which lacks a module says so in one line.
 
 Spark pickles it, with references to modules that the worker imports. Before the first of them a small function runs there, which
 goes by value and so needs no module but Python's own: whoever then looks in vain for a module of ours or of the user's gets its

@@ -1,4 +1,4 @@
-"""A folder of tables, each the next state of one: written beside the last ones, then shown to readers in one step.
+"""A folder of tables, each the next state of one table: written beside the others, then shown to readers in one step.
 
     <n>-<batch>-<run>.parquet     a table; there once it is whole, never changed after that
     _spark_metadata/<k>.compact   the name of the one to be read, in the form of Spark's file sink

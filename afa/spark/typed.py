@@ -1,4 +1,4 @@
-"""The rows of a DataFrame with the columns of the job's schema; tables, columns and names that can't be such are refused."""
+"""Give the rows of a DataFrame the columns of the job's schema; refuse tables, columns and names that can't have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lines of an arc log come to: a set of lines in, versions of arcs out. Nothing here knows of operators.
+"""Work out the versions of arcs that a set of arc log lines means. This module knows nothing of operators.
 
     lines of a name, in their order  -> `Replay` ->  versions in force, retractions that end nothing
     batches of lines, and promises   -> `Versions`   the same, from what the last promise has left and the lines that are not final

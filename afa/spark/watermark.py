@@ -1,4 +1,4 @@
-"""A stream's watermark, which is the operator's punctuation: ours on the time column, or the one that the stream has.
+"""Set or find the watermark of a stream, which is the operator's punctuation.
 
 Spark takes one watermark between a source and a stateful operator. It keeps a watermark's delay in the column's metadata, from
 where a later operator of the same query knows the column again: so ``le`` of the changes of a stream is marked, and a window

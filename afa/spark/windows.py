@@ -1,4 +1,4 @@
-"""How long events live, where a job's window has changed: those before the present as before, so that retractions find them."""
+"""Give events their lifetimes when a job's window has changed: those before the present keep the old one, for their retractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the expressions of arcs to LLVM IR.
+"""Turn the expressions of arcs into LLVM IR.
 
 layout          how payloads and registers stand in memory; strings: as numbers
 native_arc      an arc taken apart, or the reason why Python runs it

@@ -1,4 +1,4 @@
-"""Arcs as native code: their shape, their constants, and the LLVM IR of one arc.
+"""The code of one arc: its shape, its constants, and its LLVM IR.
 
     i64 arc(ptr ev, ptr reg, ptr out, ptr params)
         1 taken (the new register is in out), 0 not taken, -1 ask: the user's Python function decides

@@ -1,4 +1,4 @@
-"""Python's arithmetic in LLVM IR: overflow, division by zero and what a float64 does not hold exactly *ask*."""
+"""Python's arithmetic in LLVM IR. Overflow, division by zero and results that float64 can't hold exactly make the code *ask*."""
 
 from __future__ import annotations
 

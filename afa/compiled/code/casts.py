@@ -1,4 +1,4 @@
-"""From one kind to another, as Python does it: what is exact, what asks, and what never goes."""
+"""Convert between kinds of values as Python does: which conversions are exact, which ask, which are impossible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms as LLVM IR: what is computed where. One method an operation.
+"""Write terms as LLVM IR, one method for each operation, each value computed where it is needed.
 
 A value is known from where it was computed to the end of that branch, and computed once there. Whatever asks jumps to one block.
 """

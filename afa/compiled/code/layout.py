@@ -1,4 +1,4 @@
-"""How payloads and registers stand in memory: 64-bit words.
+"""The layout of payloads and registers in memory: 64-bit words.
 
     int        the int64
     float      the bits of a float64; one NaN, no -0.0

@@ -1,4 +1,4 @@
-"""Arcs as the kernels know them: native code and constants, or the reason why Python runs them."""
+"""Arcs in the form that kernels use: machine code and constants, or the reason why Python runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole automaton in one function: every arc that leaves a state, with the state as a switch.
+"""Compile a whole automaton into one function: every arc that leaves a state, with a switch over the states.
 
     i64 step(ptr ev, i64 re, i64 le, ptr src, i64 n, ptr begin, ptr out, i64 cap, ptr slots)
     i64 unchanged(ptr ev, ptr slots)

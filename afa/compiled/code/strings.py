@@ -1,4 +1,4 @@
-"""The strings of an operator as numbers, and what fences ask of them as tables.
+"""Number the strings of an operator, and answer what fences ask of strings by tables over these numbers.
 
 A number stays its string's for as long as the state holds it. Of strings that are no longer in use the numbers are given again, so
 that a stream of ever new ones takes bounded memory; nothing in the state is rewritten for that.

@@ -1,4 +1,4 @@
-"""Terms: an expression with Python's meaning worked out, so that each operation is one of the machine's.
+"""Terms: expressions in which Python's meaning is worked out, so that each operation is one of the machine's.
 
     param   a constant: a word of the parameters         none   None
     field   a field of the event or of the register

@@ -1,4 +1,4 @@
-"""From expressions to terms: Python's meaning of each operation, by the types of its operands.
+"""Turn expressions into terms: choose Python's meaning of each operation by the types of its operands.
 
 What Python would raise at run time becomes a term that *asks* (the user's function then raises it itself); what has no native form
 at all is `NotCompilable`, with the reason and how to write it.

@@ -1,4 +1,4 @@
-"""LLVM IR as text: lines, blocks, values."""
+"""Write LLVM IR as text: lines, blocks, values."""
 
 from __future__ import annotations
 

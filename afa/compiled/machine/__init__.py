@@ -1,4 +1,4 @@
-"""From LLVM IR to addresses, and the kernels as one native function.
+"""Turn LLVM IR into machine code, and the kernels into one native function.
 
 native          one engine of LLVM for the process; folder: machine code on disk
 kernels         the kernels as one function, kept on disk; beside: compiled in full by a process of its own

@@ -1,4 +1,4 @@
-"""Code that a process of its own compiles, at low priority, while this one goes on: of all processes that want it, one does it."""
+"""Compile code in a separate process, at low priority, while this one goes on. One process compiles for all that want the code."""
 
 from __future__ import annotations
 

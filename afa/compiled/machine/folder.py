@@ -1,4 +1,4 @@
-"""A folder of machine code that survives the process: the user's own, bounded, and never trusted beyond its checksums."""
+"""A folder of machine code on disk: the user's own, limited in size; its files are trusted only if checksums agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLVM IR line by line: names, labels, and which lines nothing leads to."""
+"""Write LLVM IR line by line: names, labels, and lines that can't be reached."""
 
 from __future__ import annotations
 

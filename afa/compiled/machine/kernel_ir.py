@@ -1,4 +1,4 @@
-"""The kernels as LLVM IR: the source of each that `afa.compiled.kernel.entry.main` reaches, one function each, and a way in.
+"""Translate all kernels that `afa.compiled.kernel.entry.main` reaches into LLVM IR: one function each, and an entry.
 
 Kernels are Python of few words, int64 and arrays of it, which is why the way from source to IR is short. It takes 0.15 s, where
 numba, which infers types and knows all of Python and numpy, takes 16 s for the same functions; the code is as fast. numba compiles

@@ -1,4 +1,4 @@
-"""Expressions of kernels as LLVM IR: words, arrays of words, tuples of words, and calls.
+"""Translate expressions of kernels into LLVM IR: words, arrays of words, tuples of words, and calls.
 
 A word is an ``i64``, a truth value the word 0 or 1; an array is the pointer to its words and, for one with two indices, the length
 of a row. Words wrap, ``//`` and ``%`` by 0 are 0, an index is neither checked nor counted from the end: the tests run the kernels

@@ -1,4 +1,4 @@
-"""The kernels as one native function.
+"""Load all kernels as one native function.
 
 They are translated to LLVM IR (`afa.compiled.machine.kernel_ir`), compiled and kept on disk like the code of arcs
 (`afa.compiled.machine.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until

@@ -1,4 +1,4 @@
-"""Machine code from LLVM IR: one engine for the process, a memory of what is compiled, a folder of it on disk."""
+"""Make machine code of LLVM IR: one LLVM engine for the process, a cache in memory, a folder on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of kernels as LLVM IR; a name is a place on the stack, which LLVM makes a register of."""
+"""Translate statements of kernels into LLVM IR. A name is a place on the stack, which LLVM turns into a register."""
 
 from __future__ import annotations
 
