@@ -18,12 +18,12 @@ FOLD = ("diff", "kind", "reason")
 
 
 def current(changes: DataFrame) -> DataFrame:
-    """The matches in force after changes: a batch.
+    """Return the matches in force after a table of changes.
 
     Parameters
     ----------
     changes : DataFrame
-        What `match` gave, read again, all of it or several such tables together.
+        The output of `match`, read again: all of it, or several such tables together.
 
     Returns
     -------
@@ -40,7 +40,9 @@ def current(changes: DataFrame) -> DataFrame:
 
 
 def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Callable[[DataFrame, int], None]:
-    """For ``foreachBatch``: a Parquet table of the matches in force, replaced as a whole after each batch that changes it.
+    """Return a function for ``foreachBatch`` that keeps the matches in force as a Parquet table.
+
+    The table is replaced as a whole after each batch that changes it.
 
     Parameters
     ----------
@@ -49,20 +51,20 @@ def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Ca
         one whole table also while the next is written. For readers other than Spark, ``path/v=<number>`` with the largest number
         is the same: the batch's number, or a larger one in a folder that was used before.
     keep : int
-        So many tables are kept, for those who still read them.
+        How many of the last tables stay, for readers that have not finished.
     run : str, optional
-        Whose tables these are: a query goes on with its own ones alone. None: the query's id, which its checkpoint holds. Under
-        Spark Connect, where a query does not know its id, batch 0 begins a new table, and others go on with the last one.
+        The owner of the tables: a query goes on only with its own tables. None: the query's id, which its checkpoint holds. Under
+        Spark Connect, where a query does not know its id, batch 0 begins a new table, and other batches go on with the last one.
 
     Raises
     ------
     AfaError
-        Something is not what it must be; when the batch is written: the query's own last table is not there.
+        An argument is not valid. When a batch is written: the query's own last table is missing.
 
     Notes
     -----
-    A batch run again is written again. O(matches in force) a batch: for tables that one job can rewrite; a larger one, or one of an
-    object store, wants a table format with MERGE, by ``id``: docs/spark.md has the lines for Delta.
+    A batch that runs again is written again. O(matches in force) a batch, so it suits tables that one job can rewrite. A larger
+    table, or one in an object store, needs a table format with MERGE, by ``id``: docs/spark.md has the lines for Delta.
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
         raise AfaError(

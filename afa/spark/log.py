@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class ArcLog:
-    """A folder of files, one line of an arc log in each; any number of writers, any number of streams that read it.
+    """An arc log in a folder: one line in each file. Any number of processes may write it, any number of streams read it.
 
     Parameters
     ----------
     path : str or Path
-        A folder; made if there is none.
+        A folder; it is made if it does not exist.
     automaton : Automaton
-        Whose schemas the arcs' functions are written for.
+        The automaton for whose schemas the arcs' functions are written.
 
     Examples
     --------
@@ -54,22 +54,22 @@ class ArcLog:
         until: datetime | str | int | None = None,
         id: str | int | None = None,
     ) -> None:
-        """Let an arc come into force.
+        """Write a line that puts an arc in force.
 
         Parameters
         ----------
         arc : Arc
-            With a name, and functions that can be written as text.
+            It has a name, and functions that can be written as text.
         at : datetime, str (ISO 8601) or int (microseconds), optional
-            From which event time on it serves. None: the time of the clock.
+            The event time from which on the arc serves. None: the time of the clock.
         until : the same, optional
         id : str or int, optional
-            By which the line is known, however often it is written: for a program that may run twice. None: each call is a line.
+            Identifies the line, so that a program which runs twice writes it once. None: each call writes another line.
 
         Raises
         ------
         AfaError
-            It has no name, or can't be written.
+            The arc has no name, or can't be written as text.
         """
         if arc.name is None:
             raise AfaError(f"expected an arc with a name but got {arc!r}")
@@ -83,13 +83,13 @@ class ArcLog:
         at: datetime | str | int | None = None,
         id: str | int | None = None,
     ) -> None:
-        """Let the arc of that name that came into force last go out of force from an event time on; see `insert`."""
+        """Write a line that ends, at an event time, the arc of that name that came into force last. Parameters as of `insert`."""
         if not isinstance(name, str):
             raise AfaError(f"expected the name of an arc but got {name!r}")
         self._write("retract", {"name": name}, at, None, id)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The log as a stream, for ``match(arcs=...)``."""
+        """Return the log as a stream, for ``match(arcs=...)``."""
         return spark.readStream.schema("value string").text(str(self.path))
 
     def _write(self, op: str, arc: Any, at: Any, until: Any, known: Any) -> None:

@@ -40,12 +40,12 @@ SUMMED = ("events", "keys", "held", "memory_bytes", "stored_bytes", "read_bytes"
 
 
 def metrics(changes: DataFrame) -> DataFrame:
-    """The metrics among changes: a row for each bucket and batch.
+    """Return the metrics among changes: a row for each bucket and batch.
 
     Parameters
     ----------
     changes : DataFrame
-        What ``match(..., metrics=True)`` gives: a stream, or what it has written.
+        The output of ``match(..., metrics=True)``: a stream, or the table that it has written.
 
     Returns
     -------
@@ -91,12 +91,12 @@ def _parsed() -> Column:
 
 
 def listener(tell: Callable[[str], None] = print) -> Any:
-    """A listener that tells of each batch in a line, or one for each `match`: ``spark.streams.addListener(afa.spark.listener())``.
+    """Return a listener that reports each batch in a line for each `match`: ``spark.streams.addListener(afa.spark.listener())``.
 
     Parameters
     ----------
     tell : callable
-        Takes the line.
+        Takes each line; by default it prints the line.
     """
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
@@ -121,7 +121,7 @@ def listener(tell: Callable[[str], None] = print) -> Any:
 
 
 def line(batch: int, took_ms: int, found: dict[str, Any], name: str | None = None) -> str:
-    """A batch in words, and of which `match` of its query, if a name is given.
+    """Return a batch's numbers in words, with the name of its `match` if one is given.
 
     Examples
     --------

