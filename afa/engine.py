@@ -51,13 +51,13 @@ class Engine(Protocol):
         """Put a table in force that differs from the last one in ``[le, re)`` only."""
 
     def collect(self) -> list[Change]:
-        """The minimal difference since the last collect, in no order."""
+        """Return the minimal difference since the last collect, in no order."""
 
     def keys(self) -> list[Hashable]:
-        """The keys that hold any state."""
+        """Return the keys that hold any state."""
 
     def sizes(self) -> Sizes:
-        """What is held."""
+        """Return what is held."""
 
     def commit(self) -> None:
         """The call has worked."""

@@ -28,7 +28,7 @@ def make_engine(
     faults: Faults | None = None,
     gaps: str | None = None,
 ) -> Engine:
-    """The engine of that name.
+    """Return the engine of that name.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _check_name(name: str) -> None:
 def reduced_engine(
     name: str, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None, keyed: bool
 ) -> Reduced:
-    """The engine of that name over triggering sets; as `make_engine`.
+    """Return the engine of that name over triggering sets; as `make_engine`.
 
     Raises
     ------

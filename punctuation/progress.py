@@ -50,7 +50,7 @@ class Progress:
         self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0, BEGINNING))
 
     def marks(self) -> Marks:
-        """The numbers as they are now."""
+        """Return the numbers as they are now."""
         return Marks(self.events, self.arcs, self.final, self.now, self.stale, self.some)
 
     def restore(self, marks: Marks) -> None:

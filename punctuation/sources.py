@@ -162,7 +162,7 @@ class ObservedLateness(Source):
         return best
 
     def _past(self) -> Any:
-        """The memory, the oldest first."""
+        """Return the memory, the oldest first."""
         at = self._seen % self.memory
         return self._ring[:at] if self._seen < self.memory else np.concatenate([self._ring[at:], self._ring[:at]])
 

@@ -53,7 +53,7 @@ class Around:
         return self.run([("event", change, self._key_of(change, key))], net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
-        """A call of one event that the engine takes alone; None where it must go another way."""
+        """Return a call of one event that the engine takes alone; None where it must go another way."""
         return None
 
     def push_arc(self, change: Change | Punctuation) -> Output:
@@ -97,7 +97,7 @@ class Around:
         return getattr(self.operator, "_key", None)
 
     def _key_of(self, change: Any, key: Hashable) -> Hashable:
-        """The key of a change, in its form."""
+        """Return the key of a change, in its form."""
         if not isinstance(change, Change):
             return None
         if self._key is None:
@@ -127,7 +127,7 @@ class Around:
     """Where the stage stands, as snapshots have it."""
 
     def _rows(self) -> bytes | None:
-        """The rows that wait, as bytes."""
+        """Return the rows that wait, as bytes."""
         return None
 
     def __copy__(self) -> Around:
@@ -218,7 +218,7 @@ class Before(Around):
         return [*(out if like is None else [out]), *([] if promised is None else [Punctuation(promised)])]
 
     def _parts(self, batch: Any) -> list[Any] | None:
-        """A batch as tables of one form and punctuations; None if it must go one by one."""
+        """Return a batch as tables of one form and punctuations; None if it must go one by one."""
         parts: list[Any] = []
         for part in batch if table.is_list(batch) else [batch]:
             if isinstance(part, Punctuation) and part.where is not None:
@@ -234,7 +234,7 @@ class Before(Around):
         return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
 
     def _keeps(self, rows: Any) -> bool:
-        """Whether no row can break a promise with a condition."""
+        """Return whether no row can break a promise with a condition."""
         progress = self._core.progress
         return progress.some <= progress.events or not (rows.column("le").to_numpy() < progress.some).any()
 
@@ -271,7 +271,7 @@ class Before(Around):
         return out
 
     def _reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Item]:
-        """What of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
+        """Yield what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
         if port == "arc":
             yield port, item, key
         elif isinstance(item, Change):

@@ -43,7 +43,7 @@ class Columns:
         """Whether there is such a form, and a column ``kind`` can stand beside it."""
 
     def of(self, batch: Any) -> Any:
-        """A table in this form; None if it must go row by row."""
+        """Return a table in this form; None if it must go row by row."""
         import pyarrow as pa
 
         there = names_of(batch)
@@ -82,7 +82,7 @@ class Columns:
         return pa.table({**found, "le": le, "re": re, "diff": diff})
 
     def _no_number(self, found: dict[str, Any]) -> bool:
-        """Whether a sequence is no number somewhere."""
+        """Return whether a sequence is no number somewhere."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -126,7 +126,7 @@ class Columns:
 
 
 def _arrow(batch: Any, name: str) -> Any:
-    """A column as an Arrow one, as it is."""
+    """Return a column as an Arrow one, as it is."""
     import pyarrow as pa
 
     column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
@@ -139,7 +139,7 @@ def _arrow(batch: Any, name: str) -> Any:
 
 
 def _plain(column: Any, field: Field, pandas: bool) -> Any:
-    """A column in its field's type; None if it is not plainly of it."""
+    """Return a column in its field's type; None if it is not plainly of it."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -157,7 +157,7 @@ def _plain(column: Any, field: Field, pandas: bool) -> Any:
 
 
 def _key(column: Any) -> Any:
-    """A column of a key that is no field, at its full width; None if it has missing values, or a type of its own."""
+    """Return a column of a key that is no field, at its full width; None if it has missing values, or a type of its own."""
     import pyarrow as pa
 
     given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

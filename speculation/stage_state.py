@@ -34,7 +34,7 @@ def seal(
     rows: bytes | None = None,
     operator: bytes | None = None,
 ) -> bytes:
-    """A stage, and its operator's snapshot if it has one.
+    """Return a stage, and its operator's snapshot if it has one.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def seal(
 
 
 def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:
-    """The stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind.
+    """Return the stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _said(name: Any, place: Any) -> str:
 
 
 def changes(data: Any, take: Take) -> list[Change]:
-    """What waited, payloads in their form.
+    """Return what waited, payloads in their form.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def changes(data: Any, take: Take) -> list[Change]:
 
 
 def stream_of(table: Any) -> bytes:
-    """A table as an Arrow stream."""
+    """Return a table as an Arrow stream."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -102,7 +102,7 @@ def stream_of(table: Any) -> bytes:
 
 
 def rows_of(stream: Any, form: Take) -> Any:
-    """The table of an Arrow stream; ``form`` gives None where it does not fit.
+    """Return the table of an Arrow stream; ``form`` gives None where it does not fit.
 
     Raises
     ------
@@ -123,12 +123,12 @@ def rows_of(stream: Any, form: Take) -> Any:
 
 
 def take_of(schema: Schema | None) -> Take:
-    """How the payloads of an operator's events or matches are brought into their form."""
+    """Return how the payloads of an operator's events or matches are brought into their form."""
     return taker(schema)
 
 
 def take_as(payload: type | None) -> Take:
-    """How payloads are read where no schema is known: as records of a ``NamedTuple``, or as they are."""
+    """Return how payloads are read where no schema is known: as records of a ``NamedTuple``, or as they are."""
     return any_payload if payload is None else lambda value: any_payload(payload(*value))
 
 

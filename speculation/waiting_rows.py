@@ -58,7 +58,7 @@ class Rows(NamedTuple):
         return Rows(tables, self.copies + total(diffs), self.signed or bool((diffs < 0).any()))
 
     def split(self, bound: int | None) -> tuple[Any, Rows, int]:
-        """What lies below a bound (None: all), by LE, or None; the rest; and how many pairs annihilated."""
+        """Return what lies below a bound (None: all), by LE, or None; the rest; and how many pairs annihilated."""
         ends = [len(table) if bound is None else int(np.searchsorted(_ints(table, "le"), bound)) for table in self.tables]
         heads = [table.slice(0, end) for table, end in zip(self.tables, ends) if end]
         if not heads:
@@ -70,7 +70,7 @@ class Rows(NamedTuple):
         return head if len(head) else None, Rows(rest, self.copies - before, self.signed and bool(rest)), met
 
     def netted(self) -> tuple[Rows, int]:
-        """The same without what annihilates, and how many pairs of it there were."""
+        """Return the same without what annihilates, and how many pairs of it there were."""
         if not self.signed:
             return self, 0
         head, _, met = self.split(None)
@@ -129,7 +129,7 @@ def joined(tables: Sequence[pa.Table]) -> Any:
 
 
 def arrow_of(batch: Any) -> Any:
-    """A table of changes, of any kind, as an Arrow one.
+    """Return a table of changes, of any kind, as an Arrow one.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def arrow_of(batch: Any) -> Any:
 
 
 def like(table: Any, batch: Any) -> Any:
-    """An Arrow table as one of the kind of another.
+    """Return an Arrow table as one of the kind of another.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def like(table: Any, batch: Any) -> Any:
 
 
 def _array(column: Any) -> Any:
-    """A column as a numpy array; of ints of which some are missing one of objects, as floats do not hold them all."""
+    """Return a column as a numpy array; of ints of which some are missing one of objects, as floats do not hold them all."""
     import pyarrow as pa
 
     if column.null_count and pa.types.is_integer(column.type):
@@ -186,7 +186,7 @@ def _ints(table: pa.Table, name: str) -> Any:
 
 
 def copies_of(table: pa.Table) -> int:
-    """How many copies come or go."""
+    """Return how many copies come or go."""
     return total(_ints(table, "diff"))
 
 

@@ -28,17 +28,17 @@ class File:
         self._raw: Any = None
 
     def open(self, look: bool = False) -> Any:
-        """The bytes, decompressed where the extension says so. ``look``: only a look at the beginning is wanted."""
+        """Return the bytes, decompressed where the extension says so. ``look``: only a look at the beginning is wanted."""
         self._raw = pa.OSFile(self.name)
         codec = CODECS.get(self._path.suffix.lower())
         return self._raw if codec is None else pa.CompressedInputStream(self._raw, codec)
 
     def done(self) -> int:
-        """How many bytes have been read."""
+        """Return how many bytes have been read."""
         return 0 if self._raw is None or self._raw.closed else int(self._raw.tell())
 
     def whole(self) -> Any:
-        """What `pyarrow.parquet.ParquetFile` reads."""
+        """Return what `pyarrow.parquet.ParquetFile` reads."""
         return self._path
 
 
@@ -55,7 +55,7 @@ class Stdin:
         self._read = 0
 
     def open(self, look: bool = False) -> Any:
-        """The bytes: of a look, as far as whole lines go."""
+        """Return the bytes: of a look, as far as whole lines go."""
         if self._head is None:
             self._head = self._raw.read(HEAD)
         if look:
@@ -68,7 +68,7 @@ class Stdin:
         return 0
 
     def whole(self) -> Any:
-        """What `pyarrow.parquet.ParquetFile` reads: it begins at the end."""
+        """Return what `pyarrow.parquet.ParquetFile` reads: it begins at the end."""
         return pa.BufferReader(self._raw.read())
 
 

@@ -18,7 +18,7 @@ class CommandError(AfaError):
 
 
 def one_line(error: BaseException) -> str:
-    """An error with its notes as one line, with its type where that is not one of ours.
+    """Return an error with its notes as one line, with its type where that is not one of ours.
 
     Examples
     --------

@@ -34,11 +34,11 @@ class Place(NamedTuple):
     row: int
 
     def whole(self, column: Column, text: str) -> CommandError:
-        """A fault of the column as such."""
+        """Return a fault of the column as such."""
         return CommandError(f"{self.file}: column {column.source!r}: {text}")
 
     def fault(self, column: Column, i: int, text: str) -> CommandError:
-        """A fault in row ``i`` of the batch."""
+        """Return a fault in row ``i`` of the batch."""
         return CommandError(f"{self.file}: row {self.row + i}, column {column.source!r}: {text}")
 
 
@@ -138,7 +138,7 @@ def _typed(array: pa.Array, column: Column, place: Place) -> pa.Array:
 
 
 def _kind(arrow: Any) -> str | None:
-    """The scalar type that holds an Arrow type without loss; 'time' becomes text; None: none does."""
+    """Return the scalar type that holds an Arrow type without loss; 'time' becomes text; None: none does."""
     of = pa.types
     if of.is_integer(arrow):
         return "int"

@@ -40,10 +40,10 @@ class Source(Protocol):
     total: int
 
     def done(self) -> int:
-        """How much has been read, in the unit of ``total``."""
+        """Return how much has been read, in the unit of ``total``."""
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
-        """The rows in order, as tables of about ``rows`` rows; columns as in the file."""
+        """Yield the rows in order, as tables of about ``rows`` rows; columns as in the file."""
 
 
 def open_source(file: str, form: str | None) -> Source:
@@ -77,14 +77,14 @@ def readable(file: str) -> Iterator[None]:
 
 
 def _plain(error: Exception) -> str:
-    """The first sentence of what pyarrow says, without its own words for the place."""
+    """Return the first sentence of what pyarrow says, without its own words for the place."""
     return re.sub(r"^(CSV parse error: |JSON parse error: )", "", str(error)).split("\n")[0].rstrip(".")
 
 
 def batches(
     source: Source, file: str, columns: Sequence[Column], rows: int, sizes: Iterator[int]
 ) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a source in tables of exactly so many rows (the last has fewer), each with the number of its first row.
+    """Yield the rows of a source in tables of exactly so many rows (the last has fewer), each with the number of its first row.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Csv:
                 self._block *= 2
 
     def _batches(self, types: dict[str, Any], columns: Sequence[Column], passed: int) -> Iterator[pa.RecordBatch]:
-        """The rows after those that have passed."""
+        """Yield the rows after those that have passed."""
         with self._open(types, list(types), columns) as reader:
             while True:
                 with self._in_our_words(columns):

@@ -126,7 +126,7 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
 
 
 def _open(operator: Any) -> int | str:
-    """How many matches time-outs would still bring."""
+    """Return how many matches time-outs would still bring."""
     try:
         found: int = operator.open_timeouts
     except ClosureError:
@@ -143,7 +143,7 @@ def _schema(automaton: Automaton, keys: tuple[str, ...], events: pa.Table) -> pa
 
 
 def _typed(changes: Any, schema: pa.Schema) -> pa.Table:
-    """The changes in the one schema of the output."""
+    """Return the changes in the one schema of the output."""
     if isinstance(changes, pa.Table):
         return changes.cast(schema)
     columns = []
@@ -156,7 +156,7 @@ def _typed(changes: Any, schema: pa.Schema) -> pa.Table:
 
 
 def _said(call: Callable[[], Any], end: int) -> Any:
-    """What an operator raises, in one line: a fault in the user's functions too. ``end``: what the input's end promises."""
+    """Return what an operator raises, in one line: a fault in the user's functions too. ``end``: what the input's end promises."""
     try:
         return call()
     except LateEventError as error:

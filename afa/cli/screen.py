@@ -190,6 +190,6 @@ class Screen:
 
 
 def _plain(value: Any) -> str:
-    """A value as it is, or quoted where it would not stand for itself in a line."""
+    """Return a value as it is, or quoted where it would not stand for itself in a line."""
     text = str(value)
     return text if text and text.isprintable() and " " not in text else repr(text)

@@ -124,7 +124,7 @@ def _json_lines(draft: Path, schema: pa.Schema) -> Iterator[Write]:
 
 
 def _lines(table: pa.Table) -> Iterator[str]:
-    """The rows as lines of JSON, made column by column."""
+    """Yield the rows as lines of JSON, made column by column."""
     if not len(table):
         return iter(())
     template = (

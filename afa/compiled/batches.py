@@ -111,7 +111,7 @@ class Batches:
         return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
 
     def _straight(self, batch: Encoded) -> Batch | None:
-        """The columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
+        """Return the columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
         program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
         if found is not None and self._counts is not None:
@@ -119,7 +119,7 @@ class Batches:
         return found
 
     def _size(self) -> int:
-        """How many records to carry out at once: fewer where each leaves long lists."""
+        """Return how many records to carry out at once: fewer where each leaves long lists."""
         if self._store.keyed:
             return KEYED_CHUNK
         memory = self._store.memory
@@ -127,7 +127,7 @@ class Batches:
         return min(CHUNK, max(ROOM // words, LEAST))
 
     def _words(self, n: int) -> Batch:
-        """An array for ``n`` records; kept: memory that is new costs more than what is written to it."""
+        """Return an array for ``n`` records; kept: memory that is new costs more than what is written to it."""
         rows = k.I_WORDS + self._store.payloads.layout.width
         if self._buffer.n != n:
             self._buffer = Batch(np.empty((rows, n), np.int64))
@@ -238,12 +238,12 @@ class Batches:
         return stop
 
     def _change(self, words: Batch, place: int) -> Change:
-        """The record at a place as a change."""
+        """Return the record at a place as a change."""
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
         return Change(self._store.payloads.record(payload), le, re, diff, self._store.directory.names[key])
 
 
 def _ends(batch: Encoded) -> Any:
-    """The rows where state may be dropped, promises, and the end of the batch."""
+    """Return the rows where state may be dropped, promises, and the end of the batch."""
     n = len(batch.le)
     return np.array([n]) if batch.kind is None else np.append(np.flatnonzero(batch.kind == k.PUNCTUATION), n)

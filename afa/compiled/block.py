@@ -29,15 +29,15 @@ class Block:
             self.steps = self.m[order + first : order + last].tolist()
 
     def head(self, name: int) -> int:
-        """A word of the header."""
+        """Return a word of the header."""
         return int(self.m[self.at + name])
 
     def word(self, column: int, step: int) -> int:
-        """What a column says of a step."""
+        """Return what a column says of a step."""
         return int(self.m[self.at + k.HEAD + column * self.head(k.H_CAP) + step])
 
     def rows(self, slice_: int, section: int, width: int) -> list[list[int]]:
-        """The rows of a slice."""
+        """Return the rows of a slice."""
         base = self.at + self.head(section) + (slice_ >> 24) * width
         count = slice_ & k.COUNT
         found: list[list[int]] = self.m[base : base + count * width].reshape(count, width).tolist()

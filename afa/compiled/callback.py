@@ -53,7 +53,7 @@ class Callback:
         self._fault: BaseException | None = None
 
     def fault(self) -> BaseException:
-        """What was raised; it is forgotten here.
+        """Return what was raised; it is forgotten here.
 
         What was raised before the first line of the function, or after its last, never came here: ctypes has printed it. That can
         only be an interrupt.
@@ -101,7 +101,7 @@ class Callback:
 
 
 def as_function(callback: Callback) -> tuple[Any, int]:
-    """A function for the kernels, to be kept as long as they run, and its address.
+    """Return a function for the kernels, to be kept as long as they run, and its address.
 
     No circle: the callback does not hold the function, and `ctypes.cast` would let the function hold itself. So the memory is free
     at once when nobody holds the store any more.

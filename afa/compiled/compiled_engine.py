@@ -147,7 +147,7 @@ class CompiledEngine:
             self._batches.run_each(batch, host, cuts)
 
     def collect(self) -> list[Change]:
-        """The minimal difference since the last collect."""
+        """Return the minimal difference since the last collect."""
         if not self.store.memory.w[k.W_LOG_TOP]:
             return []
         rows, _ = self.log()
@@ -155,7 +155,7 @@ class CompiledEngine:
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
 
     def log(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
-        """The output log's net entries; empties it. See `afa.compiled.output.take`."""
+        """Return the output log's net entries; empties it. See `afa.compiled.output.take`."""
         return output.take(self.store, cuts)
 
     @property
@@ -230,7 +230,7 @@ class CompiledEngine:
     # -- what is held ------------------------------------------------------------------------------------------------------
 
     def keys(self) -> list[Hashable]:
-        """The keys that hold any state."""
+        """Return the keys that hold any state."""
         self.clean_all()
         directory = self.store.directory
         codes = directory.codes
@@ -238,12 +238,12 @@ class CompiledEngine:
         return list(codes) if held.all() else list(itertools.compress(codes, held))
 
     def sizes(self) -> Sizes:
-        """What is held. O(what is held)."""
+        """Return what is held. O(what is held)."""
         self.clean_all()
         return compiled_states.sizes(self.store)
 
     def save(self, changed: bool = False) -> States:
-        """The states of all keys, or of those that changed since the last snapshot."""
+        """Return the states of all keys, or of those that changed since the last snapshot."""
         directory = self.store.directory
         if changed:
             self.clean_all(k.CHANGED_KEYS, directory.since)

@@ -44,7 +44,7 @@ PART = 65536
 
 
 def pending(store: Store, code: int) -> list[Change]:
-    """The retractions of a key that wait, ``diff`` times each."""
+    """Return the retractions of a key that wait, ``diff`` times each."""
     if not store.directory.entries[code, k.D_BLOCK]:
         return []
     record, key = store.payloads.record, store.directory.names[code]
@@ -69,7 +69,7 @@ def overdue(store: Store, t: int) -> list[Change]:
 
 
 def sizes(store: Store) -> Sizes:
-    """What is held."""
+    """Return what is held."""
     store.call(k.SIZES)
     at = int(store.memory.w[k.W_TEMP])
     events, partial, intervals, matches, pending, keys, *high = store.memory.w[at : at + 8].tolist()
@@ -80,7 +80,7 @@ def sizes(store: Store) -> Sizes:
 
 
 def save(store: Store, keys: Sequence[Hashable], codes: Any) -> States:
-    """The states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
+    """Return the states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
     parts = parts_of(keys)
     order = order_of(keys, parts)
     keys, codes = Arranged(keys, order), codes[order]
@@ -133,7 +133,7 @@ class _Saving:
         return found[:, np.repeat(first - begins, lengths) + np.arange(n)]
 
     def _written(self, what: int, words: int, n: int) -> Any:
-        """What the kernels write, an array of shape (words, n)."""
+        """Return what the kernels write, an array of shape (words, n)."""
         if not n:
             return np.zeros((words, 0), np.int64)
         batch = np.zeros((1 + words, max(n, len(self.codes))), np.int64)
@@ -156,7 +156,7 @@ def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
 
 
 def _given(store: Store, code: int, last: int) -> list[Any]:
-    """The steps of a key whose lists others do not give, to the first one that is as the list before it says."""
+    """Return the steps of a key whose lists others do not give, to the first one that is as the list before it says."""
     event, register, states = store.payloads.record, store.registers.record, store.arcs.states
     block = Block(store, code)
 

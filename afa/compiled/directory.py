@@ -51,7 +51,7 @@ class Directory:
         return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)
 
     def code(self, key: Hashable) -> int:
-        """The number of a key."""
+        """Return the number of a key."""
         code = self.codes.get(key)
         if code is None:
             if self._free:
@@ -65,7 +65,7 @@ class Directory:
         return code
 
     def numbers(self, keys: Sequence[Hashable]) -> Any:
-        """The numbers of many keys."""
+        """Return the numbers of many keys."""
         found = list(map(self.codes.get, keys))
         if None in found:
             self._give(list(dict.fromkeys(key for key, code in zip(keys, found) if code is None)))
@@ -138,7 +138,7 @@ class Directory:
         return self._since
 
     def changed(self) -> list[Hashable]:
-        """The keys that have changed since the last snapshot, or are gone. O(keys)."""
+        """Return the keys that have changed since the last snapshot, or are gone. O(keys)."""
         changed = np.flatnonzero((self.entries[:, k.D_CHANGED] >= self._since) & (self.entries[:, k.D_BLOCK] != 0))
         names = [self.names[code] for code in changed.tolist()]
         return [*names, *(key for key in self._gone if key not in self.codes)]
@@ -154,7 +154,7 @@ class Directory:
         self.put_saved(set(self.codes), {}, int(self._memory.m[k.C_SERIAL]))
 
     def as_of(self) -> tuple[set[Hashable] | None, dict[Hashable, None], int]:
-        """What is known of the last snapshot, for `put_saved`."""
+        """Return what is known of the last snapshot, for `put_saved`."""
         return self._saved, self._gone, self._since
 
     def put_saved(self, saved: set[Hashable] | None, gone: dict[Hashable, None], since: int) -> None:

@@ -74,7 +74,7 @@ class Encoded(NamedTuple):
     then: int = k.BEGINNING
 
     def promised(self, t: int) -> Encoded:
-        """The same, with a promise right behind it."""
+        """Return the same, with a promise right behind it."""
         return self._replace(then=t)
 
     def fill(self, words: Any, part: Any) -> None:
@@ -106,7 +106,7 @@ class Encoded(NamedTuple):
         words[k.I_SEQ] = 0 if self.sequence is None else sequence_words(self.sequence, words)
 
     def item(self, row: int) -> Change | Punctuation:
-        """A row that is no event, as what `Core.run` takes."""
+        """Return a row that is no event, as what `Core.run` takes."""
         le = int(self.le[row])
         if self.kind[row] == k.PUNCTUATION:
             return Punctuation(le)
@@ -115,7 +115,7 @@ class Encoded(NamedTuple):
         return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
 
     def straight(self, codes: Mapping[int, int]) -> Batch | None:
-        """Where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
+        """Return where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
 
         Addresses: the batch must outlive them.
 
@@ -140,14 +140,14 @@ class Encoded(NamedTuple):
 
 
 def only(columns: Batch, rows: Any) -> Batch:
-    """What `Encoded.straight` gives, for some rows, all of them events; ``rows`` must outlive it."""
+    """Return what `Encoded.straight` gives, for some rows, all of them events; ``rows`` must outlive it."""
     words: Any = columns.words.copy()
     words[0, [k.F_KIND, k.F_ARC]], words[0, k.F_INDEX] = 0, rows.ctypes.data
     return Batch(words)
 
 
 def marked(columns: Batch, n: int) -> Batch:
-    """The same with a row of ``n`` marks behind it."""
+    """Return the same with a row of ``n`` marks behind it."""
     words = np.zeros((2, max(n, columns.n)), np.int64)
     words[0, : columns.n] = columns.words[0]
     return Batch(words)
@@ -206,7 +206,7 @@ def encode(
 
 
 def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
-    """The ends of lifetimes; where none is said, what the window says, and of an arc FOREVER."""
+    """Return the ends of lifetimes; where none is said, what the window says, and of an arc FOREVER."""
     filling, present = filled(column, int, optional=True)
     re = ints(filling, len(le))
     if present is None:
@@ -221,13 +221,13 @@ def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
 
 
 def _beyond(le: Any, kind: Any, window: int | None) -> bool:
-    """Whether a lifetime would end past all times, or an event comes at FOREVER."""
+    """Return whether a lifetime would end past all times, or an event comes at FOREVER."""
     last = k.FOREVER - (window or 1)
     return bool(len(le) and le.max() > last and _any_event(le > last, kind))
 
 
 def _known(kind: Any, arc: Any, arcs: int) -> bool:
-    """Whether all that is no event is a punctuation, or one of the arcs."""
+    """Return whether all that is no event is a punctuation, or one of the arcs."""
     others = np.flatnonzero(kind)
     kinds = kind[others]
     if arc is None:
@@ -237,7 +237,7 @@ def _known(kind: Any, arc: Any, arcs: int) -> bool:
 
 
 def _any_event(wrong: Any, kind: Any) -> bool:
-    """Whether something is wrong at the row of an event."""
+    """Return whether something is wrong at the row of an event."""
     found = np.flatnonzero(wrong)
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
@@ -261,7 +261,7 @@ def _numbers(column: Any, strings: Strings) -> Any:
 
 
 def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
-    """The number of each row's key, and the numbers."""
+    """Return the number of each row's key, and the numbers."""
     indices, values = distinct(columns[0], nulls=not single)
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:
@@ -275,6 +275,6 @@ def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, 
 
 
 def sequence_words(slot: Slot, words: Any) -> Any:
-    """The words that order events of one LE; see `sortable` of `afa.compiled.record_words`."""
+    """Return the words that order events of one LE; see `sortable` of `afa.compiled.record_words`."""
     column = words[k.I_WORDS + slot.value]
     return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

@@ -18,7 +18,7 @@ _told: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()
 
 
 def serves(automaton: Automaton, strict: bool) -> bool:
-    """Whether the compiled engine can hold what the automaton's schemas allow.
+    """Return whether the compiled engine can hold what the automaton's schemas allow.
 
     Raises
     ------
@@ -66,13 +66,13 @@ def check_arcs(automaton: Automaton, arcs: Iterable[Arc]) -> None:
 
 
 def taken_apart(arc: Arc, automaton: Automaton) -> CompiledArc:
-    """What `compiled_arc` makes of an arc under an automaton's schemas, which are of scalars."""
+    """Return what `compiled_arc` makes of an arc under an automaton's schemas, which are of scalars."""
     assert automaton.event_schema is not None
     return compiled_arc(arc, Layout.of(automaton.event_schema), Layout.of(automaton.register_schema))
 
 
 def admitted(found: CompiledArc, strict: bool) -> CompiledArc:
-    """The arc, unless Python would run it: then it is refused, or the log says so, once for each arc.
+    """Return the arc, unless Python would run it: then it is refused, or the log says so, once for each arc.
 
     Raises
     ------

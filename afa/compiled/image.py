@@ -18,7 +18,7 @@ from afa.state.sound import wanted
 
 
 def names(store: Store) -> list[Any]:
-    """What the words mean.
+    """Return what the words mean.
 
     Notes
     -----
@@ -40,7 +40,7 @@ def names(store: Store) -> list[Any]:
 
 
 def words(store: Store) -> Any:
-    """The words, an array of shape (C_TOP,): a view."""
+    """Return the words, an array of shape (C_TOP,): a view."""
     return store.memory.m[: store.memory.m[k.C_TOP]]
 
 

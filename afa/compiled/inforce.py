@@ -64,7 +64,7 @@ class Shared:
         self._programs: list[tuple[Form, Known]] = []
 
     def program(self, form: Form) -> Known | None:
-        """One of that form."""
+        """Return one of that form."""
         return next((known for other, known in self._programs if other == form), None)
 
     def keep(self, form: Form, program: Program, wanted: Counter[Any]) -> None:
@@ -144,7 +144,7 @@ class InForce:
         self._make_program()
 
     def _shared_of(self, table: ArcTable) -> Shared | None:
-        """What engines with the same layouts have made of the very same table; None: it is this one's own."""
+        """Return what engines with the same layouts have made of the very same table; None: it is this one's own."""
         if table.made is None or self._pool:
             return None
         key = self._payloads.layout, self._registers.layout, self._strict
@@ -155,7 +155,7 @@ class InForce:
         return found
 
     def _admitted_all(self, table: ArcTable) -> dict[int, CompiledArc]:
-        """The code of all arcs, by their ids."""
+        """Return the code of all arcs, by their ids."""
         arcs = {id(arc): arc for arc in [*table.arcs, *self._pool]}
         return {at: self._known.get(at) or self._admitted(arc) for at, arc in arcs.items()}
 
@@ -197,7 +197,7 @@ class InForce:
         self._tables = -1  # of strings
 
     def endless(self) -> ClosureError:
-        """Which closure, the kernels say, goes on for ever."""
+        """Return which closure, the kernels say, goes on for ever."""
         memory = self._memory
         m, w, s = memory.m, memory.w, memory.row
         rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
@@ -208,7 +208,7 @@ class InForce:
         )
 
     def test(self, arc: Arc) -> tuple[int, int]:
-        """The code that tells whether an event could take an arc, for all that its fields say, and its constants: addresses.
+        """Return the code that tells whether an event could take an arc, for all that its fields say, and its constants: addresses.
 
         0, 0: any event could.
         """
@@ -220,19 +220,19 @@ class InForce:
         return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.ARC_CONSTANTS])
 
     def constants(self) -> list[str]:
-        """The strings that the program holds."""
+        """Return the strings that the program holds."""
         codes = [arc.code for arc in self._known.values() if arc.code is not None]
         return [param.value for code in codes for param in code.params if param.kind == "str"]
 
     def state_number(self, state: str) -> int:
-        """The number of a state; that an arc led to it which is gone may be all that is known of it."""
+        """Return the number of a state; that an arc led to it which is gone may be all that is known of it."""
         if state not in self._numbers:
             self._number(state)
             self._make_program()
         return self._numbers[state]
 
     def numbers(self) -> list[Any]:
-        """What is known of all arcs so far, as plain data for `take_numbers`."""
+        """Return what is known of all arcs so far, as plain data for `take_numbers`."""
         return [self.states, self._with_runs, self._counted, self._slots is not None, self._looped]
 
     def take_numbers(self, found: list[Any]) -> None:
@@ -287,7 +287,7 @@ class InForce:
         self._made = self.program
 
     def _wanted(self) -> Counter[Any]:
-        """The classes of the consuming arcs, and how many arcs there are of each."""
+        """Return the classes of the consuming arcs, and how many arcs there are of each."""
         classes = [class_of(arc, self._numbers[arc.arc.src], self._with_runs) for arc in self._known.values()]
         return Counter(key for key in classes if key is not None)
 

@@ -56,7 +56,7 @@ def _string_words(layout: Layout) -> list[int]:
 
 
 def _rows(begins: Any, counts: Any, width: int) -> Any:
-    """Where each row begins, of ``counts`` rows of one width from each of ``begins`` on.
+    """Return where each row begins, of ``counts`` rows of one width from each of ``begins`` on.
 
     Examples
     --------

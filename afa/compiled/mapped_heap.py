@@ -43,7 +43,7 @@ class FileHeap:
             self.path.unlink(missing_ok=True)
 
     def mapped(self, n: int) -> Any:
-        """The first ``n`` words as an array. One that was mapped before stays valid, and shows the same words.
+        """Return the first ``n`` words as an array. One that was mapped before stays valid, and shows the same words.
 
         Raises
         ------

@@ -245,7 +245,7 @@ def _hashes(rows: int) -> int:
 
 
 def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, int], int]:
-    """Where each kind of scratch begins, and how many words all of them take."""
+    """Return where each kind of scratch begins, and how many words all of them take."""
     parts = [
         (k.W_UNDO, sizes["undo"]),
         (k.W_LOG, sizes["log"] * row),

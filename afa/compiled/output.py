@@ -14,7 +14,7 @@ from afa.cuts import Cuts
 
 
 def take(store: Store, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
-    """The output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
+    """Return the output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
 
     Beside them the keys of the rows, if there are keys. With ``cuts`` the entries of each change on their own, in order of arrival.
     """

@@ -20,17 +20,17 @@ class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
 
 
 def is_arrow(column: Any) -> bool:
-    """Whether a column is Arrow's."""
+    """Return whether a column is Arrow's."""
     return type(column).__module__.startswith("pyarrow")
 
 
 def is_pandas(column: Any) -> bool:
-    """Whether a column is pandas'."""
+    """Return whether a column is pandas'."""
     return type(column).__module__.startswith("pandas")
 
 
 def arrow(column: Any) -> Any:
-    """A column as an Arrow array; in pandas a NaN says that nothing is there.
+    """Return a column as an Arrow array; in pandas a NaN says that nothing is there.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def arrow(column: Any) -> Any:
 
 
 def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
-    """A column without nulls, where there may be any, and which values of it are there; None: all are.
+    """Return a column without nulls, where there may be any, and which values of it are there; None: all are.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
 
 
 def plain(column: Any) -> Any:
-    """A column as a numpy array of its own type.
+    """Return a column as a numpy array of its own type.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def plain(column: Any) -> Any:
 
 
 def numbers(column: Any, kind: type) -> Any:
-    """A column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats.
+    """Return a column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def numbers(column: Any, kind: type) -> Any:
 
 
 def ints(column: Any, n: int | None = None) -> Any:
-    """A column of int64, of ``n`` rows if that is said."""
+    """Return a column of int64, of ``n`` rows if that is said."""
     values = numbers(filled(column, int, optional=False)[0], int)
     if n is not None and len(values) != n:
         raise Unfit
@@ -123,7 +123,7 @@ def ints(column: Any, n: int | None = None) -> Any:
 
 
 def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
-    """A column as places in the list of its different values; ``nulls``: whether None may be one of them.
+    """Return a column as places in the list of its different values; ``nulls``: whether None may be one of them.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
 
 
 def _used(indices: Any, dictionary: Any) -> tuple[Any, Any]:
-    """A dictionary that came with a column, without what does not occur in it: a slice has the one of its table."""
+    """Return a dictionary that came with a column, without what does not occur in it: a slice has the one of its table."""
     used = np.flatnonzero(np.bincount(indices, minlength=len(dictionary)))
     if len(used) == len(dictionary):
         return indices, dictionary

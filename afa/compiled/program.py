@@ -50,7 +50,7 @@ class Slots(NamedTuple):
 
 
 def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Any:
-    """The class of a consuming arc; None if Python runs it."""
+    """Return the class of a consuming arc; None if Python runs it."""
     if arc.code is None or arc.arc.kind != CONSUME:
         return None
     return state, arc.code.shape, arc.arc.ignorable and with_runs
@@ -65,7 +65,7 @@ def slots(
     payload: Layout,
     loops: bool,
 ) -> Slots:
-    """The code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
+    """Return the code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
 
     ``unchanged``: whether to ask which events leave lists as they are. ``loops``: whether to compile the loops if they are not at
     hand.
@@ -97,7 +97,7 @@ def slots(
 
 
 def roomy(n: int) -> int:
-    """How many slots a class of ``n`` arcs gets: arcs that come one by one must not make new code each time.
+    """Return how many slots a class of ``n`` arcs gets: arcs that come one by one must not make new code each time.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def roomy(n: int) -> int:
 
 
 def _step(classes: Sequence[SlotClass], width: int) -> int:
-    """The address of the step function."""
+    """Return the address of the step function."""
     key = step_key(classes, width)
     known = hash(key)
     if len(classes) > LONGEST // LEAST or known in _too_long:
@@ -198,13 +198,13 @@ class Program:
         self._stand(self._array(bounds))
 
     def copy(self) -> Program:
-        """The same program, of which kernels may have one."""
+        """Return the same program, of which kernels may have one."""
         other = copy.copy(self)
         other._stand(self.words.copy())
         return other
 
     def twin(self, python: int, strings: Strings, now: int) -> Program:
-        """The same program for another engine. O(words), and those arcs that have strings as constants."""
+        """Return the same program for another engine. O(words), and those arcs that have strings as constants."""
         other = copy.copy(self)
         other._strings = strings
         other._stand(self.words.copy())
@@ -315,7 +315,7 @@ class Program:
         self.words[k.P_PLAIN] = int(self._steady and self._last_end <= now)
 
     def _array(self, bounds: list[list[int]]) -> Any:
-        """The words, and behind them the rows, the bounds and room for more of both."""
+        """Return the words, and behind them the rows, the bounds and room for more of both."""
         w, rows, cap, at = self._words, self._rows, len(self._rows) + self.room, len(self._words)
         w[k.P_COUNT], w[k.P_ROWCAP], w[k.P_ROWS] = len(rows), cap, at
         w[k.P_PLACES] = at + cap * k.R_SIZE
@@ -334,7 +334,7 @@ class Program:
         return bool(w[k.P_STEP] and w[k.P_LOOP] and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
 
     def events(self) -> list[ArcEvent]:
-        """The arc events in force, as they are now."""
+        """Return the arc events in force, as they are now."""
         at, n = int(self.words[k.P_ROWS]), int(self.words[k.P_COUNT])
         rows = self.words[at : at + n * k.R_SIZE].reshape(n, k.R_SIZE).tolist()
         return [ArcEvent(self.arcs[code], begin, end) for code, begin, end, *_ in rows]

@@ -16,7 +16,7 @@ _TO_BITS, _FROM_BITS = struct.Struct("<d"), struct.Struct("<q")
 
 
 def bits(value: float) -> int:
-    """The word of a float."""
+    """Return the word of a float."""
     number: int = _FROM_BITS.unpack(_TO_BITS.pack(value))[0]
     return number
 
@@ -55,7 +55,7 @@ class Records:
         self._back: list[Callable[[int], Any]] = [_reader(kind, strings) for kind in kinds]
 
     def words(self, record: Any) -> list[int]:
-        """The words of a record in its schema's form."""
+        """Return the words of a record in its schema's form."""
         if self._typed is not None:
             return list(self._plain.unpack(self._typed.pack(*record)))
         found: list[int] = []
@@ -72,7 +72,7 @@ class Records:
         return found
 
     def record(self, words: Sequence[int]) -> Any:
-        """The record of words."""
+        """Return the record of words."""
         if self._typed is not None and not self._bools:
             items = self._typed.unpack(self._plain.pack(*words))
             return self._cls(*[NAN if item != item else item for item in items])
@@ -84,7 +84,7 @@ class Records:
         )
 
     def columns(self, words: Any) -> list[Any]:
-        """The fields of many records, as columns; ``words``: an array of shape (n, width)."""
+        """Return the fields of many records, as columns; ``words``: an array of shape (n, width)."""
         found = []
         for slot in self.layout.slots:
             column = np.ascontiguousarray(words[:, slot.value])
@@ -119,6 +119,6 @@ def _float(word: int) -> float:
 
 
 def sortable(value: float) -> int:
-    """The bits of a float as an int64 in the same order."""
+    """Return the bits of a float as an int64 in the same order."""
     word = bits(value)
     return word if word >= 0 else word ^ 0x7FFFFFFFFFFFFFFF

@@ -32,7 +32,7 @@ _kept: list[tuple[Any, int]] = []  # maps of heaps that nobody uses, and how muc
 
 
 def roomy() -> bool:
-    """Whether address space costs nothing."""
+    """Return whether address space costs nothing."""
     if sys.platform == "win32":  # pragma: no cover
         return False
     import resource
@@ -49,7 +49,7 @@ def _overcommits() -> bool:
 
 
 def words(least: int, wanted: int) -> Any:
-    """An array of ``wanted`` words, all 0; of ``least`` where address space is scarce.
+    """Return an array of ``wanted`` words, all 0; of ``least`` where address space is scarce.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def words(least: int, wanted: int) -> Any:
 
 
 def heap(least: int, wanted: int) -> Any:
-    """The same, but what stands there may be anything; memory goes from one that is gone to the next one."""
+    """Return the same, but what stands there may be anything; memory goes from one that is gone to the next one."""
     while _kept:
         try:
             found, _ = _kept.pop()
@@ -115,7 +115,7 @@ def _array(found: mmap.mmap) -> Any:
 
 
 def _lent(found: mmap.mmap) -> Any:
-    """An array of what is kept again when nobody looks at it any more."""
+    """Return an array of what is kept again when nobody looks at it any more."""
     array = _array(found)
     weakref.finalize(array, _keep, found).atexit = False
     return array

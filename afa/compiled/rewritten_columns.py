@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     columns: dict[str, Column]
 
     def promised(self, _: int) -> Rows:
-        """The same: it goes to the engine in parts, each of which knows its own rows only."""
+        """Return the same: it goes to the engine in parts, each of which knows its own rows only."""
         return self
 
 
@@ -62,7 +62,7 @@ class ReducedColumns(Reduced):
         return self.inner.registers
 
     def log(self, cuts: Cuts | None = None) -> Any:
-        """The output log's net entries; empties it."""
+        """Return the output log's net entries; empties it."""
         return self.inner.log(cuts)
 
     @property
@@ -128,7 +128,7 @@ class ReducedColumns(Reduced):
         self.inner.run_columns(taken, host, cuts)
 
     def _change(self, batch: Rows, row: int) -> Change:
-        """An event of a batch as it came."""
+        """Return an event of a batch as it came."""
         encoded, schema, here = batch.encoded, self.triggers.reduction.schema, slice(row, row + 1)
         (payload,) = records([Picked(batch.columns, here)[field.name] for field in schema.fields], schema, 1)
         le = int(encoded.le[row])
@@ -149,7 +149,7 @@ def _promises(encoded: Encoded, part: slice, before: int) -> tuple[Any, Any]:
 
 
 def _taken(encoded: Encoded, rows: Any, events: bool) -> Encoded:
-    """Some rows of a batch; ``events``: nothing but events is among them."""
+    """Return some rows of a batch; ``events``: nothing but events is among them."""
 
     def some(column: Any) -> Any:
         return None if column is None else column[rows]
@@ -167,7 +167,7 @@ def _taken(encoded: Encoded, rows: Any, events: bool) -> Encoded:
 
 
 def _column(column: Any, field: Field, n: int) -> Column:
-    """A field's column, if it is plainly of its type."""
+    """Return a field's column, if it is plainly of its type."""
     if field.type is None:
         raise Unfit
     texts = None

@@ -35,7 +35,7 @@ from punctuation.progress import Progress
 
 @functools.cache
 def kernel(wait: bool) -> Any:
-    """The kernels of this process; ``wait``: compiled in full."""
+    """Return the kernels of this process; ``wait``: compiled in full."""
     return load(wait)
 
 
@@ -112,7 +112,7 @@ class Store:
         return int(self.memory.w[k.W_LOG_TOP])
 
     def sequence_word(self, payload: Any) -> int:
-        """The word that orders events of one LE."""
+        """Return the word that orders events of one LE."""
         if self._sequence is None:
             return 0
         value = payload[self._sequence]
@@ -169,6 +169,6 @@ class Store:
         self._main(self.memory, self.arcs.program, EMPTY, what, t, 0)
 
     def _crowded(self, batch: Batch) -> ChangeError:
-        """The error for the record at C_PLACE."""
+        """Return the error for the record at C_PLACE."""
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
         return crowded(self.payloads.record(payload), le, diff)

@@ -33,7 +33,7 @@ def prune(store: Store, promises: Callable[[Hashable], Promises], arcs: int) -> 
 
 
 def _grown(store: Store) -> list[int]:
-    """The keys that have grown so much that it pays to look at them."""
+    """Return the keys that have grown so much that it pays to look at them."""
     m, blocks = store.memory.m, store.directory.entries[:, k.D_BLOCK]
     codes = np.flatnonzero(blocks)
     blocks = blocks[codes]
@@ -54,7 +54,7 @@ def _cleaned(store: Store, code: int) -> int:
 
 
 def _told(store: Store, said: Promises, arcs: int) -> Batch:
-    """What the kernels are told of it, as G_* have it."""
+    """Return what the kernels are told of it, as G_* have it."""
     states, uses = store.arcs.states, said.uses()
     words: Any = np.zeros((5, max(4, len(states), len(uses))), np.int64)
     begins = words[k.G_BEGINS]

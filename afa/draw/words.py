@@ -18,18 +18,18 @@ def kind_of(arc: Arc) -> str:
 
 
 def fence_of(arc: Arc) -> str:
-    """The fence as text; of a time-out its instant; empty where an epsilon arc states none."""
+    """Return the fence as text; of a time-out its instant; empty where an epsilon arc states none."""
     if arc.kind == TIMEOUT:
         return f"at {function_text(arc.at)}"
     return "" if arc.fence is always else function_text(arc.fence)
 
 
 def function_text(function: Callable[..., Any]) -> str:
-    """The text of a function, or its name where there is no source."""
+    """Return the text of a function, or its name where there is no source."""
     name = getattr(function, "__name__", None)
     return text_of(function) or (name if isinstance(name, str) else type(function).__name__)
 
 
 def final_states(automaton: Automaton) -> frozenset[str]:
-    """The final states, those that an arc brings by ``final=True`` among them."""
+    """Return the final states, those that an arc brings by ``final=True`` among them."""
     return automaton.final.union(arc.dst for arc in automaton.arcs if arc.final)

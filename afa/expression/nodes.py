@@ -163,7 +163,7 @@ class Make(Expr):
 
 
 def children(expr: Expr) -> Iterator[Expr]:
-    """The nodes directly below, in the order of the node's fields: an If gives test, then, other."""
+    """Yield the nodes directly below, in the order of the node's fields: an If gives test, then, other."""
     names: tuple[str, ...] = type(expr).__slots__
     for name in names:
         value = getattr(expr, name)
@@ -174,7 +174,7 @@ def children(expr: Expr) -> Iterator[Expr]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """All nodes of a tree, a node before those below it, left before right; shared ones as often as they occur."""
+    """Yield all nodes of a tree, a node before those below it, left before right; shared ones as often as they occur."""
     todo = [expr]
     while todo:
         node = todo.pop()
@@ -183,7 +183,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def sides(expr: Expr) -> frozenset[str]:
-    """Which of event (``e``) and register (``r``) an expression reads."""
+    """Return which of event (``e``) and register (``r``) an expression reads."""
     return frozenset(node.side for node in walk(expr) if isinstance(node, Field))
 
 

@@ -121,7 +121,7 @@ class Translator(Records):
         return self.scalar(node, names)
 
     def literal(self, value: Any, node: ast.AST) -> Const:
-        """A literal."""
+        """Return a literal."""
         if type(value) is int and not BEGINNING <= value <= FOREVER:
             raise Unreadable("an int beyond int64", "keep constants within int64, or write a float", node)
         if value is not None and type(value) not in (int, float, bool, str):
@@ -246,7 +246,7 @@ class Translator(Records):
     # -- calls ---------------------------------------------------------------------------------------------------------------
 
     def call(self, node: ast.Call, names: Names) -> Value:
-        """A builtin, a method of a str, ``r._replace``, the register's class, or a helper function."""
+        """Return a builtin, a method of a str, ``r._replace``, the register's class, or a helper function."""
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value, names)
             if isinstance(base, Make) and node.func.attr == "_replace":

@@ -39,7 +39,7 @@ FLOAT_BITS = 1000
 
 
 def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> Types:
-    """The types that the value of ``expr`` can have where Python does not raise.
+    """Return the types that the value of ``expr`` can have where Python does not raise.
 
     Examples
     --------

@@ -54,13 +54,13 @@ class Algorithm:
     # -- numbers (Sec. 5.3) -----------------------------------------------------------------------------------------------
 
     def linked(self, x: Entry | None, y: Entry | None) -> bool:
-        """Whether ``y``, the step after ``x``, continues its list."""
+        """Return whether ``y``, the step after ``x``, continues its list."""
         if x is None or y is None:
             return False
         return self.gaps is None or x.key[1] + 1 == y.key[1] or (self.gaps == "join" and y.le < self.progress.events)
 
     def source(self, s: State, x: Entry | None, y: Entry | None) -> Mapping[PMatch, Any]:
-        """The list that ``y``, the step after ``x``, continues."""
+        """Return the list that ``y``, the step after ``x``, continues."""
         return s.layer(x) if x is not None and self.linked(x, y) else NOTHING
 
     def until(self, x: Entry, z: Entry | None) -> int:
@@ -298,7 +298,7 @@ class Algorithm:
                     s.touch(t, q.re, q.register, sign)
 
     def final(self, s: State) -> int:
-        """What is final for a key: what the effective punctuation says, or what all of its events are promised."""
+        """Return what is final for a key: what the effective punctuation says, or what all of its events are promised."""
         return max(self.progress.final, s.promised)
 
     def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
@@ -317,7 +317,7 @@ class Algorithm:
     # -- arcs (Sec. 5.2) -----------------------------------------------------------------------------------------------------
 
     def affected(self, s: State, le: int, re: int) -> tuple[Entry | None, list[Entry]]:
-        """The steps that an arc with lifetime ``[le, re)`` serves, with the one before them.
+        """Return the steps that an arc with lifetime ``[le, re)`` serves, with the one before them.
 
         One step past the lifetime belongs to them: time-outs that fire within it feed that step.
         """

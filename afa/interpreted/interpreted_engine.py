@@ -56,7 +56,7 @@ class InterpretedEngine:
         self._looked = 0  # changes taken when it was looked last for keys to prune
 
     def state(self, key: Hashable) -> State:
-        """The state of a key, made if there is none, and noted as touched."""
+        """Return the state of a key, made if there is none, and noted as touched."""
         s = self.states.get(key)
         if s is None:
             s = self._one.new(key)
@@ -138,7 +138,7 @@ class InterpretedEngine:
         self._had_timeouts = bool(table.timeouts)
 
     def collect(self) -> list[Change]:
-        """The minimal difference since the last collect."""
+        """Return the minimal difference since the last collect."""
         changes = [change for s in self._touched.values() for change in self._one.collect(s)]
         for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
             self._journal.drop(self.states, key)
@@ -178,11 +178,11 @@ class InterpretedEngine:
         self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
 
     def keys(self) -> list[Hashable]:
-        """The keys that hold any state."""
+        """Return the keys that hold any state."""
         return list(self.states)
 
     def sizes(self) -> Sizes:
-        """What is held. O(steps of the keys touched since the last look)."""
+        """Return what is held. O(steps of the keys touched since the last look)."""
         for key in list(self._measure):
             self._weigh(key)
         return Sizes._make([*self._held, len(self.states)])
@@ -198,7 +198,7 @@ class InterpretedEngine:
         self._measure.pop(key, None)
 
     def save(self, changed: bool = False) -> States:
-        """The states of all keys, or of those that changed since the last snapshot."""
+        """Return the states of all keys, or of those that changed since the last snapshot."""
         keys = list(self._changed if changed else self.states)
         return saved.save(self._automaton, self._progress.final, keys, self.states, self._gaps is not None)
 

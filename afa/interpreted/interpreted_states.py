@@ -19,7 +19,7 @@ from punctuation.time import BEGINNING, as_count, as_time
 
 
 def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State], gapless: bool) -> States:
-    """The states of some keys, at a punctuation; of those that are not held, none. O(state log state)."""
+    """Return the states of some keys, at a punctuation; of those that are not held, none. O(state log state)."""
     keys = in_order(keys)
     heads: Any = np.zeros((5, len(keys)), np.int64)
     rows: list[tuple[int, int, str, Any]] = []
@@ -71,7 +71,7 @@ def _numbers(rows: list[tuple[int, int, int]]) -> Any:
 
 
 def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, list[Any], Pruned | None]]:
-    """Each key with its cover, ``(LE, since, [(start, m, state, register)..], number, over)`` or None, its
+    """Yield each key with its cover, ``(LE, since, [(start, m, state, register)..], number, over)`` or None, its
     changes, and its pruned steps.
 
     A change is ``(payload, LE, RE, copies)``.

@@ -22,7 +22,7 @@ class Loose(NamedTuple):
 
 
 def loose(automaton: Automaton) -> list[Loose]:
-    """The states that only arcs to come can connect, in order.
+    """Return the states that only arcs to come can connect, in order.
 
     Examples
     --------

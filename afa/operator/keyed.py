@@ -168,7 +168,7 @@ class Keyed:
 
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:
-        """The keyed operator with this core."""
+        """Return the keyed operator with this core."""
         keyed = cls.__new__(cls)
         keyed._core, keyed._key = core, Keys(core.automaton, key)
         core.key_fields = keyed._key.fields

@@ -317,7 +317,7 @@ def _numbers(gapless: Gapless) -> list[Any]:
 
 
 def _gapless(automaton: Automaton, numbers: Any, repeated: Repeated | None, on_gap: OnGap | None) -> Gapless | None:
-    """What a snapshot says of events' numbers; ``repeated``: the policy, if not the one that was saved."""
+    """Return what a snapshot says of events' numbers; ``repeated``: the policy, if not the one that was saved."""
     if numbers is None:
         wanted("a snapshot of an operator with gapless=, for repeated= and on_gap=", repeated is None and on_gap is None)
         return None

@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 def takes_tables(core: Core) -> bool:
-    """Whether the operator's engine takes columns."""
+    """Return whether the operator's engine takes columns."""
     return hasattr(core.engine, "run_columns")
 
 

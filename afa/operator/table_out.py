@@ -21,7 +21,7 @@ _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np
 
 
 def kind_of(batch: Any) -> str | None:
-    """Whether a batch is a table: "dict", "arrow", "pandas"; None if it is none."""
+    """Return whether a batch is a table: "dict", "arrow", "pandas"; None if it is none."""
     if isinstance(batch, Mapping):
         return "dict"
     module = type(batch).__module__.partition(".")[0]
@@ -31,7 +31,7 @@ def kind_of(batch: Any) -> str | None:
 
 
 def names_of(batch: Any) -> list[str]:
-    """The names of a table's columns."""
+    """Return the names of a table's columns."""
     return [str(name) for name in (batch.schema.names if kind_of(batch) == "arrow" else list(batch))]
 
 
@@ -64,7 +64,7 @@ def write(items: Iterable[Change | Punctuation], like: Any, automaton: Automaton
 def assemble(
     columns: Sequence[Any] | None, promised: int | None, like: Any, automaton: Automaton, keys: Keys | None, mixed: bool
 ) -> Any:
-    """A table like the input from columns, in the order of `write`; None: empty ones."""
+    """Return a table like the input from columns, in the order of `write`; None: empty ones."""
     schema = automaton.register_schema
     labels = list(keys.labels) if keys else []
     names = [*labels, *(field.name for field in schema.fields), *TIMES]
@@ -99,7 +99,7 @@ def assemble(
 
 
 def _filling(field: Field, promised: int, like: Any) -> Any:
-    """What a punctuation's row holds in a column: nothing, in the column's own type."""
+    """Return what a punctuation's row holds in a column: nothing, in the column's own type."""
     if field.type is None and field.name in names_of(like):  # a key's column
         column = like[field.name]
         kind = str(getattr(column, "dtype", None) or getattr(column, "type", ""))
@@ -142,7 +142,7 @@ def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
 
 
 def as_arrow(column: Any, kind: Any, name: str) -> Any:
-    """A column as an Arrow one.
+    """Return a column as an Arrow one.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def _parts(core: Core, batch: Iterable[Any], keys: Keys | None, arcs: list[Arc])
 
 
 def _promised(batch: Iterable[Any], place: int) -> int:
-    """What the punctuations at a place of a list and right behind it promise, of all events."""
+    """Return what the punctuations at a place of a list and right behind it promise, of all events."""
     promises = itertools.takewhile(_is_plain_promise, batch[place:] if isinstance(batch, (list, tuple)) else [])
     return max((promise.t for promise in promises), default=BEGINNING)
 
@@ -68,7 +68,7 @@ def _is_plain_promise(item: Any) -> bool:
 
 
 def _tables_of(core: Core, found: Found, like: Any, keys: Keys | None, net: bool) -> list[Any]:
-    """An output as tables and punctuations; a net one always begins with a table, empty or not."""
+    """Return an output as tables and punctuations; a net one always begins with a table, empty or not."""
 
     def table(rows: Any, names: list[Hashable]) -> Any:
         return assemble(_columns_of(core, rows, names, keys), None, like, core.automaton, keys, mixed=False)
@@ -103,7 +103,7 @@ def run_table(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = (
 
 
 def is_list(batch: Any) -> bool:
-    """Whether a batch is a list of items.
+    """Return whether a batch is a list of items.
 
     Raises
     ------
@@ -131,12 +131,12 @@ def items_of(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc]) -> 
 
 
 def like_of(batch: Any) -> Any:
-    """The table whose shape the output of a list takes, if there is one in it."""
+    """Return the table whose shape the output of a list takes, if there is one in it."""
     return next((item for item in batch if kind_of(item)), None)
 
 
 def shaped(out: Iterable[Any], core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
-    """An operator's output in the shape of the batch that came in."""
+    """Return an operator's output in the shape of the batch that came in."""
     if not is_list(batch):
         return write(out, batch, core.automaton, keys, is_mixed(core, batch, keys))
     like = like_of(batch)
@@ -144,14 +144,14 @@ def shaped(out: Iterable[Any], core: Core, batch: Any, keys: Keys | None, net: b
 
 
 def is_mixed(core: Core, batch: Any, keys: Keys | None) -> bool:
-    """Whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
+    """Return whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
     schema = core.automaton.event_schema
     own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
     return "kind" not in own and "kind" in names_of(batch)
 
 
 def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
-    """The batch as the engine's own columns; None where it has none, or the batch must go row by row."""
+    """Return the batch as the engine's own columns; None where it has none, or the batch must go row by row."""
     encode = getattr(core.engine, "encode", None)
     if encode is None or (keys is not None and keys.function is not None):
         return None
@@ -177,7 +177,7 @@ def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
 
 
 def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: list[Arc]) -> bool:
-    """Whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
+    """Return whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
     try:
         events = np.asarray(times["kind"]) == EVENT if "kind" in times else True
         if "diff" in times and ((np.asarray(times["diff"]) < 0) & events).any():
@@ -198,14 +198,14 @@ def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: 
 
 
 def _picked(column: Any, places: Any) -> list[Any]:
-    """Some values of a column."""
+    """Return some values of a column."""
     if type(column).__module__.startswith("pyarrow"):
         return column.take(places).to_pylist()  # type: ignore[no-any-return]
     return [column[i] for i in places.tolist()] if isinstance(column, list) else np.asarray(column)[places].tolist()
 
 
 def _columns_of(core: Core, rows: Any, found: list[Hashable], keys: Keys | None) -> list[Any]:
-    """The output log's rows, and their keys, as columns."""
+    """Return the output log's rows, and their keys, as columns."""
     columns = [*core.engine.registers.columns(rows[:, 4:]), rows[:, 2], rows[:, 3], rows[:, 1]]  # type: ignore[attr-defined]
     if keys is None:
         return columns
@@ -238,14 +238,14 @@ def _grouped(out: Iterable[Any], core: Core, like: Any, keys: Keys | None, net: 
 
 
 def _rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
-    """The rows of a table as changes, in order."""
+    """Return the rows of a table as changes, in order."""
     if is_mixed(core, batch, keys):
         return _mixed_rows(core, batch, keys, arcs)
     return _event_rows(core, batch, keys)
 
 
 def _event_rows(core: Core, batch: Any, keys: Keys | None, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
-    """The rows of a table, or those at some places, as event changes."""
+    """Return the rows of a table, or those at some places, as event changes."""
     schema = core.automaton.event_schema
     names = ["payload"] if schema is None else [field.name for field in schema.fields]
     clash = [name for name in names if name in TIMES]
@@ -269,7 +269,7 @@ def _event_rows(core: Core, batch: Any, keys: Keys | None, places: list[int] | N
 
 
 def _mixed_rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
-    """The rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
+    """Return the rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
     there = names_of(batch)
     times = {name: _listed(batch[name], name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
     if "le" not in times:
@@ -352,7 +352,7 @@ def _listed(column: Any, name: str) -> list[Any]:
 
 
 def _from_pandas(column: Any, field: Field | None) -> list[Any]:
-    """A pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
+    """Return a pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
     items: list[Any] = column.astype(object).tolist()
     if field is not None and not field.optional and column.dtype.kind == "f":
         return items  # a NaN in a float field is a NaN
@@ -373,7 +373,7 @@ def _check_times(name: str, column: Any, items: list[Any], places: list[int] | N
 
 
 def prepared(core: Core, batch: Any, keys: Keys | None) -> Any:
-    """A table of events as the engine's own columns, for `carried_out`; None where it must go row by row."""
+    """Return a table of events as the engine's own columns, for `carried_out`; None where it must go row by row."""
     return _encoded(core, batch, keys, [])
 
 

@@ -26,7 +26,7 @@ class Known(Readable):
         self._function = callable_of(expr, kind, register_schema)
 
     def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
-        """The expression."""
+        """Return the expression."""
         return self._expr
 
     def __call__(self, event: Any, register: Any) -> Any:
@@ -47,7 +47,7 @@ class Parts(NamedTuple):
     vector: Vector | None
 
     def ask(self, payload: Any, le: int) -> bool:
-        """Whether the event part is true of an event.
+        """Return whether the event part is true of an event.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Reduction:
         )
 
     def parts(self, arc: Arc) -> Parts:
-        """A consuming arc taken apart.
+        """Return a consuming arc taken apart.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Reduction:
         )
 
     def rewrite(self, arc: Arc) -> Arc:
-        """An arc over triggering sets, with the first bit.
+        """Return an arc over triggering sets, with the first bit.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Reduction:
         return arc if arc.kind != CONSUME else self.arc(self.parts(arc), 0)
 
     def arc(self, parts: Parts, bit: int | None) -> Arc:
-        """The arc over triggering sets."""
+        """Return the arc over triggering sets."""
         arc, registers = parts.arc, self.automaton.register_schema
         clauses: list[Expr] = [] if bit is None else [Binary("&", Field("e", self.field), Const(1 << bit))]
         clauses += [] if parts.register is None else [parts.register]
@@ -142,7 +142,7 @@ class Reduction:
         return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final)
 
     def set_of(self, triggers: int, payload: Any) -> Any:
-        """What is kept of an event."""
+        """Return what is kept of an event."""
         return self.event(triggers) if self.sequence is None else self.event(triggers, getattr(payload, self.sequence))
 
     def _read(self, arc: Arc, role: str, kind: Kind) -> Expr:

@@ -109,7 +109,7 @@ class Reduced:
         self.inner.apply(key, [self.reduced(change) for change in changes])
 
     def reduced(self, change: Change) -> Change:
-        """The change with the event's triggering set in place of its payload."""
+        """Return the change with the event's triggering set in place of its payload."""
         payload, le, re, diff, key = change
         assert le is not None
         return Change(self.triggers.reduction.set_of(self.triggers.of(payload, le), payload), le, re, diff, key)

@@ -107,7 +107,7 @@ class Triggers:
         return {(id(event.arc), event.le): bit for event, bit in zip(self.events, self.bits)}
 
     def rewrites(self, arc: Arc) -> list[Arc]:
-        """All arcs over triggering sets that were made of a consuming arc: it may have other bits at other times."""
+        """Return all arcs over triggering sets that were made of a consuming arc: it may have other bits at other times."""
         return [rewritten for (of, _), rewritten in self._arcs.items() if of == id(arc)]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Triggers:
@@ -154,7 +154,7 @@ class Triggers:
     # -- events ----------------------------------------------------------------------------------------------------------------
 
     def of(self, payload: Any, le: int) -> int:
-        """The triggering set of an event. O(event parts in force).
+        """Return the triggering set of an event. O(event parts in force).
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Triggers:
         return found
 
     def of_columns(self, columns: Mapping[str, Column], le: Any) -> Any:
-        """The triggering sets of events in columns; as `of`. O(events) for each event part in force at all of them."""
+        """Return the triggering sets of events in columns; as `of`. O(events) for each event part in force at all of them."""
         found = np.zeros(len(le), np.int64)
         order = None if (le[1:] >= le[:-1]).all() else np.argsort(le, kind="stable")
         times = le if order is None else le[order]
@@ -207,7 +207,7 @@ class Triggers:
         return {}
 
     def _at(self, place: int) -> list[tuple[int, Parts]]:
-        """What is asked between two of the bounds: each event part in force with its bit."""
+        """Return what is asked between two of the bounds: each event part in force with its bit."""
         if place not in self._known:
             at = self._bounds[place - 1] if place else BEGINNING - 1
             held = {bit: arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None and le <= at < re}

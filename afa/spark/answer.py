@@ -48,13 +48,13 @@ class Answer(NamedTuple):
 
 
 def said(error: BaseException) -> str:
-    """An exception with its notes, in one line."""
+    """Return an exception with its notes, in one line."""
     notes = getattr(error, "__notes__", [])
     name = "" if isinstance(error, AfaError) else f"{type(error).__name__}: "
     return " ".join([name + str(error), *notes])
 
 
 def shortened(text: str, most: int = 1000) -> str:
-    """A text with its middle left out, if it is long: payloads may be."""
+    """Return a text with its middle left out, if it is long: payloads may be."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]} .. {text[-half:]}"

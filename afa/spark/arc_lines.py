@@ -80,7 +80,7 @@ def read_line(raw: str | bytes | None) -> Line:
 
 
 def _text(raw: str | bytes | None) -> str:
-    """A line as text.
+    """Return a line as text.
 
     Raises
     ------
@@ -155,7 +155,7 @@ known_line = functools.lru_cache(maxsize=KEPT)(_fitting_line)
 
 
 def shown(raw: Any) -> str:
-    """The first 200 characters of a line, of whatever bytes.
+    """Return the first 200 characters of a line, of whatever bytes.
 
     Examples
     --------

@@ -242,12 +242,12 @@ class Bucket:
         answer.changes.append(self._operator.push_many(rows))
 
     def _fault(self, raised: Raised, where: str) -> Fault:
-        """What a function raised, in words."""
+        """Return what a function raised, in words."""
         key = raised.key if len(self._job.keys) > 1 else (raised.key,)
         return Fault(shortened(f"{raised.error} {where}".rstrip()), f"bucket {self._number}", key, raised.le)  # type: ignore[arg-type]
 
     def rest(self) -> Answer:
-        """What is to be told where nothing comes any more."""
+        """Return what is to be told where nothing comes any more."""
         return Answer([], [], self._logged.rest().faults if self._speaks else [])
 
     def _carry_out(self, answer: Answer, work: Callable[..., Any], *args: Any) -> None:
@@ -255,7 +255,7 @@ class Bucket:
         answer.changes.append(self._operator._core.calls.call(self._written, work, *args))
 
     def _written(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What changes, as a table; within a call."""
+        """Return what changes, as a table; within a call."""
         operator = self._operator
         return write(work(*args), self._job.empty, operator.automaton, operator._key, mixed=False)
 
@@ -280,7 +280,7 @@ class Bucket:
         return found
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
-        """What is held; partial matches only if all keys are to be visited for it."""
+        """Return what is held; partial matches only if all keys are to be visited for it."""
         engine = self._engine
         sizes = engine.sizes() if all_keys else None
         return {
@@ -303,7 +303,7 @@ class Bucket:
         return self._changed is not None
 
     def save(self, incremental: bool) -> bytes:
-        """The state, or what has changed of it since the last time."""
+        """Return the state, or what has changed of it since the last time."""
         logged, recipes = self._logged.save(incremental), None if incremental else [self._base, self._code]
         return self._packed(logged, recipes, self._operator.snapshot(incremental=incremental), self._held.save(incremental))
 
@@ -321,7 +321,7 @@ class Bucket:
     # -- keys that move ------------------------------------------------------------------------------------------------------
 
     def split(self, count: int) -> Iterator[bytes]:
-        """The state in parts, for each of so many buckets the keys that it has then."""
+        """Yield the state in parts, for each of so many buckets the keys that it has then."""
         core, states = self._operator._core, self._engine.save()
         numbers = self._numbers_of(states.keys, count)
         held = self._held.split(lambda rows: bucket_numbers([rows[name] for name in self._job.keys], count), count)
@@ -332,7 +332,7 @@ class Bucket:
             core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 
     def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
-        """The buckets of keys, of so many."""
+        """Return the buckets of keys, of so many."""
         columns = [keys] if len(self._job.keys) == 1 else list(zip(*keys)) or [()] * len(self._job.keys)
         types = [self._job.schema.field(name).type for name in self._job.keys]
         return bucket_numbers([pa.chunked_array([pa.array(list(c), t)]) for c, t in zip(columns, types)], count)

@@ -25,7 +25,7 @@ STARTING = (
 
 
 def passed_on(to: int) -> int:
-    """Where a process may write in place of ``to``: the rest of it appears there."""
+    """Return where a process may write in place of ``to``: the rest of it appears there."""
     ours, theirs = os.pipe()
     threading.Thread(target=_pass_on, args=(ours, os.dup(to)), name="afa console", daemon=True).start()
     return theirs

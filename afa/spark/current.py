@@ -91,7 +91,7 @@ def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Ca
 
 
 def _query(changes: DataFrame) -> str:
-    """The id of the query whose batch this is, if that can be known."""
+    """Return the id of the query whose batch this is, if that can be known."""
     context = getattr(changes.sparkSession, "_sc", None)
     return (context and context.getLocalProperty("sql.streaming.queryId")) or NOBODY
 

@@ -28,12 +28,12 @@ EDGE = 2.0**63
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark reads one that may hold dots and spaces."""
+    """Return a column's name as Spark reads one that may hold dots and spaces."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def column(name: str) -> Any:
-    """A column by its name, whatever that holds."""
+    """Return a column by its name, whatever that holds."""
     return F.col(quoted(name))
 
 
@@ -45,12 +45,12 @@ class Taken(NamedTuple):
 
 
 def micros(moment: Any) -> Any:
-    """A moment in microseconds since 1970, exactly, before it too."""
+    """Return a moment in microseconds since 1970, exactly, before it too."""
     return F.unix_micros(moment.cast("timestamp"))
 
 
 def taken(given: Any, kind: str, target: type) -> Taken:
-    """A column, of a type in Spark's words, as a field of type ``target``."""
+    """Return a column, of a type in Spark's words, as a field of type ``target``."""
     if target in (int, float):
         if kind in MOMENTS:
             given, kind = micros(given), "bigint"

@@ -19,7 +19,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 
 
 def digest_of(function: Callable[..., Any]) -> str:
-    """The digest of a function, or of anything that can be called.
+    """Return the digest of a function, or of anything that can be called.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _function(function: FunctionType, seen: dict[int, int]) -> str:
 
 
 def _held(cell: Any) -> Any:
-    """The value of a closure's variable."""
+    """Return the value of a closure's variable."""
     try:
         return cell.cell_contents
     except ValueError:  # it has none yet
@@ -92,7 +92,7 @@ def _code(code: CodeType, seen: dict[int, int]) -> str:
 
 
 def _globals(code: CodeType) -> Iterator[str]:
-    """The globals that code reads, with that of the functions within it."""
+    """Yield the globals that code reads, with that of the functions within it."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)

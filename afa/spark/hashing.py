@@ -20,7 +20,7 @@ _STEP, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1
 
 
 def bucket_numbers(columns: Sequence[pa.ChunkedArray], buckets: int) -> Any:
-    """The bucket of each row: of the key columns, each mixed into what those before it gave (splitmix64).
+    """Return the bucket of each row: of the key columns, each mixed into what those before it gave (splitmix64).
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ _WORD = 1 << 32
 
 
 def bucket_of(label: int) -> int:
-    """The bucket that Spark knows by a label: Spark's hash of it, a bigint below 2**32.
+    """Return the bucket that Spark knows by a label: Spark's hash of it, a bigint below 2**32.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def bucket_of(label: int) -> int:
 
 
 def label_of(number: int) -> int:
-    """The label of a bucket: `bucket_of` backwards, as each of its steps can be undone."""
+    """Return the label of a bucket: `bucket_of` backwards, as each of its steps can be undone."""
     h = number ^ number >> 16
     h = h * pow(_LAST, -1, _WORD) % _WORD
     h ^= h >> 13 ^ h >> 26
@@ -82,12 +82,12 @@ def label_of(number: int) -> int:
 
 
 def _turned(word: int, by: int) -> int:
-    """A word of 32 bits, turned to the left."""
+    """Return a word of 32 bits, turned to the left."""
     return (word << by | word >> 32 - by) % _WORD
 
 
 def _words(column: pa.ChunkedArray) -> Any:
-    """A word for each value: an integer itself, a string's checksum (of each different one once)."""
+    """Return a word for each value: an integer itself, a string's checksum (of each different one once)."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         coded = pc.fill_null(column, "").combine_chunks().dictionary_encode()
         words = np.array([zlib.crc32(text.encode()) for text in coded.dictionary.to_pylist()], np.uint64)

@@ -67,13 +67,13 @@ class Held:
         return due
 
     def save(self, incremental: bool) -> bytes:
-        """The rows that wait, or those that have come since the last time and wait; nothing if there are none."""
+        """Return the rows that wait, or those that have come since the last time and wait; nothing if there are none."""
         rows = self._fresh.filter(pc.greater_equal(self._fresh["le"], self.bound)) if incremental else self.rows
         self._fresh = self._schema.empty_table()
         return stream_of(rows) if len(rows) else b""
 
     def split(self, numbers: Callable[[pa.Table], Any], count: int) -> list[bytes]:
-        """The rows that wait, in parts: those of each number that a function gives them."""
+        """Return the rows that wait, in parts: those of each number that a function gives them."""
         found = numbers(self.rows)
         parts = [self.rows.filter(pa.array(found == number)) for number in range(count)]
         return [stream_of(rows) if len(rows) else b"" for rows in parts]

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def stream_of(table: pa.Table) -> bytes:
-    """A table as an Arrow stream."""
+    """Return a table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -15,5 +15,5 @@ def stream_of(table: pa.Table) -> bytes:
 
 
 def table_of(blob: bytes) -> pa.Table:
-    """The table of an Arrow stream."""
+    """Return the table of an Arrow stream."""
     return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()

@@ -56,7 +56,7 @@ def use_java(folder: str | Path | None = None) -> str:
 
 
 def _version(java: str) -> int:
-    """The major version of a ``java``; 0 if it does not run."""
+    """Return the major version of a ``java``; 0 if it does not run."""
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.SubprocessError):

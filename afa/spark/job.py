@@ -212,7 +212,7 @@ def _is_text(value: str) -> bool:
 
 
 def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:
-    """A duration in Spark's words (``"24 hours"``) or Python's.
+    """Return a duration in Spark's words (``"24 hours"``) or Python's.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:
 
 
 def delay(value: str | timedelta) -> str:
-    """The delay of a watermark in Spark's words, which know milliseconds: no less than the given one.
+    """Return the delay of a watermark in Spark's words, which know milliseconds: no less than the given one.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def delay(value: str | timedelta) -> str:
 
 
 def _portable(automaton: Automaton) -> Automaton:
-    """The same automaton with its arcs as text, but those that only Python can run."""
+    """Return the same automaton with its arcs as text, but those that only Python can run."""
 
     def text(arc: Arc) -> Arc:
         try:

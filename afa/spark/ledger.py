@@ -131,7 +131,7 @@ class Ledger:
         return self._waits[0]
 
     def table(self, final: int) -> ArcTable:
-        """What is in force beyond an instant: one table for all who ask, until the next arc has ended."""
+        """Return what is in force beyond an instant: one table for all who ask, until the next arc has ended."""
         if not self._tables:
             self._tables[0] = ArcTable(map(_event, self.versions.all()))
             self._ends = sorted({event.re for event in self._tables[0].events if event.re < FOREVER})
@@ -150,7 +150,7 @@ class Ledger:
         self._tables, self._ends = {}, []
 
     def line(self, source: Any) -> Line:
-        """A line by what was kept of it."""
+        """Return a line by what was kept of it."""
         if isinstance(source, str):
             return fitting_line(source, self._fits)
         op, text, present, n = source
@@ -161,7 +161,7 @@ class Ledger:
         return Line(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source)
 
     def _read(self, lines: Iterable[Raw], bad: list[tuple[str, Raw]]) -> list[Line]:
-        """The lines that are such."""
+        """Return the lines that are such."""
         found = []
         for raw in lines:
             try:
@@ -171,7 +171,7 @@ class Ledger:
         return found
 
     def _notes(self, there: Sequence[Version], now: Sequence[Version]) -> list[str]:
-        """What is to be told of arcs that are new: that they lead nowhere yet, or that nothing leads to them."""
+        """Return what is to be told of arcs that are new: that they lead nowhere yet, or that nothing leads to them."""
         old = {version.line.identity for version in there}
         come: list[Arc] = [version.line.arc for version in now if version.line.identity not in old]
         return loose_ends(self._job.automaton, come, [version.line.arc for version in self.versions.all()]) if come else []
@@ -251,7 +251,7 @@ def _bytes(raw: Raw) -> tuple[bool, bytes]:
 
 
 def _own(place: int, text: str, arc: Arc) -> Line:
-    """An arc of the automaton as a line that was there from the beginning."""
+    """Return an arc of the automaton as a line that was there from the beginning."""
     identity = digest(["own", place])
     return Line(BEGINNING, BEGINNING, INSERT, identity, digest(["code", text]), name_of(text), FOREVER, arc, place)
 

@@ -104,13 +104,13 @@ class Logged:
         return told
 
     def rest(self) -> Told:
-        """What is to be told where nothing comes any more: retractions that have ended nothing."""
+        """Return what is to be told where nothing comes any more: retractions that have ended nothing."""
         told, step = Told([], [], []), self._place.step(FOREVER, [])
         self._tell_idle(step.idle, step.names, told)
         return told
 
     def of_code(self, found: Difference, present: int) -> tuple[list[Any], str]:
-        """The lines that a changed code comes to, and what is to be told of it."""
+        """Return the lines that a changed code comes to, and what is to be told of it."""
         present, n = max(present, self._coded[0]), self._coded[1] + 1
         self._coded = [present, n]
         told = f"the job has changed since the checkpoint; from {present} on {said(found)}"
@@ -118,7 +118,7 @@ class Logged:
         return [["end", text, present, n] for text in found.gone] + [["insert", text, present, n] for text in found.new], told
 
     def _overdue(self, promised: int) -> bool:
-        """Whether there are retractions that have ended nothing and never will."""
+        """Return whether there are retractions that have ended nothing and never will."""
         waits = self.waits
         return waits is not None and waits < promised
 
@@ -128,16 +128,16 @@ class Logged:
         return self._place.ledger.waits
 
     def table(self, final: int) -> ArcTable:
-        """What the operator has in force when it has passed on a promise."""
+        """Return what the operator has in force when it has passed on a promise."""
         return self._place.ledger.table(final)
 
     def save(self, incremental: bool) -> list[Any]:
-        """All that there is to be kept, as plain data; or what has come since the last time."""
+        """Return all that there is to be kept, as plain data; or what has come since the last time."""
         steps, self._steps = self._steps, []
         return steps if incremental else self.whole()
 
     def whole(self) -> list[Any]:
-        """All that there is to be kept, as plain data."""
+        """Return all that there is to be kept, as plain data."""
         return [self._place.ledger.packed, self._coded]
 
     def _tell_idle(self, lines: Sequence[Line], names: Sequence[str], told: Told) -> None:
@@ -152,7 +152,7 @@ class Logged:
 
 
 def _late(line: Line) -> Change:
-    """A line behind the promise, as a change."""
+    """Return a line behind the promise, as a change."""
     if line.op == INSERT:
         return Change(line.arc, line.at, line.until)
     return Change(Retraction(line.name), line.at, None, -1)

@@ -69,7 +69,7 @@ def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
 
 
 def _places(spark: SparkSession, checkpoint: str) -> list[int]:
-    """The numbers of the operators in a checkpoint that have states such as ours; none if there is no checkpoint yet."""
+    """Return the numbers of the operators in a checkpoint that have states such as ours; none if there is no checkpoint yet."""
     try:
         rows = spark.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorProperties").distinct().collect()
     except Exception as error:
@@ -100,12 +100,12 @@ def is_unborn(error: BaseException, checkpoint: str) -> bool:
 
 
 def _state(spark: SparkSession, checkpoint: str, place: int, name: str) -> DataFrame:
-    """A state variable as the last batch has left it."""
+    """Return a state variable as the last batch has left it."""
     return spark.read.format("statestore").option("operatorId", place).option("stateVarName", name).load(checkpoint)
 
 
 def _heads(spark: SparkSession, checkpoint: str, place: int) -> dict[int, bytes] | None:
-    """The token of each bucket; None if there is no state yet, as where the first batch has failed.
+    """Return the token of each bucket; None if there is no state yet, as where the first batch has failed.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _heads(spark: SparkSession, checkpoint: str, place: int) -> dict[int, bytes]
 
 
 def splitter(job: Job, before: int) -> Callable[[pa.Table], pa.Table]:
-    """The function that splits the state of one old bucket, of so many, into parts for the buckets of a job."""
+    """Return the function that splits the state of one old bucket, of so many, into parts for the buckets of a job."""
     old = job._replace(buckets=before, recipe={**job.recipe, "buckets": before})
 
     def split(table: pa.Table) -> pa.Table:
@@ -142,7 +142,7 @@ def splitter(job: Job, before: int) -> Callable[[pa.Table], pa.Table]:
 
 
 def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tuple[Bucket, Answer]:
-    """The bucket that parts of the old ones make, once each has followed the watermark; what that has brought."""
+    """Return the bucket that parts of the old ones make, once each has followed the watermark; what that has brought."""
     parts = [Bucket(job, number, [state]) for state in states]
     answers = [part.settle(promised) for part in parts]
     parts[0].join(parts[1:])
@@ -151,7 +151,7 @@ def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tup
 
 
 def arrived(job: Job, number: int) -> list[bytes]:
-    """What a bucket gets of each old one, in their order.
+    """Return what a bucket gets of each old one, in their order.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _rows(address: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _system(address: str) -> tuple[fs.FileSystem, str]:
-    """The file system of an address, which workers read without Spark; and the path in it."""
+    """Return the file system of an address, which workers read without Spark; and the path in it."""
     try:
         found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(address)
     except pa.ArrowInvalid as error:

@@ -81,7 +81,7 @@ def publish(operator: Keyed, path: Path, note: Any) -> None:
 
 
 def store_of(engine: Engine) -> Store:
-    """What a compiled engine holds."""
+    """Return what a compiled engine holds."""
     assert isinstance(engine, CompiledEngine)
     return engine.store
 
@@ -130,7 +130,7 @@ class Image:
         faults: Faults | None = None,
         table: Callable[[int], ArcTable] | None = None,
     ) -> Keyed:
-        """The operator; as `Keyed.restore`. O(keys): a dictionary of their names is made. ``table``: as of `snapshot.load`.
+        """Return the operator; as `Keyed.restore`. O(keys): a dictionary of their names is made. ``table``: as of `snapshot.load`.
 
         Raises
         ------
@@ -165,14 +165,14 @@ def _damage() -> Iterator[None]:
 
 
 def _opened(path: Path, flags: int = 0) -> int:
-    """The file, locked as long as this process has it open: by that an orphan is known (`is_orphan`)."""
+    """Return the file, locked as long as this process has it open: by that an orphan is known (`is_orphan`)."""
     fd = os.open(path, os.O_RDWR | flags, 0o600)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return fd
 
 
 def is_orphan(path: Path) -> bool:
-    """Whether a claimed image's process is gone."""
+    """Return whether a claimed image's process is gone."""
     try:
         os.close(_opened(path))
     except OSError:
@@ -181,7 +181,7 @@ def is_orphan(path: Path) -> bool:
 
 
 def _version() -> str:
-    """The library's, and the kernels', by which the words are laid out."""
+    """Return the library's, and the kernels', by which the words are laid out."""
     from afa.compiled.machine.kernels import key
 
     return f"{__version__} {key()}"

@@ -34,7 +34,7 @@ class Process(NamedTuple):
 
     @classmethod
     def named(cls, name: str) -> Process:
-        """The process of a name; ValueError if it is none."""
+        """Return the process of a name; ValueError if it is none."""
         pid, begun, namespace = map(int, name.split("-"))
         return cls(pid, begun, namespace)
 
@@ -45,7 +45,7 @@ class Process(NamedTuple):
 
 
 def owner() -> Process | None:
-    """The Java process that this one works for, if there is one and it can be seen."""
+    """Return the Java process that this one works for, if there is one and it can be seen."""
     pid = os.getpid()
     while pid > 1:
         found = _stat(pid)
@@ -59,7 +59,7 @@ def owner() -> Process | None:
 
 
 def process(pid: int) -> Process | None:
-    """The process that has this number now, if it can be seen."""
+    """Return the process that has this number now, if it can be seen."""
     found = _stat(pid)
     return None if found is None else Process(pid, found[2], _namespace())
 

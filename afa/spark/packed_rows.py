@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 def packer(
     job: Job, time: str, until: str | None = None, wake: int = 0
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that cuts typed rows (see `afa.spark.typed`) into parts; it knows of the job no more than it needs.
+    """Return the function that cuts typed rows (see `afa.spark.typed`) into parts; it knows of the job no more than it needs.
 
     Its first task wakes so many buckets, so that each is called in every batch that has rows.
     """
@@ -100,7 +100,7 @@ def _parts(parts: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
 
 
 def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
-    """Which rows are bad; None if none is."""
+    """Return which rows are bad; None if none is."""
     found = [pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count]
     if "diff" in rows.column_names:
         found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))
@@ -126,7 +126,7 @@ def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
 
 
 def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
-    """The parts again, each as ``(part, rows)``."""
+    """Return the parts again, each as ``(part, rows)``."""
     tables, bad, promised = [], [], None
     arcs: list[bytes | None] = []
     for part, blob in rows:
@@ -153,7 +153,7 @@ def changes_schema(job: Job) -> pa.Schema:
 
 
 def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]], metrics: dict[str, Any] | None = None) -> pa.Table:
-    """All that a bucket has to say as one table of `changes_schema`."""
+    """Return all that a bucket has to say as one table of `changes_schema`."""
     schema = changes_schema(job)
     tables = [_matches(schema, changes) for changes in answer.changes if changes.num_rows]
     rows = [_late(job, change) for change in answer.late]
@@ -190,7 +190,7 @@ def _fault(job: Job, reason: str, key: tuple[Any, ...] | None, le: int | None) -
 
 
 def _why(job: Job, row: dict[str, Any]) -> str:
-    """What is wrong with a row that could not be read, as far as its values show it."""
+    """Return what is wrong with a row that could not be read, as far as its values show it."""
     wanted = {field.name: field for field in job.fields}
     text = ", ".join(f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in wanted.values())
     end = ", an end after it" if job.lifetimes else ""
@@ -198,7 +198,7 @@ def _why(job: Job, row: dict[str, Any]) -> str:
 
 
 def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
-    """A row without values that do not fit their columns: those of a row that could not be read."""
+    """Return a row without values that do not fit their columns: those of a row that could not be read."""
     found = {}
     for name, value in row.items():
         try:

@@ -217,7 +217,7 @@ def _tell_alone() -> None:
 
 
 def _woken(job: Job) -> int:
-    """How many buckets there are, with those that are no more."""
+    """Return how many buckets there are, with those that are no more."""
     return job.buckets if job.moved is None else max(job.buckets, job.moved.buckets)
 
 
@@ -234,12 +234,12 @@ def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame
 
 
 def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
-    """Each line of an arc log for each bucket; also for those that are no more, as a batch may have no other rows."""
+    """Return each line of an arc log for each bucket; also for those that are no more, as a batch may have no other rows."""
     return _to_all(arcs, ARC, "value", buckets)
 
 
 def _to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:
-    """Each row for each bucket, as a part of this kind."""
+    """Return each row for each bucket, as a part of this kind."""
     numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
     return table.select(numbers, F.lit(part).alias("part"), F.col(of).cast("string").cast("binary").alias("rows"))
 
@@ -251,7 +251,7 @@ def _labelled(parts: DataFrame, buckets: int) -> DataFrame:
 
 
 def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
-    """All rows of a bucket at once: history."""
+    """Return all rows of a bucket at once: history."""
 
     def work(table: pa.Table) -> pa.Table:
         parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
@@ -267,7 +267,7 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
 
 
 def _ddl(schema: StructType, job: Job) -> str:
-    """The schema of `changes_schema` in Spark's words."""
+    """Return the schema of `changes_schema` in Spark's words."""
     keys = [f"{quoted(name)} {schema[name].dataType.simpleString()}" for name in job.keys]
     register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])

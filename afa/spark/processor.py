@@ -186,7 +186,7 @@ class Matcher(StatefulProcessor):
         yield frame_of(written(self._job, answer, bad, told))
 
     def _moves(self, number: int, head: Head) -> bool:
-        """Whether a bucket is to take the keys that have moved to it."""
+        """Return whether a bucket is to take the keys that have moved to it."""
         if self._job.moved is None or head.job == self._digest:
             return False
         check_token(self._job, number, head.token)
@@ -201,7 +201,7 @@ class Matcher(StatefulProcessor):
         self._log.clear()
 
     def _read_head(self) -> Head:
-        """The head as the store has it."""
+        """Return the head as the store has it."""
         found = self._head.get()
         return NOBODY if found is None else head_of(found)
 
@@ -209,7 +209,7 @@ class Matcher(StatefulProcessor):
         self._head.update((*head[:-1], msgpack.packb(head.numbers)))
 
     def _operator(self, number: int, token: bytes | None) -> tuple[Bucket, bool]:
-        """The operator as the store has it, and whether it was read from there."""
+        """Return the operator as the store has it, and whether it was read from there."""
         if token is None:
             return Bucket(self._job, number), False
         image = shared.take(token)
@@ -244,7 +244,7 @@ class Matcher(StatefulProcessor):
         return wanted
 
     def _iso(self, watermark: int) -> str | None:
-        """A watermark of Spark's in words."""
+        """Return a watermark of Spark's in words."""
         if watermark <= 0:
             return None
         moment = np.datetime64(watermark + self._job.since // 1000, "ms")
@@ -252,7 +252,7 @@ class Matcher(StatefulProcessor):
 
 
 def head_of(row: Sequence[Any]) -> Head:
-    """The head of a bucket from the store's row.
+    """Return the head of a bucket from the store's row.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def head_of(row: Sequence[Any]) -> Head:
 
 
 def _batch() -> int | None:
-    """The number of the batch at work."""
+    """Return the number of the batch at work."""
     context = TaskContext.get()
     number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
     return None if number is None else int(number)

@@ -56,7 +56,7 @@ def recipe_of(
     buckets: int = 1,
     since: int = 0,
 ) -> Recipe:
-    """The plain data of a job; ``keys`` with their types."""
+    """Return the plain data of a job; ``keys`` with their types."""
     assert automaton.event_schema is not None
     return {
         "start": automaton.start,
@@ -74,7 +74,7 @@ def recipe_of(
 
 
 def arc_text(arc: Arc, automaton: Automaton) -> str:
-    """An arc as text by which it is known again."""
+    """Return an arc as text by which it is known again."""
     try:
         found = arc.to_json(automaton)
     except AutomatonError:
@@ -105,7 +105,7 @@ def check(before: Recipe, now: Recipe) -> None:
 
 
 def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
-    """The automaton that a state was made with; arcs that only Python can run are those of today's code.
+    """Return the automaton that a state was made with; arcs that only Python can run are those of today's code.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _arc(item: Mapping[str, Any], now: Automaton) -> Arc:
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two arcs are one; of code of another Python nothing is claimed."""
+    """Return whether two arcs are one; of code of another Python nothing is claimed."""
     if not (one.get("python") and other.get("python")) or one["python"] == other["python"]:
         return one == other
     return _without_code(one) == _without_code(other)
@@ -150,7 +150,7 @@ def _without_code(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def difference(before: Recipe, now: Recipe) -> Difference:
-    """What has changed since ``before``.
+    """Return what has changed since ``before``.
 
     Raises
     ------
@@ -171,24 +171,24 @@ def difference(before: Recipe, now: Recipe) -> Difference:
 
 
 def texts_of(arcs: Sequence[Any]) -> list[str]:
-    """The arcs of a recipe as text."""
+    """Return the arcs of a recipe as text."""
     return [json.dumps(item, sort_keys=True) for item in arcs]
 
 
 def name_of(text: str) -> str:
-    """The name by which the arc log knows an arc of the code."""
+    """Return the name by which the arc log knows an arc of the code."""
     name: str | None = json.loads(text).get("name")
     return "code " + hashlib.blake2b(text.encode(), digest_size=6).hexdigest() if name is None else name
 
 
 def arc_of(text: str, now: Automaton) -> Arc:
-    """The arc of a text; one that only Python can run is that of today's code."""
+    """Return the arc of a text; one that only Python can run is that of today's code."""
     item = json.loads(text)
     return _arc(item if item.get("python") else {**item, "name": name_of(text)}, now)
 
 
 def said(found: Difference) -> str:
-    """The difference in words."""
+    """Return the difference in words."""
 
     def names(items: Sequence[Any]) -> str:
         return ", ".join(repr(item.get("name") or f"{item['src']} -> {item['dst']}") for item in items) or "none"

@@ -121,7 +121,7 @@ def check(session: Any, buckets: int) -> None:
 
 
 def _count(cores: int | str) -> int:
-    """How many cores ``local[cores]`` has."""
+    """Return how many cores ``local[cores]`` has."""
     number = str(cores).split(",")[0]
     if number != "*":
         return max(1, int(number)) if number.isdigit() else 1
@@ -129,7 +129,7 @@ def _count(cores: int | str) -> int:
 
 
 def _places() -> list[str]:
-    """Where this process finds modules, but for those that are installed: a worker finds these by itself."""
+    """Return where this process finds modules, but for those that are installed: a worker finds these by itself."""
     return [str(path) for path in (Path(path).absolute() for path in sys.path) if not is_installed(path)]
 
 

@@ -43,7 +43,7 @@ OFTEN = 60.0
 
 
 def take(token: bytes) -> image.Image | None:
-    """The operator that was put under a token, if it is there."""
+    """Return the operator that was put under a token, if it is there."""
     place = folder()
     if place is None:
         return None
@@ -71,7 +71,7 @@ def put(token: bytes, operator: Keyed, note: Any) -> None:
 
 @functools.cache
 def folder() -> Path | None:
-    """Where images lie, if there is such a place and nobody else can write there."""
+    """Return where images lie, if there is such a place and nobody else can write there."""
     root = _root()
     if root is None:
         return None
@@ -84,7 +84,7 @@ def folder() -> Path | None:
 
 
 def _root() -> Path | None:
-    """The folder of all processes; it is made where it is not there."""
+    """Return the folder of all processes; it is made where it is not there."""
     asked = os.environ.get("AFA_SHARED_DIR")
     if asked == "" or not hasattr(os, "posix_fallocate") or not (asked or Path("/dev/shm").is_dir()):
         return None
@@ -99,7 +99,7 @@ def _root() -> Path | None:
 
 
 def _folder_of(java: Process, root: Path) -> Path:
-    """A folder that goes with its owner."""
+    """Return a folder that goes with its owner."""
     place = root / java.name
     try:
         place.mkdir(mode=0o700)
@@ -110,7 +110,7 @@ def _folder_of(java: Process, root: Path) -> Path:
 
 
 def _query() -> str:
-    """The query that this task works for, as the name of a folder; "" outside of one."""
+    """Return the query that this task works for, as the name of a folder; "" outside of one."""
     context = TaskContext.get()
     found = None if context is None else context.getLocalProperty("sql.streaming.queryId")
     return found or ""
@@ -140,7 +140,7 @@ def forget_ended(spark: Any) -> None:
 
 
 def _spared(place: Path, blocks: int) -> int:
-    """How many blocks stay free: a quarter of what is memory, a twentieth of a disk that was asked for."""
+    """Return how many blocks stay free: a quarter of what is memory, a twentieth of a disk that was asked for."""
     return blocks // (4 if place.is_relative_to("/dev/shm") else 20)
 
 
@@ -158,7 +158,7 @@ def sweep(place: Path) -> None:
 
 
 def _is_gone(folder: Path) -> bool:
-    """Whether a folder is of a process that has ended; or of a query that nobody watches, and old."""
+    """Return whether a folder is of a process that has ended; or of a query that nobody watches, and old."""
     try:
         return Process.named(folder.name).is_gone
     except ValueError:

@@ -75,7 +75,7 @@ class _Watch:
 
 
 def shipped(function: Callable[[Any], Any], arcs: Iterable[Arc] = ()) -> Callable[[Any], Any]:
-    """The same function, for workers."""
+    """Return the same function, for workers."""
     content: Any = Parcel(function, arcs)
 
     def call(given: Any) -> Any:
@@ -85,7 +85,7 @@ def shipped(function: Callable[[Any], Any], arcs: Iterable[Arc] = ()) -> Callabl
 
 
 def _opener() -> Callable[..., Any]:
-    """A function that goes to workers by value, since it has no place in a module."""
+    """Return a function that goes to workers by value, since it has no place in a module."""
 
     def opened(watch: Any, _begin: str, content: Any, arcs: list[Any], _end: str) -> Any:
         import sys
@@ -160,7 +160,7 @@ def _modules(automaton: Automaton) -> list[ModuleType]:
 
 
 def _is_own(module: ModuleType) -> bool:
-    """Whether a module is the user's: a file that is not installed."""
+    """Return whether a module is the user's: a file that is not installed."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or getattr(module, "__name__", "").partition(".")[0] in OURS:
         return False
@@ -168,7 +168,7 @@ def _is_own(module: ModuleType) -> bool:
 
 
 def is_installed(path: Path) -> bool:
-    """Whether a file or folder came with Python, or as a package: so that a worker with the same packages has it."""
+    """Return whether a file or folder came with Python, or as a package: so that a worker with the same packages has it."""
     return bool({"site-packages", "dist-packages"} & {*path.parts}) or path.is_relative_to(
         Path(sysconfig.get_path("stdlib")).parent
     )

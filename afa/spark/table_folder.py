@@ -80,7 +80,7 @@ class Tables:
         self._folder = folder.absolute()
 
     def all(self) -> list[Table]:
-        """The tables, in their order."""
+        """Return the tables, in their order."""
         there = _inside(self._folder)
         named = ((_NAME.fullmatch(path.name), path) for path in there)
         found = [Table(int(name[1]), int(name[2]), name[3], path) for name, path in named if name is not None]
@@ -88,7 +88,7 @@ class Tables:
         return sorted(found + [Table(int(name[1]), int(name[1]), NOBODY, path) for name, path in before if name is not None])
 
     def turn(self, run: str, batch: int, has_changes: Callable[[], bool]) -> Turn | None:
-        """What a batch has to write: the table after it. None: the last one is that.
+        """Return what a batch has to write: the table after it. None: the last one is that.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Tables:
         return Turn(before, Table(number, batch, run, self._folder / f"{number}-{batch}-{run}.parquet"))
 
     def _own(self, run: str, batch: int) -> list[Table]:
-        """The run's tables; if it has none and is at work, those of nobody."""
+        """Return the run's tables; if it has none and is at work, those of nobody."""
         tables = self.all()
         own = [table for table in tables if table.run == run]
         return own if own or batch == 0 else [table for table in tables if table.run == NOBODY]
@@ -153,7 +153,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _is_table(path: Path) -> bool:
-    """Whether a folder holds a table, not a link to one: so older versions wrote them."""
+    """Return whether a folder holds a table, not a link to one: so older versions wrote them."""
     return (path / "_SUCCESS").exists() and any(not file.is_symlink() for file in path.glob("*.parquet"))
 
 
@@ -167,7 +167,7 @@ def _link(table: Path, link: Path, draft: Path) -> None:
 
 
 def _entry(path: Path) -> str:
-    """A file in Spark's words."""
+    """Return a file in Spark's words."""
     found = path.stat()
     told = {"path": path.as_uri(), "size": found.st_size, "isDir": False, "modificationTime": int(found.st_mtime * 1000)}
     return json.dumps({**told, "blockReplication": 1, "blockSize": 1 << 25, "action": "add"})

@@ -55,7 +55,7 @@ def check_names(events: DataFrame, job: Job) -> None:
 
 
 def key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]:
-    """The types of the key columns."""
+    """Return the types of the key columns."""
     names = [key] if isinstance(key, str) else list(key)
     found = []
     for name in names:
@@ -108,7 +108,7 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
 
 
 def _micros(events: DataFrame, name: str) -> Any:
-    """A timestamp column in ticks."""
+    """Return a timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
     if kind not in ("timestamp", "timestamp_ntz"):
         there = f"{kind}: cast it" if kind else f"the columns {', '.join(events.schema.names)}"

@@ -86,7 +86,7 @@ class Replay:
             self.idle.append(line)
 
     def _last(self, line: Line) -> int | None:
-        """The place of the version that a retraction ends; it is open no more."""
+        """Return the place of the version that a retraction ends; it is open no more."""
         versions, places = self._versions, self._open
         while places and versions[places[-1]].re <= line.at:
             places.pop()  # it has ended for all lines to come
@@ -191,11 +191,11 @@ class Versions:
         return sorted(idle, key=_order)
 
     def due(self, t: int) -> bool:
-        """Whether a promise changes what is kept."""
+        """Return whether a promise changes what is kept."""
         return bool(self._due) and self._due[0][0] < t
 
     def of(self, name: str) -> list[Version]:
-        """The versions of a name, but those that an earlier promise has passed, in the order in which they began."""
+        """Return the versions of a name, but those that an earlier promise has passed, in the order in which they began."""
         return self._replay(name).versions(BEGINNING)
 
     def all(self) -> list[Version]:
@@ -203,11 +203,11 @@ class Versions:
         return [version for name in sorted({*self._begun, *self._lines}) for version in self.of(name)]
 
     def begun(self) -> list[Version]:
-        """What the promise has left; with `lines` all that there is to be kept."""
+        """Return what the promise has left; with `lines` all that there is to be kept."""
         return [version for _, versions in sorted(self._begun.items()) for version in versions]
 
     def lines(self) -> list[Line]:
-        """The lines that are not final."""
+        """Return the lines that are not final."""
         return [line for _, lines in sorted(self._lines.items()) for line in lines]
 
     @property

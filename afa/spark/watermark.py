@@ -32,7 +32,7 @@ BEHIND = "afa.behind"
 
 
 def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None, since: int = 0) -> tuple[DataFrame, str]:
-    """A stream with a watermark on its time column, a timestamp: its own, or else ours; and on which column it is.
+    """Return a stream with a watermark on its time column, a timestamp: its own, or else ours; and on which column it is.
 
     Raises
     ------
@@ -84,17 +84,17 @@ def beginning(since: datetime | str | int | None) -> int:
 
 
 def marked(le: Any, delay_ms: int, behind: bool) -> Any:
-    """The time of changes as the column of the watermark that they follow."""
+    """Return the time of changes as the column of the watermark that they follow."""
     return le.alias("le", metadata={DELAY: delay_ms, **({BEHIND: True} if behind else {})})
 
 
 def delay_of(events: DataFrame, time: str) -> int:
-    """The delay of the watermark on a column, in milliseconds."""
+    """Return the delay of the watermark on a column, in milliseconds."""
     return int(events.schema[time].metadata[DELAY])
 
 
 def _has_watermark(events: DataFrame) -> bool:
-    """Whether a stream has one; marks alone do not say it: they are written into Parquet files, and read from there."""
+    """Return whether a stream has one; marks alone do not say it: they are written into Parquet files, and read from there."""
     there: Any = events
     if hasattr(type(there), "_explain_string"):  # under Spark Connect
         return "EventTimeWatermark" in there._explain_string(extended=True)

@@ -117,7 +117,7 @@ def arc_code(
     event: Layout | None,
     register: Layout,
 ) -> ArcCode:
-    """The shape and the constants of an arc.
+    """Return the shape and the constants of an arc.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class _Shape:
 
 
 def words(params: tuple[Param, ...], strings: Strings) -> list[int]:
-    """The words of constants, as signed int64.
+    """Return the words of constants, as signed int64.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def words(params: tuple[Param, ...], strings: Strings) -> list[int]:
 
 
 def arc_ir(code: ArcCode) -> str:
-    """The code of one arc, or of one time-out."""
+    """Return the code of one arc, or of one time-out."""
     e = Emitter(code.words)
     if code.at is not None:
         e.store("i64", e.value(code.at).ssa, "%out")

@@ -103,18 +103,18 @@ def below(w: Writer, x: str, bound: str) -> None:
 
 
 def exact(w: Writer, x: str) -> str:
-    """An int as a float; beyond 2**53 ask."""
+    """Return an int as a float; beyond 2**53 ask."""
     w.ask_if(w.let(f"icmp ugt i64 {w.let(f'add i64 {x}, {2**53}')}, {2**54}"))
     return w.let(f"sitofp i64 {x} to double")
 
 
 def whole(w: Writer, x: str) -> str:
-    """A float without its fraction as an int64; ask if there is none."""
+    """Return a float without its fraction as an int64; ask if there is none."""
     below(w, x, INT64)
     return w.let(f"fptosi double {x} to i64")
 
 
 def canonical(w: Writer, x: str) -> str:
-    """A float as payloads carry it: one NaN, no -0.0."""
+    """Return a float as payloads carry it: one NaN, no -0.0."""
     plain = w.let(f"fadd double {x}, 0.0")  # -0.0 becomes 0.0
     return w.let(f"select i1 {w.let(f'fcmp uno double {plain}, {plain}')}, double {NAN}, double {plain}")

@@ -22,7 +22,7 @@ class NotCompilable(Exception):  # noqa: N818  (no error: such an arc runs in Py
 
 
 def param(value: nodes.Scalar) -> Term:
-    """The term of a constant."""
+    """Return the term of a constant."""
     if value is None:
         return term("none", NONE)
     if isinstance(value, bool):
@@ -37,33 +37,33 @@ def param(value: nodes.Scalar) -> Term:
 
 
 def need(x: Term) -> Term:
-    """The value, if it is there."""
+    """Return the value, if it is there."""
     if x.kind.base == "none":
         raise NotCompilable("None where a value is needed always raises")
     return term("need", Kind(x.kind.base), x) if x.kind.optional else x
 
 
 def number(x: Term, what: str) -> Term:
-    """The operand of arithmetic: a bool as an int, an optional one if it is there."""
+    """Return the operand of arithmetic: a bool as an int, an optional one if it is there."""
     if x.kind.base not in NUMBERS:
         raise NotCompilable(f"{what} of {x.kind} has no native form")
     return bit(need(x))
 
 
 def bit(x: Term) -> Term:
-    """A bool as an int."""
+    """Return a bool as an int."""
     return term("bit", Kind("int", x.kind.optional), x) if x.kind.base == "bool" else x
 
 
 def whole(x: Term, what: str) -> Term:
-    """The operand of bit operations."""
+    """Return the operand of bit operations."""
     if x.kind.base != "int":
         raise NotCompilable(f"{what} of {x.kind} has no native form", "make it an int(..) first")
     return x
 
 
 def rounded(x: Term) -> Term:
-    """An int as the float next to it, as arithmetic with floats takes it."""
+    """Return an int as the float next to it, as arithmetic with floats takes it."""
     if x.kind.base == "float":
         return x
     if x.op == "param":
@@ -72,7 +72,7 @@ def rounded(x: Term) -> Term:
 
 
 def exact(x: Term) -> Term:
-    """An int as the float that equals it, as comparisons with floats take it."""
+    """Return an int as the float that equals it, as comparisons with floats take it."""
     if x.kind.base != "int":
         return x
     if x.op == "param" and _as_float(x.data.value) is not None:
@@ -81,7 +81,7 @@ def exact(x: Term) -> Term:
 
 
 def _as_float(value: int) -> float | None:
-    """The float that equals an int."""
+    """Return the float that equals an int."""
     try:
         found = float(value)
     except OverflowError:
@@ -130,7 +130,7 @@ def equal(left: Term, right: Term) -> Term:
 
 
 def union(kinds: list[Kind], what: str) -> Kind:
-    """What is now of one kind, now of another."""
+    """Return what is now of one kind, now of another."""
     bases = {kind.base for kind in kinds if kind.base != "none"}
     optional = any(kind.optional or kind.base == "none" for kind in kinds)
     if len(bases) <= 1:
@@ -141,7 +141,7 @@ def union(kinds: list[Kind], what: str) -> Kind:
 
 
 def cast(x: Term, kind: Kind) -> Term:
-    """A value as one of the kinds of a `union`."""
+    """Return a value as one of the kinds of a `union`."""
     if x.kind.base == "none":
         return term("none", Kind(kind.base, True))
     if x.kind.base == kind.base:
@@ -153,7 +153,7 @@ def cast(x: Term, kind: Kind) -> Term:
 
 
 def alike(value: nodes.Scalar, base: str) -> nodes.Scalar:
-    """The constant of the given base that equals ``value``; None if there is none, or if only identity would tell (NaN)."""
+    """Return the constant of the given base that equals ``value``; None if there is none, or if only identity would tell (NaN)."""
     if base == "str" or isinstance(value, str):
         return value if base == "str" and isinstance(value, str) else None
     if value is None or base == "none" or value != value:
@@ -166,7 +166,7 @@ def alike(value: nodes.Scalar, base: str) -> nodes.Scalar:
 
 
 def stored(x: Term, field: Field) -> Term:
-    """A value in the form of a field of the register, as `Schema.take` brings it there."""
+    """Return a value in the form of a field of the register, as `Schema.take` brings it there."""
     kind = Kind("none" if field.type is None else field.type.__name__, field.optional)
     base = x.kind.base
     if base == "none":

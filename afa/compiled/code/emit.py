@@ -40,7 +40,7 @@ Known = dict[Any, Value]
 
 
 def _common(first: Known, *others: Known) -> Known:
-    """What is known on all of several ways, and by the same SSA value: it was computed before they part."""
+    """Return what is known on all of several ways, and by the same SSA value: it was computed before they part."""
     return {key: v for key, v in first.items() if all(other.get(key) == v for other in others)}
 
 
@@ -326,7 +326,7 @@ class Emitter(Writer):
         return self.phi("i1", ("true", loop), ("false", next_))
 
     def table(self, t: Term) -> Value:
-        """A truth by the number of a str; ask for numbers beyond the table."""
+        """Return a truth by the number of a str; ask for numbers beyond the table."""
         x, word = self.value(t.items[0]), self.words[id(t)]
         size = self.load("i64", self.pointers["p"], word + 1)
         self.ask_if(self.let(f"icmp uge i64 {x.ssa}, {size}"))

@@ -32,13 +32,13 @@ RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """What the code of `loop_ir` is kept by."""
+    """Return what the code of `loop_ir` is kept by."""
     kinds = ",".join(_base(slot) for slot in payload.slots)
     return f"in order {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
 
 
 def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """One of the two loops.
+    """Return one of the two loops.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
 
 
 def _base(slot: Slot) -> str:
-    """The kind of a field, by the name that `afa.compiled.code.emit` has for it."""
+    """Return the kind of a field, by the name that `afa.compiled.code.emit` has for it."""
     assert slot.field.type is not None
     return slot.field.type.__name__
 

@@ -49,7 +49,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, schema: Schema) -> Layout:
-        """The layout of a schema whose fields are scalars."""
+        """Return the layout of a schema whose fields are scalars."""
         slots, offset = [], 0
         for field in schema.fields:
             width = 2 if field.optional else 1
@@ -58,5 +58,5 @@ class Layout(NamedTuple):
         return cls(schema, tuple(slots), offset)
 
     def slot(self, name: str) -> Slot:
-        """The slot of a field."""
+        """Return the slot of a field."""
         return next(slot for slot in self.slots if slot.field.name == name)

@@ -81,7 +81,7 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
 
 @functools.lru_cache(maxsize=KEPT)
 def _code_of_texts(kind: str, texts: tuple[tuple[Kind, str], ...], ignorable: bool, event: Layout, register: Layout) -> ArcCode:
-    """The code of an arc that was given as text: the operators of a worker have the same few."""
+    """Return the code of an arc that was given as text: the operators of a worker have the same few."""
     seen = event if kind == CONSUME else None
     found = {role.role: parse(text, role, seen.schema if seen else None, register.schema) for role, text in texts}
     return arc_code(kind, found.get("fence"), found.get("transfer"), found.get("at"), ignorable, seen, register)
@@ -93,7 +93,7 @@ def _code(arc: Arc, found: dict[str, Any], event: Layout, register: Layout) -> A
 
 
 def _at_fault(arc: Arc, found: dict[str, Any], event: Layout, register: Layout) -> str:
-    """The function that has no native form, by trying each alone."""
+    """Return the function that has no native form, by trying each alone."""
     *others, last = (kind.role for kind, _ in functions_of(arc))
     for role in others:
         try:

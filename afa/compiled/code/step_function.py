@@ -39,17 +39,17 @@ class SlotClass(NamedTuple):
 
 
 def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
-    """What the code of `step_ir` is kept by."""
+    """Return what the code of `step_ir` is kept by."""
     return f"step {start} {width} " + text_of(classes)
 
 
 def unchanged_key(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """What the code of `unchanged_ir` is kept by."""
+    """Return what the code of `unchanged_ir` is kept by."""
     return f"unchanged {start} " + text_of(classes)
 
 
 def text_of(classes: Sequence[SlotClass]) -> str:
-    """What code over these classes depends on."""
+    """Return what code over these classes depends on."""
     return " ".join(f"{c.state}{'=' if c.ignorable else ''}[{c.code.shape}]" for c in classes)
 
 
@@ -234,7 +234,7 @@ def _room(e: Emitter, to: str, width: int) -> str:
 
 
 def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """Which states an event leaves as they are.
+    """Return which states an event leaves as they are.
 
     Notes
     -----
@@ -247,7 +247,7 @@ def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
 
 
 def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
-    """The bits that `unchanged_ir` tells of, from the names of `UNCHANGED`."""
+    """Return the bits that `unchanged_ir` tells of, from the names of `UNCHANGED`."""
     mask = "0"
     for state in sorted({c.state for c in classes if c.ignorable and c.code.by_event and c.state < START}):
         mask = _unchanged(e, classes, state, state, mask)

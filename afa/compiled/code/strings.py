@@ -46,11 +46,11 @@ class Strings:
             self.number(text)
 
     def __len__(self) -> int:
-        """How many numbers were given."""
+        """Return how many numbers were given."""
         return len(self._texts)
 
     def number(self, text: str) -> int:
-        """The number of a string."""
+        """Return the number of a string."""
         found = self._numbers.get(text)
         if found is None:
             self._ranks = None  # INVARIANT: no number is known that has no rank
@@ -85,7 +85,7 @@ class Strings:
         self._bound = max(LEAST, 2 * len(self._numbers))
 
     def text(self, number: int) -> str:
-        """The string of a number."""
+        """Return the string of a number."""
         return self._texts[number]
 
     @property
@@ -94,7 +94,7 @@ class Strings:
         return self._texts
 
     def texts(self, numbers: Iterable[int]) -> list[str]:
-        """The strings of numbers."""
+        """Return the strings of numbers."""
         return [self._texts[number] for number in numbers]
 
     def table(self, method: str, consts: tuple[str, ...]) -> tuple[int, int]:
@@ -114,7 +114,7 @@ class Strings:
         return bool(self._tables)
 
     def numbers(self) -> list[Any]:
-        """Which string has which number, as plain data for `take_numbers`."""
+        """Return which string has which number, as plain data for `take_numbers`."""
         return [self._texts, self._free, self._bound]
 
     def take_numbers(self, found: list[Any]) -> None:
@@ -126,7 +126,7 @@ class Strings:
         self._ranks = None
 
     def ranks(self) -> Any:
-        """The place of each string in the order of all, by number."""
+        """Return the place of each string in the order of all, by number."""
         if self._ranks is None:
             order = sorted(range(len(self._texts)), key=self._texts.__getitem__)
             self._ranks = np.empty(len(order), np.int64)

@@ -93,7 +93,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def term(op: str, kind: Kind, *items: Term, data: Any = None) -> Term:
-    """A term over others."""
+    """Return a term over others."""
     asks = op in ASKING
     cost, depth = 1, 0
     reads = frozenset(data[0]) if op == "field" else NOTHING

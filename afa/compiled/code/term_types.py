@@ -51,7 +51,7 @@ class Types:
         self._known: dict[Any, tuple[Any, Term]] = {}  # the expression is kept, so that its id stays its own
 
     def value(self, expr: nodes.Expr) -> Term:
-        """The term of an expression."""
+        """Return the term of an expression."""
         key = expr if isinstance(expr, nodes.Field) else id(expr)
         if key not in self._known:
             found = VALUES[type(expr)](self, expr)
@@ -61,7 +61,7 @@ class Types:
         return self._known[key][1]
 
     def truth(self, expr: nodes.Expr) -> Term:
-        """The term of ``bool(expr)``; `and`, `or`, `not` go no further than needed."""
+        """Return the term of ``bool(expr)``; `and`, `or`, `not` go no further than needed."""
         if isinstance(expr, (nodes.And, nodes.Or)):
             op = "all" if isinstance(expr, nodes.And) else "any"
             items: list[Term] = []
@@ -75,7 +75,7 @@ class Types:
         return casts.truth(self.value(expr))
 
     def number(self, expr: nodes.Expr, what: str) -> Term:
-        """The term of an operand that must be a number: a bool as an int, an optional one if it is there."""
+        """Return the term of an operand that must be a number: a bool as an int, an optional one if it is there."""
         return casts.number(self.value(expr), what)
 
     def field(self, expr: Any) -> Term:
@@ -131,7 +131,7 @@ class Types:
         return term(ORDER[expr.op], BOOL, *casts.one_base(casts.number(left, expr.op), casts.number(right, expr.op)))
 
     def first(self, expr: Any) -> Term:
-        """The value of `and`, `or`: of the operand that decides."""
+        """Return the value of `and`, `or`: of the operand that decides."""
         items = [self.value(item) for item in expr.items]
         if all(item.kind == BOOL for item in items):
             return self.truth(expr)

@@ -17,7 +17,7 @@ class Writer:
         self._count = 0
 
     def name(self, prefix: str = "b") -> str:
-        """A new name."""
+        """Return a new name."""
         self._count += 1
         return f"{prefix}{self._count}"
 
@@ -51,15 +51,15 @@ class Writer:
         self.place(on)
 
     def phi(self, type_: str, *ways: tuple[str, str]) -> str:
-        """A value by the block that one comes from."""
+        """Return a value by the block that one comes from."""
         return self.let(f"phi {type_} " + ", ".join(f"[{ssa}, %{block}]" for ssa, block in ways))
 
     def address(self, pointer: str, word: int | str) -> str:
-        """The address of a word."""
+        """Return the address of a word."""
         return pointer if word == 0 else self.let(f"getelementptr i64, ptr {pointer}, i64 {word}")
 
     def load(self, type_: str, pointer: str, word: int | str = 0) -> str:
-        """The value of a word; an i1 is any but 0."""
+        """Return the value of a word; an i1 is any but 0."""
         if type_ == "i1":
             return self.let(f"icmp ne i64 {self.load('i64', pointer, word)}, 0")
         return self.let(f"load {type_}, ptr {self.address(pointer, word)}, align 8")
@@ -86,6 +86,6 @@ class Writer:
         return self.let(f"call {type_} @{function}({', '.join(arguments)})")
 
     def function(self, head: str) -> str:
-        """The module: one function, and what it calls."""
+        """Return the module: one function, and what it calls."""
         weights = '!0 = !{!"branch_weights", i32 1, i32 2000}'
         return "\n".join([*sorted(self.declared), f"define {head} {{", "entry:", *self.lines, "}", weights, ""])

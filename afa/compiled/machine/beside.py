@@ -82,7 +82,7 @@ class Beside:
         return ended
 
     def _ended(self) -> bool:
-        """Whether the process that compiles is at an end."""
+        """Return whether the process that compiles is at an end."""
         if self._process is not None and self._home == os.getpid():
             return self._process.poll() is not None
         try:
@@ -94,7 +94,7 @@ class Beside:
         return True
 
     def _given(self) -> int:
-        """The address of what the process has written, once it has ended well."""
+        """Return the address of what the process has written, once it has ended well."""
         if self._process is None or self._blob is None or self._process.returncode != 0:
             return 0
         self._blob.seek(0)
@@ -110,7 +110,7 @@ def _let_go(process: subprocess.Popen[bytes], blob: IO[bytes] | None) -> None:
 
 
 def _started(module: str, blob: IO[bytes], lock: int | None) -> subprocess.Popen[bytes]:
-    """A process of this Python with this one's path, apart from the terminal; it inherits the lock."""
+    """Return a process of this Python with this one's path, apart from the terminal; it inherits the lock."""
     if getattr(sys, "frozen", False) or not sys.executable:
         raise ValueError(f"expected Python but got sys.executable={sys.executable!r}")  # it would start the user's program anew
     root = Path(__file__).parents[3]

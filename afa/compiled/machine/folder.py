@@ -67,7 +67,7 @@ class Folder:
         return self._path if self._path is not None else default_path()
 
     def get(self, name: str) -> bytes | None:
-        """The blob of that name; None if there is none, or a damaged one."""
+        """Return the blob of that name; None if there is none, or a damaged one."""
         try:
             if not self._usable():
                 return None
@@ -173,7 +173,7 @@ class Folder:
         self.reason = reason
 
     def _usable(self) -> bool:
-        """Whether the folder is there and nobody else's; looked at once."""
+        """Return whether the folder is there and nobody else's; looked at once."""
         if self._ready is None:
             self._ready = False
             path = self.path
@@ -207,7 +207,7 @@ class Folder:
 
 
 def default_path() -> Path:
-    """Where the folder is if nobody says."""
+    """Return where the folder is if nobody says."""
     chosen, caches = os.environ.get("AFA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     if chosen:
         return Path(chosen)
@@ -215,7 +215,7 @@ def default_path() -> Path:
 
 
 def _ours(status: os.stat_result) -> bool:
-    """Whether nobody else can have written it."""
+    """Return whether nobody else can have written it."""
     if not hasattr(os, "getuid"):  # pragma: no cover (Windows: profiles are the user's)
         return True
     return status.st_uid == os.getuid() and not status.st_mode & 0o022

@@ -30,12 +30,12 @@ class Lines:
         return "".join(self._places) + "".join(self._lines)
 
     def name(self, kind: str) -> str:
-        """A name that nothing has yet; no name in a kernel has a dot."""
+        """Return a name that nothing has yet; no name in a kernel has a dot."""
         self._count += 1
         return f"{kind}.{self._count}"
 
     def place(self, kind: str, name: str) -> str:
-        """A new place on the stack for a value of an LLVM type."""
+        """Return a new place on the stack for a value of an LLVM type."""
         place = f"%{self.name(name)}"
         self._places.append(f"  {place} = alloca {kind}\n")
         return place

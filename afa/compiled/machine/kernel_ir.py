@@ -40,14 +40,14 @@ could be out of date."""
 
 
 def kernels() -> str:
-    """The IR of `main` and all that it calls, with a function ``@f`` that calls it."""
+    """Return the IR of `main` and all that it calls, with a function ``@f`` that calls it."""
     from afa.compiled.kernel.entry import main
 
     return functions(main) + ENTRY
 
 
 def functions(first: Callable[..., Any]) -> str:
-    """The IR of a kernel and of all that it calls.
+    """Return the IR of a kernel and of all that it calls.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def _definitions(module: str) -> dict[str, ast.FunctionDef]:
 
 
 def _signature(tree: ast.FunctionDef, name: str) -> Signature:
-    """What a kernel takes and gives: ``Any`` is an array, or a tuple where it is taken apart; all else a word."""
+    """Return what a kernel takes and gives: ``Any`` is an array, or a tuple where it is taken apart; all else a word."""
     found = list(statements(tree.body))
     apart = {
         node.value.id: len(node.targets[0].elts)

@@ -76,7 +76,7 @@ class Words:
         self._file, self._meaning = file, meaning
 
     def refused(self, node: ast.AST, wanted: str) -> SyntaxError:
-        """The error for source that is no kernel's."""
+        """Return the error for source that is no kernel's."""
         at = (self._file, getattr(node, "lineno", 0), getattr(node, "col_offset", 0) + 1, ast.unparse(node))
         return SyntaxError(f"expected {wanted} in a kernel but got {ast.unparse(node)}", at)
 
@@ -101,7 +101,7 @@ class Words:
     # -- values ------------------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> str:
-        """The value of an expression that may give a tuple."""
+        """Return the value of an expression that may give a tuple."""
         kind = self.kind(node)
         if isinstance(node, ast.Tuple):
             whole = "undef"
@@ -115,7 +115,7 @@ class Words:
         return self._call(node) if isinstance(node, ast.Call) else self.word(node)
 
     def word(self, node: ast.expr) -> str:
-        """The value of an expression that gives a word."""
+        """Return the value of an expression that gives a word."""
         known = self._known(node)
         if known is not None:
             return str(known)
@@ -143,7 +143,7 @@ class Words:
         raise self.refused(node, "a name of its own, an int, an operation on words, a call of a kernel")
 
     def _known(self, node: ast.expr) -> int | None:
-        """The value of an expression of constants."""
+        """Return the value of an expression of constants."""
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return int(node.value)
         if isinstance(node, ast.Name) and node.id not in self.kinds:
@@ -158,7 +158,7 @@ class Words:
         return None
 
     def operation(self, op: ast.operator, left: str, right: str, node: ast.AST) -> str:
-        """An operator's result."""
+        """Return an operator's result."""
         put = self.lines.put
         if type(op) in OPERATORS:
             return put(f"{OPERATORS[type(op)]} i64 {left}, {right}")
@@ -176,7 +176,7 @@ class Words:
         return put(f"select i1 {nothing}, i64 0, i64 {found}")
 
     def item(self, node: ast.Subscript) -> str:
-        """The place of an array's word."""
+        """Return the place of an array's word."""
         put, array, index = self.lines.put, node.value, node.slice
         if isinstance(array, ast.Tuple):  # one of several words
             place = self.lines.place(type_of(len(array.elts)), "tuple")
@@ -207,7 +207,7 @@ class Words:
             self.lines.leave(f"br i1 {self._truth(node)}, label %{yes}, label %{no}")
 
     def _truth(self, node: ast.expr) -> str:
-        """Whether an expression is true, as an ``i1``."""
+        """Return whether an expression is true, as an ``i1``."""
         put = self.lines.put
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return put(f"xor i1 {self._truth(node.operand)}, true")
@@ -228,7 +228,7 @@ class Words:
         return whole
 
     def _decided(self, node: ast.BoolOp) -> str:
-        """The item that decides ``and`` or ``or``."""
+        """Return the item that decides ``and`` or ``or``."""
         lines, end = self.lines, self.lines.name("end")
         place = lines.place("i64", "item")
         for item in node.values[:-1]:
@@ -288,7 +288,7 @@ class Words:
         return put(f"call i64 {address}({', '.join(f'i64 {word}' for word in words[1:])})")
 
     def _given(self, node: ast.expr, kind: int) -> str:
-        """An argument."""
+        """Return an argument."""
         if kind == ARRAY:
             if not isinstance(node, ast.Name) or self.kinds.get(node.id) != ARRAY:
                 raise self.refused(node, "an array")

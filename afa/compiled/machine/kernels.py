@@ -31,7 +31,7 @@ Call = Callable[..., int]
 
 
 def load(wait: bool = False) -> Call:
-    """The function ``main(memory, program, batch, what, low, high)`` over `Memory`, `Program`, `Batch` of `afa.compiled`.
+    """Return the function ``main(memory, program, batch, what, low, high)`` over `Memory`, `Program`, `Batch` of `afa.compiled`.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def load(wait: bool = False) -> Call:
 
 
 def _compiled() -> int:
-    """The kernels compiled now, for one who waits; if another process is at it, by that."""
+    """Return the kernels compiled now, for one who waits; if another process is at it, by that."""
     failed = native.statistics().reason
     LOGGER.warning("compiling the kernels, once (about 3 s)%s", f"; the folder of code failed: {failed}" if failed else "")
     with contextlib.nullcontext() if native.folder is None else native.folder.locked():

@@ -97,7 +97,7 @@ class Native:
         self._seconds = 0.0
 
     def function(self, key: str, make_ir: Callable[[], str] | None, effort: Effort = ARC) -> int:
-        """The address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
+        """Return the address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
 
         Without ``make_ir``: 0 if no code is kept.
 
@@ -118,7 +118,7 @@ class Native:
         return address
 
     def compile(self, key: str, make_ir: Callable[[], str], effort: Effort) -> bytes:
-        """The object code of a function, compiled now, and kept on disk."""
+        """Return the object code of a function, compiled now, and kept on disk."""
         with LOCK:
             begin = time.thread_time()
             blob = self._llvm.compile(self._name(key), make_ir(), effort)
@@ -144,17 +144,17 @@ class Native:
         return address
 
     def known(self, key: str) -> bool:
-        """Whether the function is at hand, without a compile."""
+        """Return whether the function is at hand, without a compile."""
         return key in self._addresses
 
     def statistics(self) -> NativeStatistics:
-        """What was done so far."""
+        """Return what was done so far."""
         folder = self.folder
         failed = (0, "") if folder is None else (folder.failures, folder.reason)
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
 
     def _kept(self, key: str) -> int:
-        """The address of a function whose code is kept on disk; 0 if there is none."""
+        """Return the address of a function whose code is kept on disk; 0 if there is none."""
         name = self._name(key)
         blob = None if self.folder is None else self.folder.get(name)
         address = 0 if blob is None else self._llvm.load(name, blob)
@@ -196,7 +196,7 @@ class _Engine:
         self.identity = hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()
 
     def compile(self, name: str, ir: str, effort: Effort) -> bytes:
-        """The object code of ``@f``, under a name of its own."""
+        """Return the object code of ``@f``, under a name of its own."""
         module = self._binding.parse_assembly(ir.replace("@f(", f"@afa_{name}(", 1))
         module.triple, module.data_layout = self._triple, self._data
         machine = self._machines[effort.level]
@@ -214,7 +214,7 @@ class _Engine:
         return blob
 
     def load(self, name: str, blob: bytes) -> int:
-        """The address of the function in object code, which must be whole: LLVM does not check; 0 if it is not in there."""
+        """Return the address of the function in object code, which must be whole: LLVM does not check; 0 if it is not in there."""
         self._jit.add_object_file(self._binding.ObjectFileRef.from_data(blob))
         self._jit.finalize_object()
         return int(self._jit.get_function_address(f"afa_{name}"))
@@ -222,7 +222,7 @@ class _Engine:
 
 @functools.cache
 def digest_of(*packages: str) -> str:
-    """A digest of all modules of packages: code that an older version of them has made is not taken."""
+    """Return a digest of all modules of packages: code that an older version of them has made is not taken."""
     digest = hashlib.blake2b(digest_size=16)
     for package in packages:
         for module in sorted(found.name for found in pkgutil.iter_modules(import_module(package).__path__)):

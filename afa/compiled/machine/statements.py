@@ -108,7 +108,7 @@ class Body(Words):
             self.lines.do(f"store {type_of(kind)} {value}, ptr {self._target(target)}")
 
     def _target(self, node: ast.expr) -> str:
-        """The place that is assigned to."""
+        """Return the place that is assigned to."""
         if isinstance(node, ast.Subscript):
             return self.item(node)
         if not isinstance(node, ast.Name) or node.id not in self.places:
@@ -202,7 +202,7 @@ class Body(Words):
 
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements, those in others too; a fifth of the time of `ast.walk`, which looks at expressions as well."""
+    """Yield all statements, those in others too; a fifth of the time of `ast.walk`, which looks at expressions as well."""
     for statement in body:
         yield statement
         yield from statements(getattr(statement, "body", ()))
@@ -210,7 +210,7 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement assigns to."""
+    """Yield the names that a statement assigns to."""
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
     for target in targets:
         for item in target.elts if isinstance(target, ast.Tuple) else [target]:
@@ -219,7 +219,7 @@ def _names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _pairs(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
-    """What is assigned to what, side by side."""
+    """Return what is assigned to what, side by side."""
     if not isinstance(node, ast.Assign):
         return []
     target, value = node.targets[0], node.value
