@@ -13,7 +13,7 @@ goes on, three lists are at hand in row buffers, with the number of its node in 
     W_OLD      the list before the step, as it was; where both are the same the walk is over
     W_OTHER    the list of the step, as it becomes W_SOURCE of the next one
 
-An event that leaves all of them as they are, which the automaton's ``quiet`` function sees, costs O(1): nothing is derived.
+An event that leaves all of them as they are, which the automaton's ``unchanged`` function sees, costs O(1): nothing is derived.
 """
 
 from __future__ import annotations
