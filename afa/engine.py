@@ -1,4 +1,4 @@
-"""What an engine is: the operator keeps promises and arcs and the order of output; an engine keeps the state of all keys."""
+"""The protocol of an engine. The operator keeps promises, arcs and the order of output; an engine keeps the state of all keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Engine(Protocol):
     name: str
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """The one batch entry point: event changes of one key, checked and not late, in any order."""
+        """Apply event changes of one key, checked and not late, in any order: the one entry point of changes."""
 
     def overdue(self, t: int) -> list[Change]:
         """Remove and return the retractions whose insertion can no longer arrive (LE < t). The first step of every punctuation."""
@@ -43,8 +43,8 @@ class Engine(Protocol):
     def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2).
 
-        ``promises`` tells what they promise each key, ``arcs`` before which instant no arc changes any more, ``changes`` how many
-        changes of events were taken so far: many keys are looked through now and then only.
+        ``promises`` returns what they promise a key. No arc changes below ``arcs`` any more. ``changes`` is the number of event
+        changes taken so far: many keys are searched only now and then.
         """
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
@@ -57,27 +57,27 @@ class Engine(Protocol):
         """Return the keys that hold any state."""
 
     def sizes(self) -> Sizes:
-        """Return what is held."""
+        """Return how much is held."""
 
     def commit(self) -> None:
-        """The call has worked."""
+        """Make the call's changes permanent, as it has worked."""
 
     def rollback(self) -> None:
-        """The call has failed: be as before it."""
+        """Restore the state from before the call, which has failed."""
 
     def save(self, changed: bool = False) -> States:
-        """The states of all keys, or of those that changed or went since the last snapshot, in an order that only they decide."""
+        """Return the states of all keys, or of those that changed or went since the last snapshot, in a canonical order."""
 
     def saved(self) -> None:
-        """A snapshot was taken."""
+        """Take note that a snapshot was taken."""
 
     def load(self, states: States) -> None:
-        """The states of keys that are not held yet, from a snapshot.
+        """Load the states of keys that are not held yet, from a snapshot.
 
         Raises
         ------
         ValueError, TypeError, AfaError
-            One does not fit.
+            A state does not fit.
         """
 
     def check(self) -> None:
@@ -111,16 +111,16 @@ class Host(Protocol):
     """Whether a late event makes the call fail: the engine need not go on."""
 
     def counted(self, changes: int) -> None:
-        """So many changes of events were taken."""
+        """Count so many changes of events as taken."""
 
     def progress_to(self, t: int) -> None:
-        """A promise of the event input that leaves no retraction waiting in vain: tick, clean."""
+        """Take a promise of the event input under which no retraction waits in vain: tick, clean."""
 
     def take_late(self, change: Change, promised: int) -> None:
         """Let the policy decide about an event that came behind a promise."""
 
     def take_record(self, item: Change | Punctuation) -> None:
-        """A punctuation, or a change of an arc, in the midst of a batch."""
+        """Take a punctuation, or a change of an arc, in the midst of a batch."""
 
     def follow_arcs(self, table: ArcTable) -> None:
-        """The engine has carried out changes of arcs itself, which have led to this table."""
+        """Take over a table of arcs: the result of changes that the engine has carried out itself."""

@@ -60,7 +60,7 @@ class Block:
         return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.store.payloads.layout.width)
 
     def lists(self) -> Iterator[list[list[int]]]:
-        """The partial matches that stand at each place, in order: its own, and those of earlier steps that reach it. O(rows)."""
+        """Yield the list of each place, in order: the nodes of its step, and those of earlier steps that reach it. O(rows)."""
         standing: list[list[int]] = []
         for step in self.steps:
             le = self.word(k.LE, step)

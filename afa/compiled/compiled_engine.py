@@ -193,7 +193,7 @@ class CompiledEngine:
     # -- the call ------------------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """The call has worked."""
+        """Make the call's changes permanent, as it has worked."""
         self.store.tell(k.COMMIT)
         self._end()
         if self.store.strings.many:
@@ -255,7 +255,7 @@ class CompiledEngine:
         return compiled_states.save(self.store, keys, codes)
 
     def saved(self) -> None:
-        """A snapshot was taken."""
+        """Take note that a snapshot was taken."""
         directory = self.store.directory
         self.store.journal.note(directory.put_saved, *directory.as_of())
         directory.saved()

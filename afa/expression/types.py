@@ -83,7 +83,7 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
 
 
 def may_raise(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> bool:
-    """Whether Python could raise anything while it evaluates ``expr``, for some event and register of the schemas. O(size ** 2).
+    """Return whether the evaluation of ``expr`` could raise for some event and register of the schemas. O(size ** 2).
 
     Examples
     --------

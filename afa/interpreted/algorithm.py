@@ -252,7 +252,7 @@ class Algorithm:
         return gone, new
 
     def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:
-        """What stands here and not there; what rests for a time-out counts as other, since it rests since another instant."""
+        """Return what stands here and not there; also what waits for a time-out, as it waits since another instant."""
         timeouts = self.transitions.table.timeouts
         return [p for p in here if p not in there or p.state in timeouts]
 

@@ -71,7 +71,7 @@ def drop_final(s: State, t: int) -> None:
 
 
 def deadline(algorithm: Algorithm, s: State) -> int | None:
-    """The smallest punctuation that changes anything for this key; None if none does. O(lists of the first and last step)."""
+    """Return the smallest punctuation that changes anything for this key, or None. O(lists of the first and last step)."""
     times = [le + 1 for _, le, _ in s.pending]
     if s.matches:
         times.append(s.matches.peekitem(0)[0] + 1)

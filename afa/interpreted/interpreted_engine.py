@@ -203,7 +203,7 @@ class InterpretedEngine:
         return saved.save(self._automaton, self._progress.final, keys, self.states, self._gaps is not None)
 
     def saved(self) -> None:
-        """A snapshot was taken."""
+        """Take note that a snapshot was taken."""
         self._journal.set(self, "_saved", set(self.states))
         self._journal.set(self, "_changed", {})
 

@@ -216,7 +216,7 @@ class Core(Single):
         return self.late.policy == "raise"
 
     def counted(self, changes: int) -> None:
-        """So many changes of events were taken."""
+        """Count so many changes of events as taken."""
         self.changes += changes
 
     def follow_arcs(self, table: ArcTable) -> None:

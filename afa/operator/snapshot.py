@@ -80,7 +80,7 @@ def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = N
 
 
 def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
-    """A core as the first of several, which have the same arcs and promises and no key in common, with states and counts of all."""
+    """Return the first of several cores with the states and counters of all. They share arcs and promises, and no key."""
     first = cores[0]
     fields = head(first, keyed=first.keyed)
     fields[4] = None  # arcs are given

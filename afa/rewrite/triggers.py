@@ -121,7 +121,7 @@ class Triggers:
         return parts._replace(event=next((other.event for other in others if other.event == parts.event), parts.event))
 
     def _given(self, wanted: Sequence[int | None]) -> list[int | None]:
-        """The bit of each arc event; those without one get that of an equal part, or the lowest free one, in the order of LE."""
+        """Return each arc event's bit. One without a bit gets that of an equal part, or the lowest free one, in order of LE."""
         bits: list[int | None] = [None] * len(self.events)
         busy: list[tuple[Expr | None, int]] = [(None, BEGINNING)] * BITS  # the part that holds each bit, and until when
         for i in sorted(range(len(self.events)), key=lambda i: self.events[i].le):
@@ -190,7 +190,7 @@ class Triggers:
         return np.fromiter(map(parts.ask, payloads, le.tolist()), np.bool_, len(le))
 
     def asks(self, arc: Arc) -> Callable[[Any], bool]:
-        """Whether a consuming arc's event part may be true of an event, by its set; bits may be other arcs' at other times."""
+        """Return whether an arc's event part may be true of an event, by its set. Bits may belong to other arcs at other times."""
         bits = [bit for event, bit in zip(self.events, self.bits) if event.arc is arc]
         if None in bits:
             return lambda kept: True

@@ -141,7 +141,7 @@ def _alive(e: Emitter, row: str, suffix: str, no: str) -> None:
 def _arcs(
     e: Emitter, classes: Sequence[SlotClass], state: int, width: int, to: str, known: dict[Any, Value], row: _Row
 ) -> tuple[str, str]:
-    """What all arcs of a state make of a row; returns where the next result goes, by which block."""
+    """Try all arcs of a state on a row. Returns where the next result goes, and by which block."""
     stayed = "false"
     e.pointers["r"] = f"%reg{row.suffix}"
     for k, slot in enumerate(classes):
@@ -184,7 +184,7 @@ def _active(e: Emitter, k: int, code: ArcCode, no: str) -> str:
 
 
 def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str, row: _Row) -> tuple[str, str]:
-    """What one arc makes of a row; returns where the next result goes, and whether the row stays."""
+    """Try one arc on a row. Returns where the next result goes, and whether the row stays."""
     yes, no, end = e.name(), e.name(), e.name()
     dst = _active(e, k, slot.code, no)
     if slot.code.fence is None:

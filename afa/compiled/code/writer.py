@@ -22,11 +22,11 @@ class Writer:
         return f"{prefix}{self._count}"
 
     def line(self, text: str) -> None:
-        """A line that gives no value."""
+        """Write a line that gives no value."""
         self.lines.append(f"  {text}")
 
     def let(self, text: str) -> str:
-        """A line that gives a value; returns its name."""
+        """Write a line that gives a value. Returns the value's name."""
         name = self.name("%v")
         self.lines.append(f"  {name} = {text}")
         return name

@@ -66,7 +66,7 @@ class Beside:
                     os.close(lock)  # the process holds it until it ends
 
     def over(self) -> bool:
-        """Whether there is nothing more to wait for. ``address`` says where the code is; 0: nowhere, and the log says why."""
+        """Return whether the wait is over. ``address`` then says where the code is; 0: nowhere, and the log says why."""
         now = time.monotonic()
         if now < self._next:
             return False

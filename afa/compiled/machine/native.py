@@ -129,7 +129,7 @@ class Native:
         return blob
 
     def take(self, key: str, blob: bytes) -> int:
-        """The address of the function in object code that `compile` has given, here or in another process of the same library.
+        """Return the address of the function in object code from `compile`, here or in another process of the same library.
 
         Raises
         ------
