@@ -62,3 +62,34 @@ def test_a_picture(heading: str, stream: list[Any]) -> None:
     assert {f"({p.start}, {p.re}, {p.state}, {p.register.total})" for p in held} == set(told)
     steps = re.findall(r"\d+", re.sub(r"cover\(\d+\)", "", picture(heading).strip().splitlines()[0]))
     assert [int(step) for step in steps] == list(state.index)
+
+
+def test_the_picture_of_the_arrays() -> None:
+    """Rows of numbers as the page has them: the order of steps, what each points to, nodes and matches."""
+    from afa.compiled.block import Block
+    from afa.compiled.kernel import names
+
+    operator = Operator(REBOUND, window=60, engine="compiled")
+    for change in LATE:
+        operator.push(change)
+    engine: Any = operator._core.engine
+    block = Block(engine.store, 0)
+    section = PAGE[PAGE.index("\n## The same over arrays") :]
+    told = [re.findall(r"-?\d+(?:\.\d+)?|alone|-(?= |$)", line) for line in section.splitlines() if line.startswith("    ")]
+    order, steps, nodes, matches = told[0][:3], told[2:5], told[6:10], told[11:12]
+    assert [int(step) for step in order] == block.steps
+    for step, le, *slices in steps:
+        columns = [block.word(column, int(step)) for column in (names.EV, names.ND, names.MT)]
+        held = [part for word in columns for part in ([word >> 24, word & names.COUNT] if word & names.COUNT else ["-"])]
+        assert [le, *slices] == [str(part) for part in [block.word(names.LE, int(step)), *held]]
+    rows = block.rows(block.head(names.H_NODE_TOP), names.H_NODES, engine.store.memory.row)
+    read = engine.store.registers.record
+    plain = [
+        [i, start, m, state, "alone" if end == names.ALONE else end, read(words).total]
+        for i, (start, m, state, end, *words) in enumerate(rows)
+    ]
+    assert [row[:6] for row in nodes] == [[str(cell) for cell in row] for row in plain]
+    found = block.matches(1)
+    assert [row[:4] for row in matches] == [
+        [str(cell) for cell in (i, t, m, read(words).total)] for i, (t, m, *words) in enumerate(found)
+    ]
