@@ -119,6 +119,12 @@ class Host(Protocol):
     def take_late(self, change: Change, promised: int) -> None:
         """Let the policy decide about an event that came behind a promise."""
 
+    def take_numbered(self, change: Change) -> int:
+        """How many copies of an event take effect, where numbers are gapless; see `afa.operator.gapless`."""
+
+    def numbers_settled(self) -> None:
+        """The numbers that `take_numbered` let pass are applied: check that they ascend with time."""
+
     def take_record(self, item: Change | Punctuation) -> None:
         """Take a punctuation, or a change of an arc, in the midst of a batch."""
 

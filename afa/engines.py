@@ -38,15 +38,13 @@ def make_engine(
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
-    if gaps is not None and name == "compiled":
-        raise AfaError('expected engine="auto" or "interpreted" with gapless= but got engine="compiled"')
-    if name != "interpreted" and gaps is None:
+    if name != "interpreted":
         from afa.compiled.fit import serves
 
         if serves(automaton, name == "compiled"):
             from afa.compiled.compiled_engine import CompiledEngine
 
-            return CompiledEngine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults)
+            return CompiledEngine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults, gaps)
     from afa.interpreted.interpreted_engine import InterpretedEngine
 
     return InterpretedEngine(automaton, table, progress, journal, sequence, faults, gaps)

@@ -15,7 +15,7 @@ from tests.test_ordered_worlds import World, carried_out, model_of
 from tests.text import E
 
 WORLDS = 60
-ENGINES = ["interpreted"]
+ENGINES = ["interpreted", "compiled"]
 
 
 @pytest.mark.parametrize("gaps", ["break", "join"])

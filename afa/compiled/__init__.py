@@ -20,6 +20,7 @@ encode               batches as columns of words; plain: a column, however it ca
 rewritten_columns    columns where payloads are not kept
 callback             arcs that Python runs for the kernels
 output               the output log
+number_lookup        gapless numbers: which are in force
 superfluous          what promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python; compiled_invariants: what always holds
 image                the memory as a file, for another process; bounds: where its words may point

@@ -87,9 +87,11 @@ class Batches:
                 store.ready(1, high - low)
                 words = self._words(high - low)
                 batch.fill(words.words, slice(low, high))
+                seen = store.progress.now
                 self._scan(words, 0, words.n, host)
                 self._final = store.progress.final
                 self._run(words, 0, words.n, k.EACH)
+                self._see_again(words, 0, words.n, seen, host)
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
             if end < n:
                 host.take_record(batch.item(end))
@@ -194,17 +196,21 @@ class Batches:
         words = self._words(len(rows))
         batch.fill(words.words, rows)
         words.words[k.I_KIND] = k.EVENT
+        seen = progress.now
         progress.now = max(progress.now, int(words.words[k.I_LE].max()) + 1)
         host.counted(len(rows))
         self._store.memory.m[k.C_NOW] = progress.now
         self._run(words, 0, len(rows))
+        self._see_again(words, 0, len(rows), seen, host)
 
     def _run_part(self, words: Batch, batch: Encoded, start: int, host: Host) -> None:
         low, n = 0, words.n
         while low < n:
+            seen = self._store.progress.now
             stop = self._scan(words, low, n, host)
             if stop > low:
                 self._run(words, low, stop)
+                self._see_again(words, low, stop, seen, host)
             if self._promised > self._store.progress.events:
                 host.progress_to(self._promised)
             low = stop
@@ -219,6 +225,17 @@ class Batches:
             if self._store.keyed:
                 blame(error, f"of key {self._store.directory.names[int(self._store.memory.w[k.W_KEY])]!r}")
             raise
+
+    def _see_again(self, words: Batch, low: int, high: int, seen: int, host: Host) -> None:
+        """Where numbers are gapless: what is repeated was not seen; ``seen``: the present before the records."""
+        if not self._store.gaps:
+            return
+        host.numbers_settled()
+        le, diff, kind = (words.words[which, low:high] for which in (k.I_LE, k.I_DIFF, k.I_KIND))
+        events = (kind == k.EVENT) | (kind == k.TAKEN)
+        if (diff[events] == 0).any():
+            kept = (events & (diff != 0)) | (kind == k.PUNCTUATION)
+            self._store.progress.now = max(seen, int(le[kept].max(initial=k.BEGINNING)) + 1) if kept.any() else seen
 
     def _scan(self, words: Batch, low: int, high: int, host: Host) -> int:
         """Look at records in order of arrival until one that needs the others carried out; where it stopped."""

@@ -36,6 +36,13 @@ class Block:
         """Return what a column says of a step."""
         return int(self.m[self.at + k.HEAD + column * self.head(k.H_CAP) + step])
 
+    def linked(self, place: int) -> bool:
+        """Whether the step at a place continues the list before it; see `afa.compiled.kernel.gaps`."""
+        gaps = int(self.m[k.C_GAPLESS])
+        before, here = self.steps[place - 1], self.steps[place]
+        joined = gaps == k.JOIN and self.word(k.LE, here) < self.head(k.H_TOLD)
+        return not gaps or joined or self.word(k.SEQ, before) + 1 == self.word(k.SEQ, here)
+
     def rows(self, slice_: int, section: int, width: int) -> list[list[int]]:
         """Return the rows of a slice."""
         base = self.at + self.head(section) + (slice_ >> 24) * width

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.compiled import arc_swaps as arcs_of
-from afa.compiled import compiled_invariants, compiled_states, output, superfluous
+from afa.compiled import compiled_invariants, compiled_states, number_lookup, output, superfluous
 from afa.compiled.batches import Batches
 from afa.compiled.encode import Encoded, encode
 from afa.compiled.inuse import forget_strings
@@ -47,8 +48,9 @@ class CompiledEngine:
         keyed: bool,
         strict: bool = False,
         faults: Faults | None = None,
+        gaps: str | None = None,
     ) -> None:
-        self.store = store = Store(automaton, table, progress, journal, sequence, keyed, strict, faults)
+        self.store = store = Store(automaton, table, progress, journal, sequence, keyed, strict, faults, gaps)
         self.began: Any = None  # the serial under which a single event was given to the kernels
         self._batches = Batches(store)
         self._sequence = sequence
@@ -74,7 +76,7 @@ class CompiledEngine:
 
     def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
-        if changes - self._looked >= len(self.store.directory.codes) // PACE:
+        if self.store.gaps is None and changes - self._looked >= len(self.store.directory.codes) // PACE:
             self.store.journal.set(self, "_looked", changes)
             superfluous.prune(self.store, promises, arcs)
 
@@ -85,8 +87,11 @@ class CompiledEngine:
         """The call, as the kernels count: a number that moves in the very step that ends one."""
         return self.store.memory.m[k.C_SERIAL]  # type: ignore[no-any-return]
 
-    def push(self, change: Change) -> list[Change]:
-        """One event change, checked and not late, as a call: the kernels end it; one with output is the caller's to `commit`."""
+    def push(self, change: Change) -> list[Change] | None:
+        """One event change, checked and not late, as a call: the kernels end it; one with output is the caller's to `commit`.
+
+        None: nothing was done, as its number is to be looked at first.
+        """
         payload, le, re, diff, key = change
         store = self.store
         memory, directory = store.memory, store.directory
@@ -98,6 +103,9 @@ class CompiledEngine:
         store.idle += 1
         self.began = memory.m[k.C_SERIAL]
         rows = store.call(k.PUSH, code, 1, self._one)
+        if rows == k.NUMBERS:
+            directory.touch(code)
+            return None
         changes = self.collect() if rows else []
         if store.keyed and not memory.m[memory.m[k.C_DIR] + code * k.D_SIZE]:
             directory.touch(code)
@@ -116,6 +124,8 @@ class CompiledEngine:
             batch[:, i] = [le, re, diff, code, store.sequence_word(payload), k.EVENT, -1, *store.payloads.words(payload)]
         store.ready(n)
         store.directory.touch(code)
+        if store.gaps:
+            store.memory.m[k.C_LOOKED] = k.ONCE  # by the operator
         store.call(k.SERVE, code, n, Batch(batch))
 
     def encode(
@@ -141,10 +151,15 @@ class CompiledEngine:
             self.store.directory.touch(batch.keys)
         if batch.arcs:
             self.store.arcs.use(batch.arcs)
-        if cuts is None:
-            self._batches.run(batch, host)
-        else:
-            self._batches.run_each(batch, host, cuts)
+        if self.store.gaps:
+            self.store.look = functools.partial(number_lookup.look, self.store, host)
+        try:
+            if cuts is None:
+                self._batches.run(batch, host)
+            else:
+                self._batches.run_each(batch, host, cuts)
+        finally:
+            self.store.look = None
 
     def collect(self) -> list[Change]:
         """Return the minimal difference since the last collect."""
@@ -163,6 +178,30 @@ class CompiledEngine:
         """How many entries the output log has."""
         return self.store.logged
 
+    # -- numbers without gaps: see `afa.engine.Numbered` -------------------------------------------------------------------
+
+    def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
+        """Return LE and event, ``(payload, RE)``, of the step of a key with a number; None as the event of one that is final."""
+        return number_lookup.numbered(self.store, key, number)
+
+    def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
+        """Return LE and number of the steps of a key beside a place, and of the one there."""
+        return number_lookup.neighbours(self.store, key, le, number)
+
+    def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
+        """Return how many retractions of an event wait."""
+        return number_lookup.waiting(self.store, key, (payload, le, re))
+
+    def final_gaps(self) -> list[tuple[Hashable, int, int]]:
+        """Return key, first and last number of the gaps that have become final since it was last asked."""
+        found, self.store.missing = self.store.missing, []
+        return found
+
+    @property
+    def open_gaps(self) -> int:
+        """How many gaps can still close, over all keys."""
+        return number_lookup.open_gaps(self.store)
+
     # -- progress ------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
@@ -171,7 +210,7 @@ class CompiledEngine:
 
     def tick(self) -> None:
         """Follow the clock."""
-        if self.store.table.timeouts:
+        if self.store.table.timeouts or self.store.gaps:
             self.store.call_all(k.TICK)
 
     def clean(self) -> None:
@@ -204,6 +243,8 @@ class CompiledEngine:
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        self.store.memory.m[k.C_LOOKED] = 0
+        self.store.missing, self.store.look = [], None
         arcs_of.recover(self.store)
         self._end()
 
@@ -221,7 +262,8 @@ class CompiledEngine:
         store = self.store
         progress, journal = copy.deepcopy(store.progress, memo), copy.deepcopy(store.journal, memo)
         faults = copy.deepcopy(store.faults, memo)
-        other = CompiledEngine(store.automaton, store.table, progress, journal, self._sequence, store.keyed, store.strict, faults)
+        options = store.keyed, store.strict, faults, store.gaps
+        other = CompiledEngine(store.automaton, store.table, progress, journal, self._sequence, *options)
         other.load(self.save())
         other.commit()
         other.store.directory.follow(store.directory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -62,6 +63,10 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
         here = Rest(le, le if events or le >= cleaned else max(le, block.head(k.H_SINCE)))
         horizon = times[place + 1] if place + 1 < len(times) else max(le, store.progress.events)
+        if place and not block.linked(place):
+            before = []
+        if place + 1 < len(times) and not block.linked(place + 1):
+            horizon = min(horizon, max(le, store.progress.events))
         if events:
             assert le >= max(final, block.head(k.H_CLEANED)), f"Cleanup: events before {final} at {le}"
             payloads = {(event(words), re): copies for re, copies, *words in events}
@@ -86,9 +91,20 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
         totals["partial_matches"] += len(own)
         totals["intervals"] += sum(node[k.N_END] != k.ALONE for node in own)
         before, rest = layer, here
+    _check_numbers(store, block, times)
     assert ordered or len(times) == len(set(times)), f"two steps of one LE: {times}"
     totals["matches"] += len(matches)
     assert all(copies > 0 for _, _, copies, *_ in block.pending()), "pending counts"
+
+
+def _check_numbers(store: Store, block: Block, times: list[int]) -> None:
+    if not store.gaps:
+        return
+    numbers = [block.word(k.SEQ, step) for step in block.steps]
+    assert all(a < b for a, b in itertools.pairwise(numbers)), f"numbers against times: {numbers}"
+    told, gap = block.head(k.H_TOLD), block.head(k.H_GAP)
+    ends = [le for (a, b), le in zip(itertools.pairwise(numbers), times[1:]) if a + 1 != b and le >= told]
+    assert not ends or ends[0] >= gap, f"a gap at {ends[0]} before {gap}"
 
 
 def _derived(transitions: Transitions, before: list[PMatch], rest: Rest, le: int, events: Any) -> set[PMatch]:

@@ -26,6 +26,8 @@ from afa.state.states import (
     COPIES,
     COVER,
     LE,
+    NUMBER,
+    OVER,
     RE,
     ROWS,
     START,
@@ -87,7 +89,7 @@ def save(store: Store, keys: Sequence[Hashable], codes: Any) -> States:
     held = codes != k.NOWHERE
     saving = _Saving(store, codes[held])
     heads = np.zeros((5, len(keys)), np.int64)
-    heads[:3, held] = saving.heads
+    heads[:, held] = saving.heads
     rows, changes = saving.rows(k.COVERS, ROWS, store.registers), saving.rows(k.CHANGES, CHANGES, store.payloads)
     states = States(
         keys,
@@ -110,11 +112,11 @@ class _Saving:
     def __init__(self, store: Store, codes: Any) -> None:
         self.store, self.order = store, np.argsort(codes, kind="stable")
         self.codes = codes[self.order]
-        self._heads = self._written(k.HEADS, 3, len(codes))
+        self._heads = self._written(k.HEADS, 5, len(codes))
 
     @property
     def heads(self) -> Any:
-        """The heads, of shape (3, keys), in the order of the keys."""
+        """The heads, of shape (5, keys), in the order of the keys."""
         found = np.empty_like(self._heads)
         found[:, self.order] = self._heads
         return found
@@ -200,7 +202,7 @@ def load(store: Store, states: States) -> None:
     """
     codes = store.directory.numbers(states.keys)
     numbers = np.array([store.arcs.state_number(name) for name in states.names], np.int64)
-    covered = np.flatnonzero(states.heads[ROWS])
+    covered = np.flatnonzero(states.covered)
     if len(covered):
         _load_covers(store, states, codes, numbers, covered)
     _load_given(store, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
@@ -215,12 +217,14 @@ def load(store: Store, states: States) -> None:
     _fill(store.payloads, states.payloads, batch[k.I_WORDS :])
     if store.sequence_slot is not None:
         batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
+    store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
     for low in range(0, batch.shape[1], PART):
         part = np.ascontiguousarray(batch[:, low : low + PART])
         store.ready(part.shape[1])
         store.call(k.RUN, 0, part.shape[1], Batch(part))
     store.directory.loaded(codes)
     m = store.memory.m
+    m[k.C_LOOKED] = 0
     m[store.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
     _set_cleaned(store, codes, states)
     take(store)
@@ -238,15 +242,16 @@ def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered
     counts = states.heads[ROWS, covered]
     n = int(counts.sum())
     heads = np.cumsum(counts + 1) - counts - 1
-    batch: Any = np.zeros((4 + store.registers.layout.width, n + len(covered)), np.int64)
+    batch: Any = np.zeros((max(6, 4 + store.registers.layout.width), n + len(covered)), np.int64)
     covers = states.heads[COVER, covered]
     batch[:4, heads] = codes[covered], covers, np.maximum(covers, states.final), counts
+    batch[4:6, heads] = states.heads[[NUMBER, OVER]][:, covered]
     words = np.zeros((4 + store.registers.layout.width, n), np.int64)
     words[1], words[2], words[3] = states.rows[START], states.rows[M], numbers[states.rows[STATE]]
     _fill(store.registers, states.registers, words[4:])
     behind = np.ones(batch.shape[1], np.bool_)
     behind[heads] = False
-    batch[:, behind] = words
+    batch[: len(words), behind] = words
     store.memory.m[k.C_NEXT] = 0
     store.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
 

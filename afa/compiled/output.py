@@ -22,6 +22,9 @@ def take(store: Store, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
     n, taken = int(w[k.W_LOG_TOP]), w[k.W_TAKEN]
     rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s)
     times, signs = rows[:, k.L_T], rows[:, k.L_SIGN]
+    if store.gaps and (gaps := np.flatnonzero(signs == k.GAP)).size:
+        store.missing += ((store.key_of(key), first, last) for key, _, first, last, *_ in rows[gaps].tolist())
+        signs[gaps], taken = 0, taken + 1
     changes = None if cuts is None else cuts.change_of(n)
     if n > 1 and taken:
         of = np.zeros(n, np.int64) if changes is None else changes

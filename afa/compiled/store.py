@@ -13,6 +13,7 @@ What is done with it stands in the files beside this one: each takes the store, 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from afa.compiled.callback import Callback, as_function
@@ -57,9 +58,15 @@ class Store:
         Whether to refuse arcs that Python would run.
     faults : Faults, optional
         Takes what users' functions raise: the arc does not serve there. None: it is raised.
+    gaps : "break" or "join", optional
+        Keys are numbered without gaps, and what becomes of gaps that can't close any more. None: they are not.
 
     Attributes
     ----------
+    missing : list
+        Key, first and last number of the gaps that have become final in this call.
+    look : callable or None
+        Looks at the numbers of a batch's records, when the kernels ask for it.
     idle : int
         Records taken since all keys were cleaned.
     ahead : bool
@@ -78,6 +85,7 @@ class Store:
         keyed: bool,
         strict: bool,
         faults: Faults | None,
+        gaps: str | None = None,
     ) -> None:
         assert automaton.event_schema is not None
         self.automaton, self.progress, self.journal = automaton, progress, journal
@@ -94,6 +102,10 @@ class Store:
         self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
         slot = self.sequence_slot
         self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
+        self.gaps = gaps
+        self.memory.m[k.C_GAPLESS] = 0 if gaps is None else k.JOIN if gaps == "join" else k.BREAK
+        self.missing: list[tuple[Hashable, int, int]] = []
+        self.look: Callable[[Batch], None] | None = None
         self.directory = Directory(self.memory, keyed)
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self._function, address = as_function(self.callback)
@@ -110,6 +122,10 @@ class Store:
     def logged(self) -> int:
         """How many entries the output log has."""
         return int(self.memory.w[k.W_LOG_TOP])
+
+    def key_of(self, code: int) -> Hashable:
+        """The key of a number."""
+        return self.directory.names[code] if self.keyed else None
 
     def sequence_word(self, payload: Any) -> int:
         """Return the word that orders events of one LE."""
@@ -139,7 +155,8 @@ class Store:
         ClosureError
         """
         m = self.memory.m
-        m[k.C_EVENTS], m[k.C_FINAL] = self.progress.events, self.progress.final if final is None else final
+        bounds = self.progress.events, self.progress.final if final is None else final
+        m[k.C_EVENTS], m[k.C_FINAL] = bounds
         if self.strings.asked:
             self.arcs.know_strings()
         if self.ordered == 2:
@@ -152,8 +169,14 @@ class Store:
                 raise self.callback.fault()
             if status == k.ENDLESS:
                 raise self.arcs.endless()
-            if status == k.LATE:
+            if status == k.LATE or (status == k.NUMBERS and self.look is None):
                 return status
+            if status == k.NUMBERS and self.look is not None:
+                self.look(batch)  # which may call the kernels
+                m = self.memory.m
+                m[k.C_EVENTS], m[k.C_FINAL] = bounds
+                m[k.C_LOOKED] = k.ONCE
+                continue
             if status == k.CROWDED:
                 raise self._crowded(batch)
             if not self.memory.provide(status):

@@ -232,6 +232,19 @@ class Core(Single):
         """Return the promise with a condition that an event breaks."""
         return next(((c, t) for c, t in self.conditions if le < t and c.holds(payload)), None)
 
+    def take_numbered(self, change: Change) -> int:
+        """Return how many copies of an event, counted already, take effect, where numbers are gapless."""
+        assert self.gapless is not None
+        found = self.gapless.take(self._numbered, change)
+        left = 0 if found is None else found.diff
+        self.changes -= abs(change.diff) - abs(left)
+        return left
+
+    def numbers_settled(self) -> None:
+        """Check that the numbers that `take_numbered` let pass, applied by now, ascend with time."""
+        if self.gapless is not None:
+            self.gapless.settled(self._numbered)
+
     def take_record(self, item: Any) -> None:
         """Take a punctuation, or a change of an arc, in the midst of a batch."""
         self._control("event" if isinstance(item, Punctuation) else "arc", item)

@@ -12,6 +12,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import blame
 from afa.journal import Journal
+from afa.operator.gapless import Gapless
 from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
@@ -30,6 +31,7 @@ class Single(Member):
     withdrawn: int
     journal: Journal
     _alone: bool
+    gapless: Gapless | None
 
     def typed(self, change: Change, key: Hashable) -> Change:
         """See `Core.typed`."""
@@ -59,7 +61,12 @@ class Single(Member):
                 checked = self.typed(change, key)
                 progress.see(le)
                 self.changes += abs(checked.diff)
-                out: Output = engine.push(checked)
+                out: Output | None = engine.push(checked)
+                if out is None:  # numbers are to be looked at
+                    way = calls.before[0]
+                    way[0](way[1])
+                    checked, calls.before = None, None
+                    return calls.carry_out(self.run, [("event", change, key)], True)
                 if out:
                     self._count(out)
                     calls.before = DONE
@@ -75,7 +82,7 @@ class Single(Member):
 
     def takes_alone(self, change: Any) -> bool:
         """Return whether an item is an event that the engine can take as a call of its own: not late, nothing else to check."""
-        le = change.le if self._alone and type(change) is Change else None
+        le = change.le if self._alone and self.gapless is None and type(change) is Change else None
         return type(le) is int and le >= self.progress.events and le >= self.progress.some
 
     def begin_alone(self, stage: Member) -> None:

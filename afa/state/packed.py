@@ -67,7 +67,7 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
         _ints(changes[COPIES]),
         [_column(column, field) for column, field in zip(states.payloads, fields(automaton.event_schema))],
         [list(part) for part in states.pruned],
-        numbers if heads[OVER].any() or heads[NUMBER].any() else None,
+        numbers if heads[[NUMBER, OVER]].any() or (states.covered != (heads[ROWS] > 0)).any() else None,
     ]
 
 

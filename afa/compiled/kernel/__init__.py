@@ -7,6 +7,7 @@
       walk               Algorithm 1 over the marked steps; walk_runs: with ignorable runs, in buffers; step: one of them
         derive             what a list of partial matches becomes by a step
         closure            by epsilon arcs and time-outs
+        gaps               numbers without gaps: which step continues which list
         lists              the same partial match once
         matches            what they stand for -> output log
       forward            the common case: rows in order, at once; forward_runs: with ignorable runs

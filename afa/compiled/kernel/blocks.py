@@ -56,6 +56,7 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
     m[b + H_SINCE] = BEGINNING
     m[b + H_CLEANED] = BEGINNING
     m[b + H_PRUNED] = BEGINNING
+    m[b + H_TOLD], m[b + H_GAP] = m[C_EVENTS], FOREVER
     m[b + H_BORN] = m[C_SERIAL]
     return int(b)
 
@@ -96,7 +97,7 @@ def move(m: Any, b: int, to: int, first: int) -> None:
     copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + v)
     m[to + H_LAST] = steps
     m[to + H_STEPS] = steps
-    for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED):
+    for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED, H_TOLD, H_GAP, H_OVER):
         m[to + name] = m[b + name]
 
 

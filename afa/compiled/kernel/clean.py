@@ -17,6 +17,7 @@ from typing import Any
 
 from afa.compiled.kernel.buffers import load_list, since_of, sorted_rows
 from afa.compiled.kernel.closure import fire
+from afa.compiled.kernel.gaps import horizon_of, mark_waits
 from afa.compiled.kernel.heap import put, room, save
 from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.matches import store_matches
@@ -35,7 +36,7 @@ def tick(m: Any, w: Any, p: Any, b: int) -> int:
     w[W_EPOCH] += 1
     w[W_FROM] = m[b + H_LAST] - 1
     w[W_UNTIL] = BEGINNING
-    return int(walk(m, w, p, b, w[W_FROM]))
+    return int(walk(m, w, p, b, mark_waits(m, w, b, w[W_FROM]) if m[C_GAPLESS] else w[W_FROM]))
 
 
 @kernel
@@ -86,11 +87,13 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
         return NEED_NODES
     waits = max(waits_since(m, b, cover), t)
     m[b + H_SINCE] = waits
+    if m[slices + i] & COUNT:
+        m[b + H_OVER] = m[b + m[b + H_EVENTS] + (m[slices + i] >> 24) * (E_WORDS + m[C_V]) + E_RE]
     put(m, w, slices + i, 0)
     nodes = b + m[b + H_NODES] + top * s
     copy(w, rows, m, nodes, alive * s)
     store_nodes(m, w, b, i, top << 24 | alive if alive else 0, m[b + HEAD + LE * cap + i])
-    m[b + H_FIRST] = cover if alive else cover + 1
+    m[b + H_FIRST] = cover if alive or m[C_GAPLESS] else cover + 1  # where numbers are gapless, for its number
     count = open_matches(m, w, b, i, t) if alive else 0  # though no time-out is in force any more, one that was may have made some
     if count < 0:
         return int(count)
@@ -132,7 +135,7 @@ def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
         return n
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + cover]]
-    horizon = m[times + m[order + cover + 1]] if cover + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
+    horizon = horizon_of(m, b, cover)
     count = n
     for k in range(n):
         found = fire(m, w, p, w, rows + k * s, le, waits_since(m, b, cover), min(horizon, t - 1))
@@ -183,7 +186,11 @@ def set_deadlines(m: Any, p: Any, b: int, entry: int) -> None:
             rows = m[b + HEAD + ND * cap + i]
             for k in range(rows & COUNT):
                 dead = min(dead, m[b + m[b + H_NODES] + ((rows >> 24) + k) * s + N_M])
+            if m[C_GAPLESS] and m[C_KEYED] and first + 1 == last:
+                dead = min(dead, m[b + H_OVER])
             if first + 1 < last:
                 dead = min(dead, m[b + HEAD + LE * cap + m[b + HEAD + first + 1]] + 1)
+    if m[C_GAPLESS] and m[b + H_GAP] < FOREVER:
+        act = min(act, m[b + H_GAP] + 1)
     m[entry + D_ACT] = act
     m[entry + D_CLEAN] = dead

@@ -28,6 +28,8 @@ LEAVE, NEXT, READY = 0, 1, 2
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Whether `forward` or `forward_runs` serves this program and this block."""
+    if m[C_GAPLESS]:
+        return False
     loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
     return bool(p[P_STEP] != 0 and loop != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
 

@@ -2,7 +2,7 @@
 
 A batch of three forms: its first row always tells of which keys (their numbers in the directory).
 
-    HEADS      changes, rows, LE                of each key, without the steps that `given` counts
+    HEADS      changes, rows, LE, number, RE    of each key, without the steps that `given` counts; see `afa.state.states`
     COVERS     start, m, state, register..      of each partial match of their covers
     CHANGES    LE, RE, copies, words..          of each event, and with -copies of each retraction that waits
 """
@@ -65,6 +65,8 @@ def save_head(m: Any, c: Any, b: int, k: int) -> None:
         i = m[b + HEAD + m[b + H_FIRST]]
         c[2, k] = m[b + HEAD + ND * cap + i] & COUNT
         c[3, k] = m[b + HEAD + LE * cap + i]
+        if m[C_GAPLESS]:
+            c[4, k], c[5, k] = m[b + HEAD + SEQ * cap + i], m[b + H_OVER]
 
 
 @kernel
@@ -108,7 +110,7 @@ def save_changes(m: Any, c: Any, b: int, at: int) -> int:
 def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
     """First blocks of keys with their cover steps, from column C_NEXT of the batch on. A status.
 
-    A column ``[key, LE, since, n]``, then ``n`` columns as COVERS has them.
+    A column ``[key, LE, since, n, number, RE]``, then ``n`` columns as COVERS has them.
     """
     while m[C_NEXT] < high:
         at = m[C_NEXT]
@@ -129,6 +131,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
     for column in range(COLUMNS):
         m[b + HEAD + column * cap] = 0
     m[b + HEAD + LE * cap] = m[b + HEAD + REACH * cap] = c[1, at]
+    m[b + HEAD + SEQ * cap], m[b + H_OVER] = c[4, at], c[5, at]
     m[b + H_SINCE], m[b + H_CLEANED] = c[2, at], m[C_FINAL]
     for k in range(n):
         row, x = b + m[b + H_NODES] + k * s, at + 1 + k

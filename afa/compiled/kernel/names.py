@@ -53,6 +53,8 @@ C_V = C("words of a payload")
 C_R = C("words of a register")
 C_ORDERED = C("0: no sequence; 1: its words are in order; 2: its words are strings, in the order of their ranks")
 C_SEQ = C("which word of a payload is the sequence's as it stands; NOWHERE: none")
+C_GAPLESS = C("0: numbers may have gaps; BREAK or JOIN: what becomes of one that can't close any more")
+C_LOOKED = C("ONCE: Python has looked at the numbers of the next unit's records; ALWAYS: of all")
 C_RANKS = C("address of the ranks of strings")
 C_KEYED = C("whether there are many keys: they are cleaned when they are touched, not at once")
 C_ARC = C("what a status is about: the arc")
@@ -113,6 +115,9 @@ H_CLEANED = H("the punctuation that was carried out last")
 H_RUNS = H("whether partial matches that stay are kept as runs; else each step has its whole list. Where P_IGNORABLE is")
 H_PRUNED = H("LE of the last step whose list is not what the one before it gives, or not what the next one needs; BEGINNING: none")
 H_THINNED = H("how many steps there were when the block was pruned last")
+H_TOLD = H("where numbers are gapless: gaps that end before are final, and told")
+H_GAP = H("no gap that can still close ends before this LE")
+H_OVER = H("RE of the event of cover")
 HEAD = H.size
 
 # -- m: columns of a block, `cap` words each ---------------------------------------------------------------------------------
@@ -153,7 +158,7 @@ Q_WORDS = Q("words of the payload", words=0)
 # -- w: an entry of the output log -------------------------------------------------------------------------------------------
 L = Record()
 L_KEY = L("number of the key")
-L_SIGN = L("1: the match comes into force; -1: it leaves; 0: cancelled by another entry")
+L_SIGN = L("1: the match comes into force; -1: it leaves; 0: cancelled by another entry; GAP: none, but the ends of a gap")
 L_T = L("LE of the match")
 L_RE = L("RE of the match")
 L_REG = L("words of the register", words=0)
@@ -357,6 +362,7 @@ NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
+NUMBERS = -16  # Python is to look at the numbers of the C_NEED records at W_INDEX
 YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
 
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
@@ -364,5 +370,8 @@ RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZ
 GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH = range(16, 21)
 ALL_KEYS, CHANGED_KEYS = 1, 2  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
+BREAK, JOIN = 1, 2  # of C_GAPLESS
+ONCE, ALWAYS = 1, 2  # of C_LOOKED
+GAP = 2  # of L_SIGN
 BUSY = -1  # a list of which no event is known to leave it as it is
 CLOSURE_LIMIT = 10_000

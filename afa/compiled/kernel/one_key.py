@@ -21,6 +21,7 @@ from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.forward_runs import forward_runs
+from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
 from afa.compiled.kernel.heap import free_block, rollback, room, save, save_deadlines, save_entry, size_of
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -62,7 +63,8 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     steps = events = nodes = matches = waiting = first = 0
     if b:
-        first = oldest(m, b, m[C_FINAL]) if n and m[b + H_CLEANED] < m[C_FINAL] else m[b + H_FIRST]
+        cleans = n and m[b + H_CLEANED] < m[C_FINAL] and (m[C_GAPLESS] == 0 or m[b + H_GAP] >= m[C_FINAL])  # gaps are to be told
+        first = oldest(m, b, m[C_FINAL]) if cleans else m[b + H_FIRST]
         steps, events, nodes, matches = measure(m, b, first)
         waiting = m[b + H_PENDING_TOP]
         learn_rates(m, b)
@@ -150,6 +152,9 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     w[W_KEY] = key
     if b == 0 and n == 0:
         return DONE
+    if m[C_GAPLESS] and what == SERVE and m[C_LOOKED] == 0 and not ascend(m, w, c, b, n):
+        m[C_NEED] = n
+        return NUMBERS
     if b == 0 or (n and is_short(m, b, n)):
         b = grow(m, w, key, n, DONE)
     while b > 0:
@@ -187,6 +192,8 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         rollback(m, w, origin)
         restore_counters(m, w, p, begun)
         return b
+    if m[C_LOOKED] == ONCE and what == SERVE:
+        m[C_LOOKED] = 0
     if what != TICK:
         m[entry + D_CHANGED] = m[C_SERIAL]
     if empty:
@@ -225,12 +232,24 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     m[C_RUNS] = p[P_IGNORABLE] and m[b + H_RUNS]
     if what == EXPIRE:
         return expire(m, w, b, low)
+    if m[C_GAPLESS]:
+        place = pass_gaps(m, w, b, max(m[C_EVENTS], m[C_FINAL]))
+        if place >= 0:
+            place = walk(m, w, p, b, place)
+        if place < 0:
+            return place
+        w[W_EPOCH] += 1
     if what == TICK:
         return tick(m, w, p, b)
     if m[b + H_CLEANED] < m[C_FINAL]:
         status = clean(m, w, p, b, m[C_FINAL])
         if status < 0:
             return status
+    if m[C_GAPLESS]:
+        if n:
+            m[b + H_GAP] = min(m[b + H_GAP], c[I_LE, w[w[W_INDEX]]]) if what == SERVE else m[b + H_GAP]
+        else:
+            forget_cover(m, b)
     if what == SWAP:
         return walk(m, w, p, b, mark_lifetime(m, w, b, low, high))
     if what == FORWARD:
@@ -250,7 +269,10 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
         place = append(m, w, c, b, n)
     else:
         place = merge(m, w, p, c, b, n)
-    return place if place < 0 else walk(m, w, p, b, place)
+    status = place if place < 0 else walk(m, w, p, b, place)
+    if m[C_GAPLESS] and status >= 0:
+        forget_cover(m, b)
+    return status
 
 
 @kernel

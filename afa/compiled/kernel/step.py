@@ -14,6 +14,7 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.closure import fire
+from afa.compiled.kernel.gaps import horizon_of
 from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import accepted, among, set_matches
@@ -109,12 +110,12 @@ def derive_matches(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int
 
 @kernel
 def add_timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int, count: int) -> int:
-    """Add to the ``count`` matches at W_TEMP those by time-outs: until the next step, or the clock behind the last one."""
+    """Add to the ``count`` matches at W_TEMP those by time-outs, until `horizon_of`."""
     cap, s, r = m[b + H_CAP], N_REG + m[C_R], m[C_R]
     width = M_REG + r
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + place]]
-    horizon = m[times + m[order + place + 1]] if place + 1 < m[b + H_LAST] else max(le, m[C_EVENTS])
+    horizon = horizon_of(m, b, place)
     temp, ready = w[W_TEMP], w[W_READY]
     for k in range(n):
         found = fire(m, w, p, a, rows + k * s, le, waits_since(m, b, place), horizon)

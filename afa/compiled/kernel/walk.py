@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.derive import derive_nodes
+from afa.compiled.kernel.gaps import linked
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy, count_until, merge_lists, same_list
 from afa.compiled.kernel.names import *
@@ -75,6 +76,11 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     while place < last:
         i = m[order + place]
         le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
+        if m[C_GAPLESS] and place > m[b + H_FIRST]:  # what a new step stands before did not continue the list before that
+            if not linked(m, b, place):
+                source = before = 0
+            elif m[order + place - 1] >= w[W_MADE]:
+                before = 0
         rows, n = nodes + (source >> 24) * s, source & COUNT
         head = tail = 0
         behind = False  # whether the list before does not say what this one is
