@@ -8,6 +8,7 @@ late       the policy for what comes too late; a side output
 source     what sources of promises share: a stream goes in, and comes out with punctuations
 sources    promises from the events: a known bound on disorder, an observed one
 union      one promise for several streams; idle ones hold no other back
+door       what comes in as a table, of any kind, opened
 reading    what a source reads of items and batches
 source_state  a source's state as bytes
 sealed     blobs with a magic, a version and a checksum

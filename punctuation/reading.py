@@ -6,12 +6,13 @@ has a ``fence``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from punctuation.base_errors import AfaError
+from punctuation.door import Table, is_table, table_of, type_of
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, as_time, end_of_time
 
@@ -65,14 +66,6 @@ def le_of(item: Any) -> int | None:
     return as_time(le, "le")
 
 
-def is_table(batch: Any) -> bool:
-    """Return whether an item is a dict of columns, an Arrow table or a pandas frame."""
-    if isinstance(batch, Mapping):
-        return True
-    module = type(batch).__module__.partition(".")[0]
-    return (module == "pyarrow" and hasattr(batch, "to_pydict")) or (module == "pandas" and hasattr(batch, "columns"))
-
-
 def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Told]:
     """Return a batch as parts, cut at its punctuations. Checks everything, so that later steps can't fail halfway.
 
@@ -95,9 +88,9 @@ def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Tol
         if isinstance(item, Punctuation):
             parts += [_part(items, found), item._replace(t=as_time(item.t, "t"))]
             items, found = [], []
-        elif is_table(item):
-            items.append(item)
-            first, *rest = _cut(item, kinds)
+        elif (table := table_of(item)) is not None:
+            items.append(table.given)
+            first, *rest = _cut(table, kinds)
             found.append(first)
             for told, le in rest:
                 parts += [_part(items, found), told]
@@ -110,7 +103,7 @@ def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Tol
     return [*parts, _part(items, found)]
 
 
-def _cut(table: Any, kinds: bool | None) -> list[Any]:
+def _cut(table: Table, kinds: bool | None) -> list[Any]:
     """Yield the LEs of a table's events up to its first punctuation, then each punctuation and the LEs up to the next one."""
     le, kind = ticks_of(table), _kinds_of(table, kinds)
     if kind is None:
@@ -129,7 +122,7 @@ def _before_the_end(le: Any) -> Any:
     return le
 
 
-def _kinds_of(table: Any, kinds: bool | None) -> Any:
+def _kinds_of(table: Table, kinds: bool | None) -> Any:
     """Return the kind of each row of a table: an event, an arc or a punctuation. None: all are events.
 
     Raises
@@ -137,14 +130,14 @@ def _kinds_of(table: Any, kinds: bool | None) -> Any:
     AfaError
         A row is none of the three; or nothing says whether the column ``kind`` is a field of the event.
     """
-    if kinds is False or "kind" not in _names_of(table):
+    if kinds is False or "kind" not in table.names:
         return None
-    if kinds is None and _names_of(table).count("kind") == 1 and not _may_be_ints(_column_of(table, "kind")):
+    if kinds is None and table.names.count("kind") == 1 and not _may_be_ints(table.column("kind")):
         return None
     try:
         found = ticks_of(table, "kind")
     except AfaError:
-        if kinds or _names_of(table).count("kind") > 1:
+        if kinds or table.names.count("kind") > 1:
             raise
         return None
     strange = np.flatnonzero((found < EVENT) | (found > PUNCTUATION))
@@ -161,19 +154,11 @@ def _kinds_of(table: Any, kinds: bool | None) -> Any:
 
 def _may_be_ints(column: Any) -> bool:
     """Return whether a column may hold ints, by its type alone: to look at many strings would cost time."""
-    kind = str(getattr(column, "type", None) or getattr(column, "dtype", "object")).lower()
+    kind = str(type_of(column) or "object").lower()
     return "int" in kind or kind == "object"
 
 
-def _names_of(table: Any) -> list[str]:
-    return [str(name) for name in (table.schema.names if hasattr(table, "schema") else table)]
-
-
-def _column_of(table: Any, name: str) -> Any:
-    return table.column(name) if hasattr(table, "schema") else table[name]
-
-
-def ticks_of(table: Any, name: str = "le") -> Any:
+def ticks_of(table: Table, name: str = "le") -> Any:
     """Return a column of a table (``le`` in most calls) as int64.
 
     Raises
@@ -181,10 +166,10 @@ def ticks_of(table: Any, name: str = "le") -> Any:
     AfaError
         The column is missing, or holds something that is no int64.
     """
-    names = _names_of(table)
+    names = table.names
     if names.count(name) != 1:
         raise AfaError(f"expected one column {name!r} but got the columns {', '.join(names) or 'none'}")
-    column = _column_of(table, name)
+    column = table.column(name)
     try:
         return _ticks(column, name)
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:  # an instant that Python does not hold

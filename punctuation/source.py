@@ -14,8 +14,9 @@ import numpy as np
 
 from punctuation.base_errors import AfaError
 from punctuation.calls import ENTRIES, Calls, Member
+from punctuation.door import is_table
 from punctuation.promise import Punctuation
-from punctuation.reading import Part, Told, is_table, le_of, read
+from punctuation.reading import Part, Told, le_of, read
 from punctuation.source_state import pack, unpack
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -130,7 +131,7 @@ class Source(Member, ABC):
 
         Parameters
         ----------
-        batch : pyarrow.Table, pandas.DataFrame, dict of columns, or list
+        batch : table of any kind that `Operator.push_many` takes, or list
             As `Operator.push_many` takes it. In a list punctuations stay where they are, in a table with ``kinds=True`` too; its
             arcs move nothing.
 

@@ -10,32 +10,30 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.copies import COPIES
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
-from afa.operator import tables as table
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.statistics import Statistics
-from afa.operator.table_out import check_output, kind_of, write
+from afa.operator.table_rows import rows_of
+from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps, steps_of
 from afa.schema import as_ticks
 from afa.state.sound import wanted
+from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 from speculation import stage_state as saved
 from speculation.event_columns import Columns
 from speculation.stage import STAGES, Output
-from speculation.waiting_rows import copies_of, joined
+from speculation.waiting_rows import joined
 
-Item = tuple[str, Any, Hashable]
 _MISSING: Any = object()
 
 
@@ -50,7 +48,7 @@ class Around:
         return self._core.calls.either(self._push_alone, self._push, change, key)
 
     def _push(self, change: Any, key: Hashable) -> Output:
-        return self.run([("event", change, self._key_of(change, key))], net=True)
+        return self.run(Come([("event", change, self._key_of(change, key))]), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         """Return a call of one event that the engine takes alone; None where it must go another way."""
@@ -58,7 +56,7 @@ class Around:
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc, its retraction, or a promise of the arc input. As `Operator.push_arc`."""
-        return self._core.calls.call(self.run, [("arc", change, None)], net=True)
+        return self._core.calls.call(self.run, Come([("arc", change, None)]), net=True)
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call. As `Operator.push_many`."""
@@ -66,11 +64,18 @@ class Around:
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
         core, keys = self._core, self._key
-        return table.shaped(self.run(table.items_of(core, batch, keys, arcs), net), core, batch, keys, net)
+        come = opened(core, batch, keys, arcs)
+        if come.like is None:
+            return self.run(come, net)
+        return answer(self._found(come, net), come, core, keys, net)
 
-    def run(self, items: Iterable[Item], net: bool) -> Output:
-        """Carry out what one call brings, as `Core.run`."""
+    def run(self, come: Come, net: bool) -> Output:
+        """Carry out what one call brings. Returns changes and punctuations, as `Core.run`."""
         raise NotImplementedError
+
+    def _found(self, come: Come, net: bool) -> Found:
+        """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
+        return Found.of(self.run(come, net))
 
     @property
     def automaton(self) -> Automaton:
@@ -79,7 +84,7 @@ class Around:
 
     @property
     def keys(self) -> list[Hashable]:
-        """The keys for which the operator holds any state."""
+        """Return the keys for which the operator holds any state."""
         return self._core.calls.call(self._core.engine.keys)
 
     @property
@@ -179,12 +184,6 @@ class Before(Around):
         stage.join(self._core.calls)
         self._columns = Columns(self._core, self._key)
 
-    def _push(self, change: Any, key: Hashable) -> Output:
-        if isinstance(change, Punctuation) and change.where is None and self.stage.rows.tables and self.stage.only_rows:
-            out, promised = self._run_rows([change], None)
-            return out if promised is None else [*out, Punctuation(promised)]
-        return super()._push(change, key)
-
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core, stage = self._core, self.stage
         if not core.takes_alone(change):
@@ -205,73 +204,52 @@ class Before(Around):
         core.end_alone(stage, [])
         return []
 
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
-        """Rows of tables wait as rows while nothing else waits."""
-        parts = self._parts(batch) if net and self.stage.only_rows else None
-        if parts is None:
-            return super()._push_many(batch, net, arcs)
-        listed = table.is_list(batch)
-        like = table.like_of(batch) if listed else batch
-        out, promised = self._run_rows(parts, like)
-        if not listed:
-            return out
-        return [*(out if like is None else [out]), *([] if promised is None else [Punctuation(promised)])]
+    def run(self, come: Come, net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
+        parts = (self._item_reaches(*item) for item in items_of(self._core, come, self._key))
+        out = self._core.run_parts([self._reaches(come)] if net else parts)
+        self.stage.answered(out)
+        return out
 
-    def _parts(self, batch: Any) -> list[Any] | None:
-        """Return a batch as tables of one form and punctuations; None if it must go one by one."""
-        parts: list[Any] = []
-        for part in batch if table.is_list(batch) else [batch]:
-            if isinstance(part, Punctuation) and part.where is not None:
-                return None
-            found = part if isinstance(part, Punctuation) else self._columns.of(part) if kind_of(part) else None
-            if found is None or not (isinstance(found, Punctuation) or self._keeps(found)):
-                return None
-            parts.append(found)
-        come = [part for part in parts if not isinstance(part, Punctuation)]
-        if self.stage.rows.copies + sum(map(copies_of, come)) > COPIES:
-            return None  # of one event there may be too many
-        tables = [*self.stage.rows.tables, *come]
-        return parts if tables and all(other.schema.equals(tables[0].schema) for other in tables) else None
+    def _found(self, come: Come, net: bool) -> Found:
+        if not net or self.stage.listens:
+            return super()._found(come, net)
+        return carry_out(self._core, self._reaches(come), net)
+
+    def _reaches(self, come: Come) -> Iterator[Any]:
+        """Return what of a call reaches the operator, as `Core.take` takes it."""
+        for part in come.parts:
+            if not isinstance(part, Table):
+                yield from self._item_reaches(*part)
+                continue
+            rows = self._columns.of(part)
+            if rows is not None and self.stage.takes_rows(rows) and self._keeps(rows):
+                yield from self._rows_reach(rows)
+            else:
+                for item in rows_of(self._core, part, self._key, come.arcs):
+                    yield from self._item_reaches(*item)
+
+    def _rows_reach(self, rows: Any) -> Iterator[Any]:
+        if not len(rows):
+            return
+        head = self.stage.pass_rows(rows)
+        if head is not None:
+            yield from self._steps_of(head)
+        self._core.progress.see(int(rows.column("le").to_numpy().max()))
+
+    def _steps_of(self, rows: Any, promised: int = BEGINNING) -> Iterable[Any]:
+        """Return rows as `Core.take` takes them."""
+        table = table_of(rows)
+        assert table is not None
+        return steps_of(self._core, table, self._key, promised=promised)
 
     def _keeps(self, rows: Any) -> bool:
         """Return whether no row can break a promise with a condition."""
         progress = self._core.progress
         return progress.some <= progress.events or not (rows.column("le").to_numpy() < progress.some).any()
 
-    def _run_rows(self, parts: Sequence[Any], like: Any) -> tuple[Any, int | None]:
-        """Carry out a call of tables and punctuations; its output as `afa.operator.tables.run_table` has it."""
-        core, through, seen = self._core, [], None
-        if like is not None:
-            check_output(core.automaton, self._key, like)
-        for part in parts:
-            if isinstance(part, Punctuation):
-                fresh, head = self.stage.punctuate_rows(as_ticks(part.t, "t"))
-                through += [] if head is None else [head]
-                through += [part] if fresh else []
-            elif len(part):
-                head = self.stage.pass_rows(part)
-                through += [] if head is None else [head]
-                seen = max(part.column("le").to_numpy().max(), BEGINNING if seen is None else seen)
-        found = self._through(through, like)
-        if seen is not None:
-            core.progress.see(int(seen))  # without arcs in it, the order does not matter
-        return found
-
-    def _through(self, through: Sequence[Any], like: Any) -> tuple[Any, int | None]:
-        core, keys = self._core, self._key
-        if through:
-            return table.run_table(core, self._columns.mixed(through), keys, like=like)
-        return ([] if like is None else write([], like, core.automaton, keys, mixed=False)), None
-
-    def run(self, items: Iterable[Item], net: bool) -> Output:
-        """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
-        parts: Iterable[Iterable[Item]] = (self._reaches(*item) for item in items)
-        out = self._core.run_parts([chain.from_iterable(parts)] if net else parts)
-        self.stage.answered(out)
-        return out
-
-    def _reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Item]:
-        """Yield what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
+    def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
+        """Return what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
         if port == "arc":
             yield port, item, key
         elif isinstance(item, Change):
@@ -289,10 +267,13 @@ class Before(Around):
         elif isinstance(item, Punctuation) and item.where is not None:
             yield port, self.stage.some(item), None
         elif isinstance(item, Punctuation):
-            self.stage.unroll(self._columns.changes)
-            released = self.stage.punctuate(as_ticks(item.t, "t"))
-            if released is not None:
+            t = as_ticks(item.t, "t")
+            released = self.stage.punctuate(t)
+            if isinstance(released, list):
                 yield from (("event", change, change.key) for change in released)
+            elif released is not None:
+                yield from self._steps_of(released, t)
+            if released is not None:
                 yield port, item, None
         else:
             yield port, item, key  # which refuses it
@@ -371,20 +352,15 @@ class After(Around):
         core.end_alone(self.stage, out)
         return left
 
-    def run(self, items: Iterable[Item], net: bool) -> Output:
+    def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
-        inner = self.operator if isinstance(self.operator, Around) else self._core
-        found: Output = self.stage.push_fitting(inner.run(items, net))
-        return found
-
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
-        """Of a table's rows no objects are made, of the output they are."""
-        if table.is_list(batch) or not net or isinstance(self.operator, Around):
-            return super()._push_many(batch, net, arcs)
         core, keys = self._core, self._key
-        out, promised = table.run_table(core, batch, keys, arcs)
-        found = self.stage.push_fitting(out if promised is None else [*out, Punctuation(promised)])
-        return table.shaped(found, core, batch, keys, net)
+        if isinstance(self.operator, Around):
+            out = self.operator.run(come, net)
+        else:
+            out = core.run(steps(core, come, keys) if net else items_of(core, come, keys), net)
+        found: Output = self.stage.push_fitting(out)
+        return found
 
     _place = "after"
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
-from afa.model.copies import as_plain, as_total
+from afa.model.copies import COPIES, as_plain, as_total
 from afa.schema import as_ticks
 from afa.state.sound import short, wanted
 from punctuation.promise import Punctuation
@@ -213,6 +213,11 @@ class Cleanse(Stage):
             self._steered(Feedback(self._control.bound))
         return Before(self, operator)
 
+    @property
+    def listens(self) -> bool:
+        """Whether the controller wants to know what the operator behind this stage says."""
+        return isinstance(self._control, Feedback)
+
     def answered(self, out: Iterable[Any]) -> None:
         """Tell the controller which matches the operator behind this stage has returned."""
         if isinstance(self._control, Feedback):
@@ -259,10 +264,12 @@ class Cleanse(Stage):
     def _spent(self) -> bool:
         return self._control is not None and self._control.spent
 
-    def punctuate(self, t: int) -> list[Change] | None:
-        """Take a punctuation. Returns the changes that leave before it, or None if it is stale."""
+    def punctuate(self, t: int) -> Any:
+        """Take a punctuation. Returns what it releases, a list of changes or a table of rows; None if it is stale."""
         if not self._promise(t):
             return None
+        if self._rows.tables:
+            return self._released_rows()
         released = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
         if released:
             last: Any = released[-1].le
@@ -322,10 +329,11 @@ class Cleanse(Stage):
         """The rows of tables that wait."""
         return self._rows
 
-    @property
-    def only_rows(self) -> bool:
-        """Whether only rows of tables wait, and no controller needs to see each of them."""
-        return not self._waiting.copies and self._control is None
+    def takes_rows(self, table: Any) -> bool:
+        """Return whether rows can wait as rows: no change waits, no controller needs to see each, those that wait are alike."""
+        if self._waiting.copies or self._control is not None or self._rows.copies + copies_of(table) > COPIES:
+            return False  # of one event there may be too many
+        return all(other.schema.equals(table.schema) for other in self._rows.tables)
 
     def pass_rows(self, table: Any) -> Any:
         """Return the rows of a table that leave at once, in their order, or None. The others wait from here on."""
@@ -343,19 +351,18 @@ class Cleanse(Stage):
         self._passed += copies_of(head)
         return head if len(head) else None
 
-    def punctuate_rows(self, t: int) -> tuple[bool, Any]:
-        """Take a punctuation. Returns (advanced, rows): whether the promise moved, and the rows that it released, or None."""
-        if not self._promise(t):
-            return False, None
+    def _released_rows(self) -> Any:
+        """Return the rows that a punctuation releases; an empty list if there are none."""
         head, self._rows, met = self._rows.split(None if self._open else self._bound)
         self._annihilated += met
-        if head is not None:
-            self._leave(head.column("le")[-1].as_py())
-            self._released += copies_of(head)
-        return True, head
+        if head is None:
+            return []
+        self._leave(head.column("le")[-1].as_py())
+        self._released += copies_of(head)
+        return head
 
     def unroll(self, changes: Callable[[Any], Iterable[Change]]) -> None:
-        """Turn the rows that wait into changes that wait, within a call."""
+        """Turn the rows that wait into changes that wait, within a call. INVARIANT: either rows wait or changes."""
         for table in self._rows.tables:
             for change in changes(table):
                 self._annihilated += self._waiting.add(change)

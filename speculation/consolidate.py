@@ -10,9 +10,9 @@ import numpy as np
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
 from afa.model.copies import added, as_diff, as_plain, as_total
-from afa.operator.table_out import kind_of
 from afa.schema import any_payload, as_ticks
 from afa.state.sound import short
+from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation import stage_state as saved
@@ -145,7 +145,7 @@ class Consolidate(Stage):
 
         Parameters
         ----------
-        items : iterable of Change and Punctuation; or pyarrow.Table, pandas.DataFrame or dict of columns
+        items : iterable of Change and Punctuation, or a table of any kind that `Operator.push_many` takes
             A table with ``le`` and ``diff``, and without punctuations, is allowed under ``per="call"`` and comes out as a table.
             Rows that agree in all other columns are merged.
 
@@ -156,18 +156,19 @@ class Consolidate(Stage):
         ChangeError
             Columns are missing, or not of one type and length, or rows can't be merged by them. Also what `push` raises.
         """
-        if kind_of(items) is None:
+        table = table_of(items)
+        if table is None:
             return super().push_many(items)
         if self.per != "call":
             raise AfaError(f'expected per="call" for a table, in which no punctuation comes, but got per={self.per!r}')
-        return self._calls.call(self._merged, items)
+        return self._calls.call(self._merged, table)
 
-    def _merged(self, items: Any) -> Any:
-        come = arrow_of(items)
+    def _merged(self, table: Table) -> Any:
+        come = arrow_of(table)
         check_copies(come)
         found, _ = net(come)
         found = found.take(np.lexsort([found.column("le").to_numpy(), found.column("diff").to_numpy() > 0]))
-        made, came, left = like(found, items), copies_of(come), copies_of(found)
+        made, came, left = like(found, table), copies_of(come), copies_of(found)
         self._came, self._left = self._came + came, self._left + left
         return made
 

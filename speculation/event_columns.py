@@ -14,13 +14,11 @@ from afa.change import Change
 from afa.model.copies import COPIES, total
 from afa.model.keys import Keys
 from afa.operator.call import Core
-from afa.operator.table_out import TIMES, kind_of, names_of
-from afa.operator.tables import is_mixed
+from afa.operator.table_out import TIMES
+from afa.operator.table_rows import is_mixed
 from afa.schema import ODD, Field
-from punctuation.promise import Punctuation
-from punctuation.reading import EVENT, PUNCTUATION
+from punctuation.door import Table
 from punctuation.time import FOREVER
-from speculation.waiting_rows import joined
 
 
 class Columns:
@@ -42,11 +40,11 @@ class Columns:
         self.fit = fit and not set(names) & {*TIMES, "kind"} and len(set(names)) == len(names)
         """Whether there is such a form, and a column ``kind`` can stand beside it."""
 
-    def of(self, batch: Any) -> Any:
+    def of(self, batch: Table) -> Any:
         """Return a table in this form; None if it must go row by row."""
         import pyarrow as pa
 
-        there = names_of(batch)
+        there = batch.names
         if not self.fit or len(set(there)) < len(there) or is_mixed(self._core, batch, self._keys):
             return None
         if any(name not in there for name in (*self._beside, *(field.name for field in self._fields), "le")):
@@ -56,13 +54,13 @@ class Columns:
         except (pa.ArrowException, *ODD):
             return None
 
-    def _of(self, batch: Any, there: list[str]) -> Any:
+    def _of(self, batch: Table, there: list[str]) -> Any:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         found = {name: _key(_arrow(batch, name)) for name in self._beside}
         for field in self._fields:
-            found[field.name] = _plain(_arrow(batch, field.name), field, kind_of(batch) == "pandas")
+            found[field.name] = _plain(_arrow(batch, field.name), field, batch.kind == "pandas")
         times = {name: _plain(_arrow(batch, name), Field(name, int, name == "re"), False) for name in TIMES if name in there}
         if any(column is None for column in (*found.values(), *times.values())):
             return None
@@ -89,32 +87,8 @@ class Columns:
         column = found.get(self._core.sequence or "")
         return column is not None and pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
 
-    def mixed(self, parts: Sequence[Any]) -> Any:
-        """Tables of this form and punctuations, in order, as one; with a column ``kind`` if there is one of them."""
-        import pyarrow as pa
-
-        like = next((part for part in parts if not isinstance(part, Punctuation)), None)
-        rows: list[Any] = []
-        if not any(isinstance(part, Punctuation) for part in parts):
-            return joined(parts)
-        for part in parts:
-            if isinstance(part, Punctuation):
-                fill: dict[str, Any] = {field.name: [self._filling(field)] for field in self._fields}
-                for name in self._beside:
-                    fill[name] = like.column(name).slice(0, 1).to_pylist() if like is not None else [""]
-                table = pa.table({**fill, "le": [part.t], "re": [FOREVER], "diff": [1]})
-                table = table if like is None else table.select(like.column_names).cast(like.schema)
-            else:
-                table = part
-            kind = PUNCTUATION if isinstance(part, Punctuation) else EVENT
-            rows.append(table.append_column("kind", pa.array(np.full(len(table), kind, np.int8))))
-        return joined(rows)
-
-    def _filling(self, field: Field) -> Any:
-        return None if field.optional else field.type() if field.type else None
-
     def changes(self, table: Any) -> list[Change]:
-        """Rows of this form as changes in their form, with their keys."""
+        """Return rows of this form as changes in their form, with their keys."""
         schema, keys = self._core.automaton.event_schema, self._keys
         assert schema is not None
         listed = {name: table.column(name).to_pylist() for name in table.column_names}
@@ -125,11 +99,11 @@ class Columns:
         return [Change(*change) for change in zip(payloads, listed["le"], listed["re"], listed["diff"], of_rows)]
 
 
-def _arrow(batch: Any, name: str) -> Any:
+def _arrow(batch: Table, name: str) -> Any:
     """Return a column as an Arrow one, as it is."""
     import pyarrow as pa
 
-    column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
+    column = batch.column(name)
     if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         if not hasattr(column, "dtype"):
             raise TypeError("a list says no type")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.model.keys import Keys
-from afa.operator.table_out import TIMES, kind_of, names_of
+from afa.operator.table_out import TIMES
 from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import FOREVER
 from speculation.ordered_columns import Unusual, integers, numbered_keys
@@ -71,7 +71,7 @@ def arrivals_of(sequences: Sequences, keys: Keys | None, batch: Any, then: list[
         It must go row by row.
     """
     core = sequences.core
-    there, fields = names_of(batch), [field.name for field in sequences.derived.schema.fields]
+    there, fields = batch.names, [field.name for field in sequences.derived.schema.fields]
     needed = {*fields, "le", *(keys.columns if keys else ())}
     if any(name in TIMES for name in fields) or len(set(there)) != len(there) or not needed <= set(there):
         raise Unusual
@@ -103,7 +103,7 @@ def arrivals_of(sequences: Sequences, keys: Keys | None, batch: Any, then: list[
 def _apart(sequences: Sequences, batch: Any, le: Any) -> tuple[Any, list[int], Any]:
     """The rows that are no events, the promises that they are, and the rows of events that are late."""
     promised: Any = sequences.core.progress.events
-    there = names_of(batch)
+    there = batch.names
     at = np.empty(0, np.int64)
     if "kind" in there and "kind" not in sequences.derived.names:
         kind = integers(batch, "kind", wide=False)
@@ -127,7 +127,7 @@ def _apart(sequences: Sequences, batch: Any, le: Any) -> tuple[Any, list[int], A
 
 def column_of(batch: Any, name: str) -> Any:
     """A column of a table."""
-    return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
+    return batch.column(name)
 
 
 def in_order(numbers: Any, codes: Any, others: Any) -> tuple[Any, Any]:

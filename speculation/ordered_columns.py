@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from afa.operator.table_out import kind_of
 from afa.schema import ODD, Field
+from punctuation.door import is_arrow
 
 
 class Unusual(Exception):  # noqa: N818  (no error: such a batch goes row by row)
@@ -23,7 +23,7 @@ def integers(batch: Any, name: str, wide: bool = True) -> Any:
     Unusual
         It is another, or something is missing in it.
     """
-    array = _plain(batch.column(name) if kind_of(batch) == "arrow" else batch[name])
+    array = _plain(batch.column(name))
     if not isinstance(array, np.ndarray) or array.dtype.kind != "i" or array.ndim != 1:
         raise Unusual
     return array.astype(np.int64, copy=False) if wide else array
@@ -37,7 +37,7 @@ def gathered(column: Any, field: Field, rows: Any, blank: Any, neutral: Any) -> 
     Unusual
         Something is missing where nothing may be; or a list.
     """
-    if field.optional and not type(column).__module__.startswith("pyarrow"):
+    if field.optional and not is_arrow(column):
         raise Unusual  # how it says what is missing is not known
     column = _arrow(column) if field.optional else _plain(column)
     if isinstance(column, np.ndarray):

@@ -17,8 +17,10 @@ import numpy as np
 from afa.change import Change
 from afa.model.keys import Keys
 from afa.operator import tables as table
-from afa.operator.table_out import assemble, check_output, kind_of, names_of
+from afa.operator.table_out import assemble, check_output
+from afa.operator.table_rows import is_mixed
 from afa.schema import Field
+from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.reading import PUNCTUATION
 from punctuation.time import FOREVER
@@ -37,7 +39,8 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     """`Ordered.push_many`, of a table, or of a list of one and punctuations; None: it goes row by row."""
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     first, *then = batch if listed and len(batch) else [batch]
-    if kind_of(first) is None or not all(isinstance(item, Punctuation) and _is_plain(item) for item in then):
+    first = table_of(first)
+    if first is None or not all(isinstance(item, Punctuation) and _is_plain(item) for item in then):
         return None
     if getattr(sequences.core.engine, "encode", None) is None or (keys is not None and keys.function is not None):
         return None
@@ -48,7 +51,7 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     except Unusual:
         return None
     columns, promised = _carry_out(sequences, keys, arrivals, plan)
-    mixed = not listed and table.is_mixed(sequences.core, first, keys)
+    mixed = not listed and is_mixed(sequences.core, first, keys)
     made = assemble(columns, promised if mixed else None, first, sequences.derived.original, keys, mixed)
     if not listed:
         return made
@@ -104,7 +107,7 @@ def _plan(sequences: Sequences, keys: Keys | None, arrivals: Arrivals) -> Plan:
 
 def _encoded(sequences: Sequences, keys: Keys | None, columns: dict[str, Any]) -> Any:
     """Columns as the operator beneath takes them."""
-    encoded = table.prepared(sequences.core, columns, keys)
+    encoded = table.encoded_of(sequences.core, Table("dict", columns, columns), keys)
     if encoded is None:
         raise Unusual
     return encoded
@@ -178,7 +181,7 @@ def _columns(sequences: Sequences, keys: Keys | None, arrivals: Arrivals, rows: 
             columns[field.name] = gathered(column_of(batch, field.name), field, rows, None if of_key else at, neutral)
     for name in keys.columns if keys else ():
         columns[name] = gathered(column_of(batch, name), Field(name, None, False), rows, None, None)
-    if "re" in names_of(batch):
+    if "re" in batch.names:
         columns["re"] = integers(batch, "re")[rows]
         columns["re"][barriers] = _res(sequences, columns["le"][barriers])
     if len(promises):
@@ -196,7 +199,7 @@ def _res(sequences: Sequences, le: Any) -> Any:
 # -- the call ----------------------------------------------------------------------------------------------------------------------
 
 
-def _carry_out(sequences: Sequences, keys: Keys | None, arrivals: Arrivals, plan: Plan) -> tuple[list[Any], int | None]:
+def _carry_out(sequences: Sequences, keys: Keys | None, arrivals: Arrivals, plan: Plan) -> tuple[list[Any] | None, int | None]:
     """Within a call: barriers that go, the table, what is then in force; the output's columns, and what is promised."""
     core, coming = sequences.core, plan.coming
     _take_late(sequences, arrivals)
@@ -208,7 +211,8 @@ def _carry_out(sequences: Sequences, keys: Keys | None, arrivals: Arrivals, plan
     core._flush(others)
     if plan.first is not None:
         core.engine.run_columns(plan.first, core)  # type: ignore[attr-defined]  # its output is collected with the rest's
-    out = table.carried_out(core, plan.rest, plan.then, keys)
+    rows, found, promised = core.run_columns(plan.rest, plan.then)
+    out = table.found_columns(core, rows, found, keys), promised
     _put(sequences, arrivals, coming)
     sequences.changes += len(arrivals.rows)
     return out
@@ -220,7 +224,7 @@ def _take_late(sequences: Sequences, arrivals: Arrivals) -> None:
     if not len(rows):
         return
     batch, names = arrivals.batch, [field.name for field in sequences.derived.schema.fields]
-    re = integers(batch, "re")[rows].tolist() if "re" in names_of(batch) else [None] * len(rows)
+    re = integers(batch, "re")[rows].tolist() if "re" in batch.names else [None] * len(rows)
     le = integers(batch, "le")[rows].tolist()
     codes = [0] * len(le) if arrivals.codes is None else arrivals.codes[rows].tolist()
     payloads = zip(*(picked(column_of(batch, name), rows).tolist() for name in names))
@@ -265,7 +269,7 @@ def _put(sequences: Sequences, arrivals: Arrivals, coming: Coming) -> None:
 
 def _ends(sequences: Sequences, arrivals: Arrivals, which: Any) -> Any:
     """The REs of some of the arrivals."""
-    if "re" in names_of(arrivals.batch):
+    if "re" in arrivals.batch.names:
         return integers(arrivals.batch, "re")[arrivals.rows[which]]
     window = sequences.core.window
     return np.full(np.shape(which), FOREVER) if window is None else arrivals.le[which] + window

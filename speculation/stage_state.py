@@ -21,6 +21,7 @@ from afa.operator import snapshot
 from afa.schema import Schema, any_payload, taker
 from afa.state.sound import short
 from punctuation import sealed
+from punctuation.door import table_of
 
 MAGIC, VERSION = b"AFAC", 1
 Take = Callable[[Any], Any]
@@ -115,7 +116,7 @@ def rows_of(stream: Any, form: Take) -> Any:
         table.validate(full=True)
     except (pa.ArrowException, TypeError, OSError, EOFError) as error:
         raise SnapshotError(f"expected an Arrow stream of rows but got something else: {error}") from error
-    found = form(table)
+    found = form(table_of(table))
     if found is None:
         there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
         raise SnapshotError(f"expected rows of the operator's events but got the columns {there or 'none'}")

@@ -12,8 +12,8 @@ import numpy as np
 
 from afa.errors import ChangeError
 from afa.model.copies import COPIES, added, as_diff, total
-from afa.operator.table_out import kind_of, names_of
 from afa.schema import NAN, ODD, any_payload
+from punctuation.door import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,7 +114,7 @@ def _netted(table: pa.Table) -> Any:
 
 
 def by_le(table: pa.Table) -> Any:
-    """Rows in the order of their LE, of one LE as they are. O(n) if they are so already."""
+    """Return rows in the order of their LE, of one LE as they are. O(n) if they are so already."""
     le = _ints(table, "le")
     if not (le[1:] < le[:-1]).any():
         return table
@@ -128,7 +128,7 @@ def joined(tables: Sequence[pa.Table]) -> Any:
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
 
-def arrow_of(batch: Any) -> Any:
+def arrow_of(batch: Table) -> Any:
     """Return a table of changes, of any kind, as an Arrow one.
 
     Raises
@@ -139,10 +139,10 @@ def arrow_of(batch: Any) -> Any:
     import pyarrow as pa
 
     try:
-        if kind_of(batch) == "pandas":
-            table = pa.Table.from_pandas(batch, preserve_index=False)
+        if batch.kind == "pandas":
+            table = pa.Table.from_pandas(batch.columns, preserve_index=False)
         else:
-            table = pa.table({name: batch.column(name) if kind_of(batch) == "arrow" else batch[name] for name in names_of(batch)})
+            table = pa.table({name: batch.column(name) for name in batch.names})
     except (pa.ArrowException, *ODD) as error:
         raise ChangeError(f"expected columns of one type and length but got others: {error}") from error
     for name in ("le", "diff"):
@@ -154,7 +154,7 @@ def arrow_of(batch: Any) -> Any:
     return table
 
 
-def like(table: Any, batch: Any) -> Any:
+def like(table: Any, batch: Table) -> Any:
     """Return an Arrow table as one of the kind of another.
 
     Raises
@@ -163,13 +163,13 @@ def like(table: Any, batch: Any) -> Any:
         It can't be written so.
     """
     try:
-        if kind_of(batch) == "arrow":
-            return table
-        if kind_of(batch) == "pandas":
-            return table.to_pandas(integer_object_nulls=True).astype(batch.dtypes.to_dict())
+        if batch.in_arrow:
+            return batch.back(table)
+        if batch.kind == "pandas":
+            return table.to_pandas(integer_object_nulls=True).astype(batch.columns.dtypes.to_dict())
         return {name: _array(table[name]) for name in table.column_names}
     except ODD as error:  # an instant beyond Python's
-        raise ChangeError(f"expected columns that go into a {kind_of(batch)} again but got {error}") from error
+        raise ChangeError(f"expected columns that go into a {batch.kind} again but got {error}") from error
 
 
 def _array(column: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from afa.schema import NAN, ODD
+from punctuation.door import is_arrow, is_pandas
 
 EXACT = 2**53
 """Up to here each int is a float and the other way round."""
@@ -17,16 +18,6 @@ EXACT = 2**53
 
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
     """A column that is not plainly of its type."""
-
-
-def is_arrow(column: Any) -> bool:
-    """Return whether a column is Arrow's."""
-    return type(column).__module__.startswith("pyarrow")
-
-
-def is_pandas(column: Any) -> bool:
-    """Return whether a column is pandas'."""
-    return type(column).__module__.startswith("pandas")
 
 
 def arrow(column: Any) -> Any:

@@ -5,7 +5,7 @@ keyed          Keyed: one state for each key, under shared arcs and promises
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output; single: events one by one
 gapless        events numbered without gaps: repeated numbers, final gaps
 arc_input      arcs as the second input
-tables         batches as Arrow, pandas or columns; table_call: a call that holds some; table_out: output like them
+tables         a call that brings tables; table_rows: their rows one by one; table_out: output like them
 snapshot       state as bytes, without pickle
 statistics     what is held and was done
 open_timeouts  what time-outs may still bring

@@ -156,10 +156,18 @@ class Core(Single):
             out += self._collect(before)
         return out
 
-    def take(self, items: Iterable[tuple[str, Any, Hashable]]) -> None:
-        """Carry out items in order of arrival, within a call. Their output stays with the engine until it is collected."""
+    def take(self, items: Iterable[Any]) -> None:
+        """Carry out items, and tables in the engine's form, in order of arrival, within a call.
+
+        Their output stays with the engine until it is collected.
+        """
         batch: dict[Hashable, list[Change]] = {}
-        for port, item, key in items:
+        for step in items:
+            if type(step) is not tuple:
+                self._flush(batch)
+                self.engine.run_columns(step, self)  # type: ignore[attr-defined]
+                continue
+            port, item, key = step
             if port == "event" and isinstance(item, Change):
                 change = self.check_event(item, key)
                 if change is not None:

@@ -162,7 +162,7 @@ class Operator:
 
         Parameters
         ----------
-        batch : pyarrow.Table, pandas.DataFrame or dict of columns; or a list
+        batch : table (Arrow, pandas, polars, dict of columns, or what has ``__arrow_c_stream__``), or a list
             Columns: the event's fields, ``le``, optional ``re`` and ``diff``. A list holds tables, changes of events and arcs, and
             punctuations of the event input, in order of arrival.
         net : bool

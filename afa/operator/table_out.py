@@ -13,6 +13,7 @@ from afa.errors import ChangeError
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
+from punctuation.door import Table, type_of
 from punctuation.promise import Punctuation
 
 TIMES = ("le", "re", "diff")
@@ -20,22 +21,7 @@ MATCH, PUNCTUATION = 0, 2
 _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
-def kind_of(batch: Any) -> str | None:
-    """Return whether a batch is a table: "dict", "arrow", "pandas"; None if it is none."""
-    if isinstance(batch, Mapping):
-        return "dict"
-    module = type(batch).__module__.partition(".")[0]
-    if module == "pyarrow" and hasattr(batch, "schema") and hasattr(batch, "to_pydict"):
-        return "arrow"
-    return "pandas" if module == "pandas" and hasattr(batch, "columns") else None
-
-
-def names_of(batch: Any) -> list[str]:
-    """Return the names of a table's columns."""
-    return [str(name) for name in (batch.schema.names if kind_of(batch) == "arrow" else list(batch))]
-
-
-def check_output(automaton: Automaton, keys: Keys | None, like: Any) -> None:
+def check_output(automaton: Automaton, keys: Keys | None, like: Table) -> None:
     """Refuse, before anything is applied, a batch whose output could not be written in its shape."""
     schema = automaton.register_schema
     names = [*(keys.labels if keys else ()), *(field.name for field in schema.fields), *TIMES]
@@ -44,25 +30,29 @@ def check_output(automaton: Automaton, keys: Keys | None, like: Any) -> None:
         raise ChangeError(
             f"expected columns of different names in the output but got {twice[0]!r} twice: rename the field of {schema.describe()}"
         )
-    if kind_of(like) == "arrow" and not schema.scalar:
+    if like.in_arrow and not schema.scalar:
         raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
 
 
-def write(items: Iterable[Change | Punctuation], like: Any, automaton: Automaton, keys: Keys | None, mixed: bool) -> Any:
-    """Output changes as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``.
+def write(items: Iterable[Change | Punctuation], like: Table, automaton: Automaton, keys: Keys | None, mixed: bool) -> Any:
+    """Return output as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``.
 
     ``mixed``: with a column ``kind``, and a row for the punctuation.
     """
     items = list(items)
     changes = [item for item in items if isinstance(item, Change)]
-    rows = [(*(keys.parts(change.key) if keys else ()), *change.payload, change.le, change.re, change.diff) for change in changes]
     promised = max((item.t for item in items if isinstance(item, Punctuation)), default=None)
-    columns = [list(column) for column in zip(*rows)]
-    return assemble(columns or None, promised, like, automaton, keys, mixed)
+    return assemble(columns_of(changes, keys), promised, like, automaton, keys, mixed)
+
+
+def columns_of(changes: Iterable[Change], keys: Keys | None) -> list[Any] | None:
+    """Return changes as columns, in the order of `write`; None: there are none."""
+    rows = [(*(keys.parts(change.key) if keys else ()), *change.payload, change.le, change.re, change.diff) for change in changes]
+    return [list(column) for column in zip(*rows)] or None
 
 
 def assemble(
-    columns: Sequence[Any] | None, promised: int | None, like: Any, automaton: Automaton, keys: Keys | None, mixed: bool
+    columns: Sequence[Any] | None, promised: int | None, like: Table, automaton: Automaton, keys: Keys | None, mixed: bool
 ) -> Any:
     """Return a table like the input from columns, in the order of `write`; None: empty ones."""
     schema = automaton.register_schema
@@ -75,8 +65,8 @@ def assemble(
         listed = [*listed, np.full(len(listed[-1]), MATCH)]
         if promised is not None:
             listed = [_with(column, _filling(field, promised, like)) for column, field in zip(listed, fields)]
-    given = {name: like[name] for name in (keys.columns if keys else ())}
-    if kind_of(like) == "arrow":
+    given = {name: like.column(name) for name in (keys.columns if keys else ())}
+    if like.in_arrow:
         import pyarrow as pa
 
         types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
@@ -86,23 +76,23 @@ def assemble(
             else _arrow_keys(column, getattr(given.get(name), "type", None), name)
             for name, column, field in zip(names, listed, fields)
         ]
-        return pa.Table.from_arrays(arrays, names=names)
+        return like.back(pa.Table.from_arrays(arrays, names=names))
     arrays_of = {
         name: _keys_array(column, given[name]) if name in given else _array(column, _dtype(field))
         for name, column, field in zip(names, listed, fields)
     }
-    if kind_of(like) == "pandas":
+    if like.kind == "pandas":
         import pandas as pd
 
         return pd.DataFrame(arrays_of)
     return arrays_of
 
 
-def _filling(field: Field, promised: int, like: Any) -> Any:
+def _filling(field: Field, promised: int, like: Table) -> Any:
     """Return what a punctuation's row holds in a column: nothing, in the column's own type."""
-    if field.type is None and field.name in names_of(like):  # a key's column
-        column = like[field.name]
-        kind = str(getattr(column, "dtype", None) or getattr(column, "type", ""))
+    if field.type is None and field.name in like.names:  # a key's column
+        column = like.column(field.name)
+        kind = str(type_of(column) or "")
         return 0 if "int" in kind else 0.0 if "float" in kind or "double" in kind else False if "bool" in kind else ""
     if field.name in ("le", "kind"):
         return promised if field.name == "le" else PUNCTUATION
@@ -126,7 +116,7 @@ def _dtype(field: Field) -> Any:
 
 
 def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
-    """Keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
+    """Return keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
 
     Text where a function makes the keys, or where one does not fit.
     """
@@ -158,7 +148,7 @@ def as_arrow(column: Any, kind: Any, name: str) -> Any:
 
 
 def _keys_array(column: list[Any], given: Any) -> Any:
-    """Keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
+    """Return keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
     dtype = getattr(given, "dtype", None)
     if dtype is not None and not isinstance(dtype, np.dtype) and all(isinstance(key, str) for key in column):
         import pandas as pd  # its type of strings

@@ -1,161 +1,174 @@
-"""Batches as columns: Arrow tables, pandas frames and dicts of columns, in and out alike."""
+"""A call that brings tables: they are opened, go to the engine as columns where they fit, and come back as tables.
+
+what came -> door -> parts: tables, and items (changes, punctuations)
+                       -> steps: tables in the engine's own form, or their rows one by one      `steps`
+                            -> Core.take -> Found, the output                                    `carry_out`
+                                 -> a table, or a list of tables and punctuations                `answer`
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from numbers import Real
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.change import Change
+from afa.cuts import Cuts
 from afa.errors import ChangeError
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.operator.call import Core
-from afa.operator.table_call import Found, carry_out, takes_tables
-from afa.operator.table_out import TIMES, assemble, check_output, kind_of, names_of, write
-from afa.schema import NAN, ODD, Field
+from afa.operator.table_out import TIMES, assemble, check_output, columns_of
+from afa.operator.table_rows import is_mixed, rows_of
+from punctuation.door import Table, is_arrow, table_of
 from punctuation.promise import Punctuation
-from punctuation.reading import ARC, EVENT, PUNCTUATION
+from punctuation.reading import EVENT
 from punctuation.time import BEGINNING
+
+Item = tuple[str, Any, Hashable]
+"""A port ("event" or "arc"), what came there, and its key."""
+
+
+class Come(NamedTuple):
+    """What one call brings.
+
+    Parameters
+    ----------
+    parts : sequence of Table and Item
+        In order of arrival.
+    like : Table or None
+        The first table, whose kind the output takes; None: there is none.
+    listed : bool
+        Whether it was a list, not a table alone.
+    arcs : sequence of Arc
+        Which the column ``arc`` numbers.
+    """
+
+    parts: Sequence[Any]
+    like: Table | None = None
+    listed: bool = True
+    arcs: Sequence[Arc] = ()
+
+
+class Found(NamedTuple):
+    """The output of a call.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray or list of Change
+        Of the output log; or changes, of an engine that has none.
+    keys : list
+        Of each row of the log; empty without keys.
+    promises : list of (int, int)
+        How many rows stand before a punctuation, and its time.
+    """
+
+    rows: Any
+    keys: list[Hashable]
+    promises: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, out: Iterable[Any]) -> Found:
+        """Make it of changes and punctuations."""
+        changes: list[Change] = []
+        promises = []
+        for item in out:
+            if isinstance(item, Punctuation):
+                promises.append((len(changes), item.t))
+            else:
+                changes.append(item)
+        return cls(changes, [], promises)
+
+    def parts(self) -> Iterator[Any]:
+        """Return rows with their keys, and punctuations, as they follow on each other."""
+        low = 0
+        for high, t in self.promises:
+            if low < high:
+                yield self.rows[low:high], self.keys[low:high]
+            yield Punctuation(t)
+            low = high
+        if low < len(self.rows):
+            yield self.rows[low:], self.keys[low:]
 
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
     """`Operator.push_many` and `Keyed.push_many`. What can't be written is part of the call: it leaves no trace."""
-    listed, arcs = is_list(batch), list(arcs)
-    like = like_of(batch) if listed else batch
-    if like is None:
-        return core.run(items_of(core, batch, keys, arcs), net)
-    check_output(core.automaton, keys, like)
-    if not takes_tables(core):
-        return shaped(core.run(items_of(core, batch, keys, arcs), net), core, batch, keys, net)
-    found = carry_out(core, _parts(core, batch if listed else [batch], keys, arcs), net)
-    if not listed:
-        promised = max((t for _, t in found.promises), default=None)
-        columns = _columns_of(core, found.rows, found.keys, keys)
-        return assemble(columns, promised, like, core.automaton, keys, is_mixed(core, batch, keys))
-    return _tables_of(core, found, like, keys, net)
+    come = opened(core, batch, keys, arcs)
+    if come.like is None:
+        return core.run(come.parts, net)
+    return answer(carry_out(core, steps(core, come, keys), net), come, core, keys, net)
 
 
-def _parts(core: Core, batch: Iterable[Any], keys: Keys | None, arcs: list[Arc]) -> Iterator[Any]:
-    """What stands in a batch as `carry_out` takes it: tables encoded, or row by row where they must; the items between them."""
-    items: list[tuple[str, Any, Hashable]] = []
-    for place, part in enumerate(batch):
-        if kind_of(part) is None:
-            items.append(_item(part, keys))
-            continue
-        if items:
-            yield items
-            items = []
-        encoded = _encoded(core, part, keys, arcs)
-        if encoded is None:
-            yield _rows(core, part, keys, arcs)
-        else:
-            yield encoded.promised(_promised(batch, place + 1))
-    yield items
+# -- in ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _promised(batch: Iterable[Any], place: int) -> int:
-    """Return what the punctuations at a place of a list and right behind it promise, of all events."""
-    promises = itertools.takewhile(_is_plain_promise, batch[place:] if isinstance(batch, (list, tuple)) else [])
-    return max((promise.t for promise in promises), default=BEGINNING)
-
-
-def _is_plain_promise(item: Any) -> bool:
-    return isinstance(item, Punctuation) and item.where is None and type(item.t) is int
-
-
-def _tables_of(core: Core, found: Found, like: Any, keys: Keys | None, net: bool) -> list[Any]:
-    """Return an output as tables and punctuations; a net one always begins with a table, empty or not."""
-
-    def table(rows: Any, names: list[Hashable]) -> Any:
-        return assemble(_columns_of(core, rows, names, keys), None, like, core.automaton, keys, mixed=False)
-
-    out = [part if isinstance(part, Punctuation) else table(*part) for part in found.parts()]
-    if not len(found.rows) and (net or not out):
-        out.insert(0, table(found.rows, found.keys))
-    return out
-
-
-def run_table(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = (), like: Any = None) -> tuple[Any, int | None]:
-    """Carry out a table as one call; its output as a table in the shape of another one, or as changes; and the punctuation."""
-    check_output(core.automaton, keys, batch if like is None else like)
-    encoded = _encoded(core, batch, keys, list(arcs))
-    if encoded is None:
-        out = core.run(_rows(core, batch, keys, list(arcs)), net=True)
-        changes = [item for item in out if isinstance(item, Change)]
-        promised = next((item.t for item in out if isinstance(item, Punctuation)), None)
-        return (changes if like is None else write(changes, like, core.automaton, keys, mixed=False)), promised
-    rows, found, promised = core.run_columns(encoded)
-    columns = _columns_of(core, rows, found, keys)
-    if like is not None:
-        return assemble(columns, None, like, core.automaton, keys, mixed=False), promised
-    schema = core.automaton.register_schema
-    *fields, le, re, diff = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns)
-    fields = fields[len(fields) - len(schema.fields) :]
-    pairs = zip(fields, schema.fields)
-    fields = [[NAN if x != x else x for x in column] if field.type is float else column for column, field in pairs]
-    registers = [schema.cls(*record) for record in zip(*fields)] if fields else [schema.cls()] * len(le)
-    of_rows = [None] * len(le) if keys is None else found
-    return [Change(*change) for change in zip(registers, le, re, diff, of_rows)], promised
-
-
-def is_list(batch: Any) -> bool:
-    """Return whether a batch is a list of items.
+def opened(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Come:
+    """Open what one call brings.
 
     Raises
     ------
     ChangeError
-        It is neither that nor a table.
+        It is neither a list nor a table, or its output could not be written as it came.
     """
-    if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
-        return True
-    if kind_of(batch) is None:
+    listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
+    parts = [table_of(part) or _item(part, keys) for part in batch] if listed else [table_of(batch)]
+    if not listed and parts[0] is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    return False
-
-
-def items_of(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
-    """A table's rows, or what stands in a list, as what `Core.run` takes; refused where the output could not be written so."""
-    arcs = list(arcs)
-    if not is_list(batch):
-        check_output(core.automaton, keys, batch)
-        return _rows(core, batch, keys, arcs)
-    items = [item for part in batch for item in (_rows(core, part, keys, arcs) if kind_of(part) else [_item(part, keys)])]
-    like = like_of(batch)
+    like = next((part for part in parts if isinstance(part, Table)), None)
     if like is not None:
         check_output(core.automaton, keys, like)
-    return items
+    return Come(parts, like, listed, list(arcs))
 
 
-def like_of(batch: Any) -> Any:
-    """Return the table whose shape the output of a list takes, if there is one in it."""
-    return next((item for item in batch if kind_of(item)), None)
+def _item(item: Any, keys: Keys | None) -> Item:
+    if isinstance(item, Change) and isinstance(item.payload, Arc):
+        return "arc", item, None
+    key = take_key(keys.of_change(item)) if keys and isinstance(item, Change) else None
+    return "event", item, key
 
 
-def shaped(out: Iterable[Any], core: Core, batch: Any, keys: Keys | None, net: bool) -> Any:
-    """Return an operator's output in the shape of the batch that came in."""
-    if not is_list(batch):
-        return write(out, batch, core.automaton, keys, is_mixed(core, batch, keys))
-    like = like_of(batch)
-    return list(out) if like is None else _grouped(out, core, like, keys, net)
+def items_of(core: Core, come: Come, keys: Keys | None) -> Iterator[Item]:
+    """Return what one call brings one by one: the rows of its tables, and its items."""
+    for part in come.parts:
+        if isinstance(part, Table):
+            yield from rows_of(core, part, keys, come.arcs)
+        else:
+            yield part
 
 
-def is_mixed(core: Core, batch: Any, keys: Keys | None) -> bool:
-    """Return whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
-    schema = core.automaton.event_schema
-    own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
-    return "kind" not in own and "kind" in names_of(batch)
+def steps(core: Core, come: Come, keys: Keys | None) -> Iterator[Any]:
+    """Return what one call brings as `Core.take` takes it: tables in the engine's form, or row by row where they must; items."""
+    for place, part in enumerate(come.parts):
+        if isinstance(part, Table):
+            yield from steps_of(core, part, keys, come.arcs, _promised(come.parts, place + 1))
+        else:
+            yield part
 
 
-def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
-    """Return the batch as the engine's own columns; None where it has none, or the batch must go row by row."""
+def steps_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Iterable[Any]:
+    """Return a table in the engine's form, or its rows; ``promised``: what stands right behind it, of all events."""
+    encoded = encoded_of(core, table, keys, arcs)
+    return rows_of(core, table, keys, arcs) if encoded is None else [encoded.promised(promised)]
+
+
+def _promised(parts: Sequence[Any], place: int) -> int:
+    """Return what the punctuations at a place of a list and right behind it promise, of all events."""
+    behind = itertools.takewhile(_is_plain_promise, itertools.islice(parts, place, None))
+    return max((promise.t for _, promise, _ in behind), default=BEGINNING)
+
+
+def _is_plain_promise(part: Any) -> bool:
+    return type(part) is tuple and isinstance(part[1], Punctuation) and part[1].where is None and type(part[1].t) is int
+
+
+def encoded_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Any:
+    """Return the table in the engine's own form; None where it has none, or the table must go row by row."""
     encode = getattr(core.engine, "encode", None)
     if encode is None or (keys is not None and keys.function is not None):
         return None
-    there = names_of(batch)
+    there = table.names
     schema = core.automaton.event_schema
     fields = [field.name for field in schema.fields] if schema else []
     clash = any(name in TIMES for name in fields) or len(set(there)) != len(there)
@@ -163,20 +176,16 @@ def _encoded(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> Any:
     if clash or any(name not in there for name in [*names, "le"]):
         return None
     special = ["le", *(name for name in ("re", "diff") if name in there)]
-    if is_mixed(core, batch, keys):
+    if is_mixed(core, table, keys):
         special += ["kind", *(["arc"] if "arc" in there and "arc" not in fields else [])]
-
-    def column(name: str) -> Any:
-        return batch.column(name) if kind_of(batch) == "arrow" else batch[name]
-
-    columns, times = {name: column(name) for name in names}, {name: column(name) for name in special}
+    columns, times = {name: table.column(name) for name in names}, {name: table.column(name) for name in special}
     if not core.retractions and not _unbroken(core, columns, times, arcs):
         return None
     of_keys = [columns[name] for name in keys.names] if keys else None
-    return encode(columns, times, arcs, core.window, of_keys, keys.single if keys else True)
+    return encode(columns, times, list(arcs), core.window, of_keys, keys.single if keys else True)
 
 
-def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: list[Arc]) -> bool:
+def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: Sequence[Arc]) -> bool:
     """Return whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
     try:
         events = np.asarray(times["kind"]) == EVENT if "kind" in times else True
@@ -199,185 +208,81 @@ def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: 
 
 def _picked(column: Any, places: Any) -> list[Any]:
     """Return some values of a column."""
-    if type(column).__module__.startswith("pyarrow"):
+    if is_arrow(column):
         return column.take(places).to_pylist()  # type: ignore[no-any-return]
     return [column[i] for i in places.tolist()] if isinstance(column, list) else np.asarray(column)[places].tolist()
 
 
-def _columns_of(core: Core, rows: Any, found: list[Hashable], keys: Keys | None) -> list[Any]:
-    """Return the output log's rows, and their keys, as columns."""
+# -- the call ----------------------------------------------------------------------------------------------------------------------
+
+
+def carry_out(core: Core, taken: Iterable[Any], net: bool) -> Found:
+    """Carry out what one call brings.
+
+    Parameters
+    ----------
+    taken : iterable
+        `steps`. Each is asked for when those before it are done.
+    net : bool
+        True: one minimal difference, and at most one punctuation. False: what each change on its own would have given.
+    """
+    if not hasattr(core.engine, "run_columns"):
+        return Found.of(core.run(taken, net))
+    before = core.progress.final
+    cuts = None if net else Cuts(before)
+    if cuts is None:
+        core.take(taken)
+    else:
+        _take_each(core, taken, cuts)
+    rows, keys = core.logged(cuts)
+    if cuts is not None:
+        return Found(rows, keys, cuts.promises)
+    after = core.progress.final
+    return Found(rows, keys, [(len(rows), after)] if after > before else [])
+
+
+def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
+    """Carry out steps one by one, and each row of a table on its own."""
+    for step in taken:
+        if type(step) is tuple:
+            core.take([step])
+            cuts.after(core.engine.logged, core.progress.final)  # type: ignore[attr-defined]
+        else:
+            core.engine.run_columns(step, core, cuts)  # type: ignore[attr-defined]
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------------------
+
+
+def answer(found: Found, come: Come, core: Core, keys: Keys | None, net: bool) -> Any:
+    """Return the output of a call that brought a table in the shape of what it brought: a table, or a list."""
+    assert come.like is not None
+    if not come.listed:
+        promised = max((t for _, t in found.promises), default=None)
+        columns = found_columns(core, found.rows, found.keys, keys)
+        return assemble(columns, promised, come.like, core.automaton, keys, is_mixed(core, come.like, keys))
+    return _tables_of(core, found, come.like, keys, net)
+
+
+def _tables_of(core: Core, found: Found, like: Table, keys: Keys | None, net: bool) -> list[Any]:
+    """Return an output as tables and punctuations; a net one always begins with a table, empty or not."""
+
+    def table(rows: Any, names: list[Hashable]) -> Any:
+        return assemble(found_columns(core, rows, names, keys), None, like, core.automaton, keys, mixed=False)
+
+    out = [part if isinstance(part, Punctuation) else table(*part) for part in found.parts()]
+    if not len(found.rows) and (net or not out):
+        out.insert(0, table(found.rows, found.keys))
+    return out
+
+
+def found_columns(core: Core, rows: Any, found: list[Hashable], keys: Keys | None) -> list[Any] | None:
+    """Output, with the keys of its rows, as columns; None: there is none."""
+    if isinstance(rows, list):
+        return columns_of(rows, keys)
     columns = [*core.engine.registers.columns(rows[:, 4:]), rows[:, 2], rows[:, 3], rows[:, 1]]  # type: ignore[attr-defined]
     if keys is None:
         return columns
     if keys.single:
         return [found, *columns]
     return [*([list(part) for part in zip(*map(keys.parts, found))] or [[] for _ in keys.labels]), *columns]
-
-
-def _item(item: Any, keys: Keys | None) -> tuple[str, Any, Hashable]:
-    if isinstance(item, Change) and isinstance(item.payload, Arc):
-        return "arc", item, None
-    key = take_key(keys.of_change(item)) if keys and isinstance(item, Change) else None
-    return "event", item, key
-
-
-def _grouped(out: Iterable[Any], core: Core, like: Any, keys: Keys | None, net: bool) -> list[Any]:
-    """Changes that follow on each other as one table; a net output always begins with one, empty or not."""
-    result: list[Any] = []
-    changes: list[Change] = []
-    for item in [*out, None]:
-        if isinstance(item, Change):
-            changes.append(item)
-            continue
-        if changes or (not result and (net or item is None)):
-            result.append(write(changes, like, core.automaton, keys, mixed=False))
-            changes = []
-        if item is not None:
-            result.append(item)
-    return result
-
-
-def _rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
-    """Return the rows of a table as changes, in order."""
-    if is_mixed(core, batch, keys):
-        return _mixed_rows(core, batch, keys, arcs)
-    return _event_rows(core, batch, keys)
-
-
-def _event_rows(core: Core, batch: Any, keys: Keys | None, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
-    """Return the rows of a table, or those at some places, as event changes."""
-    schema = core.automaton.event_schema
-    names = ["payload"] if schema is None else [field.name for field in schema.fields]
-    clash = [name for name in names if name in TIMES]
-    if clash:
-        raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
-    wanted = [*names, "le", *(keys.columns if keys else ())]
-    columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
-    le = columns["le"]
-    n = len(le)
-    if schema is None:
-        payloads = list(columns["payload"])
-    else:
-        payloads = [schema.cls._make(row) for row in zip(*(columns[name] for name in names))]  # type: ignore[attr-defined]
-        payloads = payloads if names else [schema.cls()] * n
-    of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)] if keys else [None] * n
-    res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
-    return [
-        ("event", Change(payload, start, end, diff), key)
-        for payload, start, end, diff, key in zip(payloads, le, res, diffs, of_rows)
-    ]
-
-
-def _mixed_rows(core: Core, batch: Any, keys: Keys | None, arcs: list[Arc]) -> list[tuple[str, Any, Hashable]]:
-    """Return the rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
-    there = names_of(batch)
-    times = {name: _listed(batch[name], name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
-    if "le" not in times:
-        raise _missing("le", there)
-    _check_lengths(times)
-    kinds = times["kind"]
-    for i, kind in enumerate(kinds):
-        if isinstance(kind, bool) or not isinstance(kind, Real) or kind not in (EVENT, ARC, PUNCTUATION):
-            raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
-    events = [i for i, kind in enumerate(kinds) if kind == EVENT]
-    found: list[Any] = [None] * len(kinds)
-    for i, item in zip(events, _event_rows(core, batch, keys, events)):
-        found[i] = item
-    for i, kind in enumerate(kinds):
-        le = times["le"][i]
-        if kind == PUNCTUATION:
-            found[i] = ("event", Punctuation(le), None)
-        elif kind == ARC:
-            number = times.get("arc", [None] * len(kinds))[i]
-            if type(number) is not int or not 0 <= number < len(arcs):
-                raise ChangeError(f"expected the number of one of the {len(arcs)} arcs given but got arc={number!r} in row {i}")
-            re = times["re"][i] if "re" in times and le != BEGINNING else None
-            found[i] = (
-                "arc",
-                Change(arcs[number], None if le == BEGINNING else le, re, times.get("diff", [1] * len(kinds))[i]),
-                None,
-            )
-    return found
-
-
-def _columns(batch: Any, wanted: list[str], fields: Mapping[str, Field], places: list[int] | None) -> dict[str, list[Any]]:
-    """Columns as lists, of all rows or of those at some places."""
-    there = names_of(batch)
-    for name in [*wanted, *TIMES]:
-        if there.count(name) > 1:
-            raise ChangeError(f"expected one column {name!r} but got {there.count(name)} among the columns {', '.join(there)}")
-    for name in wanted:
-        if name not in there:
-            raise _missing(name, there)
-    given = {}
-    columns = {}
-    for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
-        given[name] = column = batch.column(name) if kind_of(batch) == "arrow" else batch[name]
-        if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
-            raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
-        field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
-        pandas = kind_of(batch) == "pandas" and name != "payload"
-        columns[name] = _from_pandas(column, field) if pandas else _listed(column, name)
-    _check_lengths(columns)
-    if places is not None:
-        columns = {name: [column[i] for i in places] for name, column in columns.items()}
-    for name in TIMES:
-        if name in columns:
-            _check_times(name, given[name], columns[name], places)
-    return columns
-
-
-def _missing(name: str, there: list[str]) -> ChangeError:
-    return ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
-
-
-def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
-    n = len(columns["le"])
-    uneven = [name for name, column in columns.items() if len(column) != n]
-    if uneven:
-        raise ChangeError(f"expected columns of one length but got {len(columns[uneven[0]])} in {uneven[0]!r}, {n} in 'le'")
-
-
-def _listed(column: Any, name: str) -> list[Any]:
-    kind = getattr(column, "type", None) or getattr(column, "dtype", None)
-    for method in ("to_pylist", "tolist"):
-        if hasattr(column, method):
-            try:
-                column = getattr(column, method)()
-            except ODD as error:
-                raise ChangeError(f"expected values that Python holds in column {name!r} of {kind} but got {error}") from error
-    if isinstance(column, str) or not isinstance(column, Iterable):
-        raise ChangeError(f"expected a column of values but got {name}={column!r}")
-    return list(column)
-
-
-def _from_pandas(column: Any, field: Field | None) -> list[Any]:
-    """Return a pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
-    items: list[Any] = column.astype(object).tolist()
-    if field is not None and not field.optional and column.dtype.kind == "f":
-        return items  # a NaN in a float field is a NaN
-    items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
-    if field is not None and field.type is int and column.dtype.kind == "f":
-        items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= 2**53 else i for i in items]
-    return items
-
-
-def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None) -> None:
-    """Times are ticks: say so once for a column of dates, floats or strings, and where a null stands."""
-    for i, item in zip(range(len(items)) if places is None else places, items):
-        if type(item) is int or (item is None and name == "re"):
-            continue
-        if isinstance(item, bool) or not hasattr(type(item), "__index__"):
-            kind = getattr(column, "type", None) or getattr(column, "dtype", None) or type(item).__name__
-            raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind})")
-
-
-def prepared(core: Core, batch: Any, keys: Keys | None) -> Any:
-    """Return a table of events as the engine's own columns, for `carried_out`; None where it must go row by row."""
-    return _encoded(core, batch, keys, [])
-
-
-def carried_out(core: Core, encoded: Any, then: Iterable[Punctuation], keys: Keys | None) -> tuple[list[Any], int | None]:
-    """Carry out what is prepared, and the promises after it; the output's columns as `assemble` takes them, and the promise."""
-    rows, found, promised = core.run_columns(encoded, then)
-    return _columns_of(core, rows, found, keys), promised

@@ -18,6 +18,7 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
+from punctuation.door import Table
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -99,9 +100,9 @@ class Job(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     @property
-    def empty(self) -> pa.Table:
+    def empty(self) -> Table:
         """No rows."""
-        return self.schema.empty_table()
+        return Table("arrow", None, self.schema.empty_table())
 
     @property
     def lifetimes(self) -> bool:

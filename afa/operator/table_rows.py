@@ -1,0 +1,161 @@
+"""The rows of a table one by one: for what does not fit an engine's columns, and to say what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+from afa.change import Change
+from afa.errors import ChangeError
+from afa.model.arc import Arc
+from afa.model.keys import Keys, take_key
+from afa.operator.call import Core
+from afa.operator.table_out import TIMES
+from afa.schema import ODD, Field
+from punctuation.door import Table, type_of
+from punctuation.promise import Punctuation
+from punctuation.reading import ARC, EVENT, PUNCTUATION
+from punctuation.time import BEGINNING
+
+
+def is_mixed(core: Core, table: Table, keys: Keys | None) -> bool:
+    """Return whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
+    schema = core.automaton.event_schema
+    own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
+    return "kind" not in own and "kind" in table.names
+
+
+def rows_of(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+    """Return the rows of a table as changes, in order."""
+    if is_mixed(core, batch, keys):
+        return _mixed_rows(core, batch, keys, arcs)
+    return _event_rows(core, batch, keys)
+
+
+def _event_rows(core: Core, batch: Table, keys: Keys | None, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
+    """Return the rows of a table, or those at some places, as event changes."""
+    schema = core.automaton.event_schema
+    names = ["payload"] if schema is None else [field.name for field in schema.fields]
+    clash = [name for name in names if name in TIMES]
+    if clash:
+        raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
+    wanted = [*names, "le", *(keys.columns if keys else ())]
+    columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
+    le = columns["le"]
+    n = len(le)
+    if schema is None:
+        payloads = list(columns["payload"])
+    else:
+        payloads = [schema.cls._make(row) for row in zip(*(columns[name] for name in names))]  # type: ignore[attr-defined]
+        payloads = payloads if names else [schema.cls()] * n
+    of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)] if keys else [None] * n
+    res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
+    return [
+        ("event", Change(payload, start, end, diff), key)
+        for payload, start, end, diff, key in zip(payloads, le, res, diffs, of_rows)
+    ]
+
+
+def _mixed_rows(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+    """Return the rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
+    there = batch.names
+    times = {name: _listed(batch.column(name), name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
+    if "le" not in times:
+        raise _missing("le", there)
+    _check_lengths(times)
+    kinds = times["kind"]
+    for i, kind in enumerate(kinds):
+        if isinstance(kind, bool) or not isinstance(kind, Real) or kind not in (EVENT, ARC, PUNCTUATION):
+            raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
+    events = [i for i, kind in enumerate(kinds) if kind == EVENT]
+    found: list[Any] = [None] * len(kinds)
+    for i, item in zip(events, _event_rows(core, batch, keys, events)):
+        found[i] = item
+    for i, kind in enumerate(kinds):
+        le = times["le"][i]
+        if kind == PUNCTUATION:
+            found[i] = ("event", Punctuation(le), None)
+        elif kind == ARC:
+            number = times.get("arc", [None] * len(kinds))[i]
+            if type(number) is not int or not 0 <= number < len(arcs):
+                raise ChangeError(f"expected the number of one of the {len(arcs)} arcs given but got arc={number!r} in row {i}")
+            re = times["re"][i] if "re" in times and le != BEGINNING else None
+            found[i] = (
+                "arc",
+                Change(arcs[number], None if le == BEGINNING else le, re, times.get("diff", [1] * len(kinds))[i]),
+                None,
+            )
+    return found
+
+
+def _columns(batch: Table, wanted: list[str], fields: Mapping[str, Field], places: list[int] | None) -> dict[str, list[Any]]:
+    """Return columns as lists, of all rows or of those at some places."""
+    there = batch.names
+    for name in [*wanted, *TIMES]:
+        if there.count(name) > 1:
+            raise ChangeError(f"expected one column {name!r} but got {there.count(name)} among the columns {', '.join(there)}")
+    for name in wanted:
+        if name not in there:
+            raise _missing(name, there)
+    given = {}
+    columns = {}
+    for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
+        given[name] = column = batch.column(name)
+        if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
+            raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
+        field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
+        pandas = batch.kind == "pandas" and name != "payload"
+        columns[name] = _from_pandas(column, field) if pandas else _listed(column, name)
+    _check_lengths(columns)
+    if places is not None:
+        columns = {name: [column[i] for i in places] for name, column in columns.items()}
+    for name in TIMES:
+        if name in columns:
+            _check_times(name, given[name], columns[name], places)
+    return columns
+
+
+def _missing(name: str, there: list[str]) -> ChangeError:
+    return ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
+
+
+def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
+    n = len(columns["le"])
+    uneven = [name for name, column in columns.items() if len(column) != n]
+    if uneven:
+        raise ChangeError(f"expected columns of one length but got {len(columns[uneven[0]])} in {uneven[0]!r}, {n} in 'le'")
+
+
+def _listed(column: Any, name: str) -> list[Any]:
+    kind = type_of(column)
+    for method in ("to_pylist", "tolist"):
+        if hasattr(column, method):
+            try:
+                column = getattr(column, method)()
+            except ODD as error:
+                raise ChangeError(f"expected values that Python holds in column {name!r} of {kind} but got {error}") from error
+    if isinstance(column, str) or not isinstance(column, Iterable):
+        raise ChangeError(f"expected a column of values but got {name}={column!r}")
+    return list(column)
+
+
+def _from_pandas(column: Any, field: Field | None) -> list[Any]:
+    """Return a pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
+    items: list[Any] = column.astype(object).tolist()
+    if field is not None and not field.optional and column.dtype.kind == "f":
+        return items  # a NaN in a float field is a NaN
+    items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
+    if field is not None and field.type is int and column.dtype.kind == "f":
+        items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= 2**53 else i for i in items]
+    return items
+
+
+def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None) -> None:
+    """Times are ticks: say so once for a column of dates, floats or strings, and where a null stands."""
+    for i, item in zip(range(len(items)) if places is None else places, items):
+        if type(item) is int or (item is None and name == "re"):
+            continue
+        if isinstance(item, bool) or not hasattr(type(item), "__index__"):
+            kind = type_of(column) or type(item).__name__
+            raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind})")

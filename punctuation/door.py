@@ -1,0 +1,160 @@
+"""The door: whatever comes in as a table is opened here, once, and only here is told apart what it is.
+
+    dict of columns, pandas frame, Arrow table or record batch        as they are
+    polars, DuckDB, whatever else has ``__arrow_c_stream__``          read as an Arrow table
+
+`Table` gives the columns by name and says of which kind the input was, so that the output can be of the same kind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from punctuation.base_errors import AfaError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Table:
+    """A table of any kind, opened.
+
+    Parameters
+    ----------
+    kind : "dict", "arrow", "pandas" or "polars"
+        Of the output that answers it. What is read as a stream is answered by an Arrow table.
+    given : object
+        What can be read again: the input, or the Arrow table that a stream was read into.
+    columns : object
+        A mapping of columns, a pandas frame, or an Arrow table or record batch.
+
+    Examples
+    --------
+    >>> table = table_of({"x": [1, 2], "le": [5, 6]})
+    >>> table.kind, table.names, table.column("x")
+    ('dict', ['x', 'le'], [1, 2])
+    >>> import pyarrow as pa
+    >>> reader = pa.table({"x": [1, 2]}).to_reader()
+    >>> table_of(reader).kind, table_of(["x"])
+    ('arrow', None)
+    """
+
+    __slots__ = ("columns", "given", "kind", "names")
+
+    def __init__(self, kind: str, given: Any, columns: Any) -> None:
+        self.kind, self.given, self.columns = kind, given, columns
+        self.names: list[str] = [str(name) for name in (columns.schema.names if self.in_arrow else columns)]
+
+    @property
+    def in_arrow(self) -> bool:
+        """Whether the columns are Arrow's."""
+        return self.kind in ("arrow", "polars")
+
+    def column(self, name: str) -> Any:
+        """Return a column as it came; one of a library that only speaks Arrow as an Arrow column."""
+        if self.in_arrow:
+            return self.columns.column(name)
+        column = self.columns[name]
+        if self.kind == "dict" and not isinstance(column, (np.ndarray, list, tuple)) and _is_foreign(column):
+            import pyarrow as pa
+
+            with contextlib.suppress(pa.ArrowException, TypeError, ValueError):
+                return _without_views(pa.chunked_array(column))
+        return column
+
+    def back(self, table: pa.Table) -> Any:
+        """Return an Arrow table as one of the kind of an input whose columns are Arrow's."""
+        if self.kind != "polars":
+            return table
+        import polars as pl
+
+        return pl.from_arrow(table)
+
+
+def is_table(item: Any) -> bool:
+    """Return whether an item is a table of any kind; it is not read."""
+    if isinstance(item, tuple):  # a change, a punctuation
+        return False
+    return isinstance(item, (Table, Mapping)) or _kind_of(item) is not None or _is_foreign(item)
+
+
+def table_of(item: Any) -> Table | None:
+    """Open a table of any kind; None if the item is no table. A stream is read to its end.
+
+    Raises
+    ------
+    AfaError
+        A stream is no stream of record batches, or reading it fails.
+    """
+    if isinstance(item, tuple):  # a change, a punctuation
+        return None
+    if isinstance(item, Table):
+        return item
+    if isinstance(item, Mapping):
+        return Table("dict", item, item)
+    kind = _kind_of(item)
+    if kind in ("arrow", "pandas"):
+        return Table(kind, item, item)
+    if not _is_foreign(item):
+        return None
+    table = _read(item)
+    return Table(kind or "arrow", item if kind == "polars" else table, table)
+
+
+def is_arrow(column: Any) -> bool:
+    """Return whether a column is Arrow's."""
+    return type(column).__module__.startswith("pyarrow")
+
+
+def is_pandas(column: Any) -> bool:
+    """Return whether a column is pandas'."""
+    return type(column).__module__.startswith("pandas")
+
+
+def type_of(column: Any) -> Any:
+    """Return the type that a column says it has; None: it says none."""
+    return getattr(column, "type", None) or getattr(column, "dtype", None)
+
+
+def _kind_of(item: Any) -> str | None:
+    """Return the kind of a table whose library is known."""
+    module = type(item).__module__.partition(".")[0]
+    if module == "pyarrow" and hasattr(item, "schema") and hasattr(item, "to_pydict"):
+        return "arrow"
+    if module in ("pandas", "polars") and hasattr(item, "columns") and (module == "pandas" or _is_foreign(item)):
+        return module
+    return None
+
+
+def _is_foreign(item: Any) -> bool:
+    """Return whether something hands its content on by the Arrow C stream interface."""
+    column = is_pandas(item) or (is_arrow(item) and not hasattr(item, "schema"))
+    return hasattr(item, "__arrow_c_stream__") and not column
+
+
+def _read(stream: Any) -> pa.Table:
+    """Read a stream of record batches to its end."""
+    import pyarrow as pa
+
+    try:
+        table = pa.table(stream)
+    except Exception as error:  # of any library
+        raise AfaError(f"expected record batches from the Arrow stream of a {type(stream)!r} but got: {error}") from error
+    return pa.table([_without_views(column) for column in table.columns], table.schema.names)
+
+
+def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of string views as one of plain strings, which all of Arrow's functions take."""
+    import pyarrow as pa
+
+    kind, is_view = column.type, getattr(pa.types, "is_string_view", lambda _: False)
+    if is_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_dictionary(kind) and is_view(kind.value_type):
+        plain = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.large_string())) for part in column.chunks]
+        return pa.chunked_array(plain, pa.dictionary(kind.index_type, pa.large_string(), kind.ordered))
+    return column

@@ -1,0 +1,164 @@
+"""Whatever speaks Arrow comes in as a table: polars, DuckDB, streams of record batches; and what comes out of which kind."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from afa import AfaError, Arc, Automaton, ChangeError, Keyed, Operator, Punctuation
+from punctuation import BoundedDisorder
+from punctuation.door import is_table, table_of
+from speculation import Cleanse, Consolidate
+
+duckdb = pytest.importorskip("duckdb")
+pl = pytest.importorskip("polars")
+
+
+class Tick(NamedTuple):
+    word: str
+    price: float
+    size: int | None
+
+
+class Sum(NamedTuple):
+    word: str = ""
+    size: int | None = None
+
+
+AUTOMATON = Automaton(
+    start="0",
+    final={"2"},
+    event=Tick,
+    register=Sum(),
+    arcs=[Arc("0", "1", "e.price < 2", "(e.word, e.size)"), Arc("1", "2", "e.price >= 2", "(r.word, r.size)")],
+)
+N = 60
+COLUMNS: dict[str, Any] = {
+    "word": [f"w{i % 3}" for i in range(N)],
+    "price": [float(i % 4) for i in range(N)],
+    "size": [None if i % 5 == 0 else i for i in range(N)],
+    "le": [i * 7 % 50 for i in range(N)],
+    "sym": ["a" if i % 2 else "b" for i in range(N)],
+}
+SCHEMA = pa.schema({"word": pa.string(), "price": pa.float64(), "size": pa.int64(), "le": pa.int64(), "sym": pa.string()})
+TABLE = pa.table(COLUMNS, SCHEMA)
+
+
+class Foreign:
+    """A library of which nothing is known but that it speaks Arrow."""
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._of.__arrow_c_stream__(requested_schema)
+
+
+def of_duckdb(table: pa.Table) -> Any:
+    return duckdb.connect().from_arrow(table)
+
+
+WAYS = {
+    "polars": pl.from_arrow,
+    "categories": lambda table: pl.from_arrow(table).with_columns(pl.col("word", "sym").cast(pl.Categorical)),
+    "duckdb": of_duckdb,
+    "reader": lambda table: table.to_reader(7),
+    "batch": lambda table: table.combine_chunks().to_batches()[0],
+    "foreign": Foreign,
+}
+
+
+def plain(found: Any) -> list[dict[str, Any]]:
+    """A table as sorted rows."""
+    rows = found.to_dicts() if isinstance(found, pl.DataFrame) else found.to_pylist()
+    return sorted(rows, key=repr)
+
+
+@pytest.mark.parametrize("engine", ["auto", "interpreted"])
+@pytest.mark.parametrize("way", WAYS)
+def test_answers_are_those_of_an_arrow_table(way: str, engine: Any) -> None:
+    for make in (
+        lambda: Operator(AUTOMATON, window=20, engine=engine),
+        lambda: Keyed(AUTOMATON, key="sym", window=20, engine=engine),
+        lambda: Cleanse(15).before(Keyed(AUTOMATON, key="sym", window=20, engine=engine)),
+        lambda: Consolidate(per="call").after(Operator(AUTOMATON, window=20, engine=engine)),
+    ):
+        expected, found = make().push_many(TABLE), make().push_many(WAYS[way](TABLE))
+        assert type(found) is (pl.DataFrame if way in ("polars", "categories") else pa.Table)
+        assert plain(found) == plain(expected)
+        assert len(expected) or "Before" in repr(make())
+        listed = make().push_many([WAYS[way](TABLE), Punctuation(20)])
+        assert [type(part) for part in listed] == [type(found), Punctuation]
+        assert plain(listed[0]) == plain(make().push_many([TABLE, Punctuation(20)])[0])
+
+
+def test_polars_comes_back_as_polars_with_its_punctuation() -> None:
+    mixed = pl.DataFrame(
+        {"word": ["a", "b", ""], "price": [1.0, 3.0, 0.0], "size": [1, 2, None], "le": [1, 2, 9], "kind": [0, 0, 2]}
+    )
+    found = Operator(AUTOMATON, window=20).push_many(mixed)
+    assert found.to_dicts() == [
+        {"word": "a", "size": 1, "le": 2, "re": 21, "diff": 1, "kind": 0},
+        {"word": "", "size": None, "le": 9, "re": 9, "diff": 0, "kind": 2},
+    ]
+    assert found.schema["size"] == pl.Int64
+
+
+@pytest.mark.parametrize("way", ["polars", "duckdb", "reader", "foreign"])
+def test_sources_take_them(way: str) -> None:
+    op, expected = Operator(AUTOMATON, window=20), Operator(AUTOMATON, window=20)
+    found = op.push_many(BoundedDisorder(50).push_many(WAYS[way](TABLE)))
+    wanted = expected.push_many(BoundedDisorder(50).push_many(TABLE))
+    assert plain(found[0]) == plain(wanted[0])
+    assert found[1:] == wanted[1:]
+
+
+def test_columns_of_a_library_in_a_dict() -> None:
+    frame = pl.from_arrow(TABLE)
+    found = Operator(AUTOMATON, window=20).push_many({name: frame[name] for name in frame.columns})
+    expected = Operator(AUTOMATON, window=20).push_many({name: np.array(COLUMNS[name]) for name in COLUMNS})
+    assert {name: column.tolist() for name, column in found.items()} == {name: column.tolist() for name, column in expected.items()}
+
+
+def test_consolidate_gives_back_what_came() -> None:
+    changes = pl.DataFrame({"x": ["a", "b", "a"], "le": [1, 2, 1], "re": [5, 5, 5], "diff": [1, 1, -1]})
+    left = Consolidate(per="call").push_many(changes)
+    assert isinstance(left, pl.DataFrame)
+    assert left.to_dicts() == [{"x": "b", "le": 2, "re": 5, "diff": 1}]
+    assert Consolidate(per="call").push_many(of_duckdb(changes.to_arrow())).to_pylist() == left.to_dicts()
+
+
+def test_what_is_no_stream_of_record_batches_is_refused() -> None:
+    op = Operator(AUTOMATON, window=20)
+    with pytest.raises(AfaError, match=r"expected record batches from the Arrow stream of a <class '.*Series'> but got: "):
+        op.push_many(pl.Series([1, 2]))
+    with pytest.raises(AfaError, match=r"expected record batches from the Arrow stream of a .* but got: .*no_such"):
+        op.push_many([duckdb_that_fails()])
+    with pytest.raises(ChangeError, match=r"expected an Arrow table, a pandas frame, a dict of columns or a list but got"):
+        op.push_many(TABLE["le"])
+    with pytest.raises(ChangeError, match=r"expected a column 'size' but got the columns word, price, le, sym"):
+        op.push_many(pl.from_arrow(TABLE).drop("size"))
+    assert op.statistics.changes == 0
+
+
+def duckdb_that_fails() -> Any:
+    return Foreign(Raising())
+
+
+class Raising:
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        raise ValueError("no_such table")
+
+
+def test_a_table_is_told_without_being_read() -> None:
+    reader = TABLE.to_reader()
+    assert is_table(reader)
+    assert not is_table([TABLE])
+    assert not is_table(TABLE["le"])
+    opened = table_of(reader)
+    assert opened is not None
+    assert opened.given == TABLE
+    assert table_of(opened) is opened
