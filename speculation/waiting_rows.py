@@ -48,7 +48,7 @@ class Rows(NamedTuple):
     signed: bool = False
 
     def plus(self, table: pa.Table) -> Rows:
-        """With more rows, in any order. O(n) if they are in the order of their LE."""
+        """Return the rows with more rows, in any order. O(n) if these are in the order of their LE."""
         if not len(table):
             return self
         diffs = _ints(table, "diff")
@@ -78,7 +78,7 @@ class Rows(NamedTuple):
 
 
 def net(table: pa.Table) -> tuple[Any, int]:
-    """Rows of one kind as one, in the order of the first, of one LE retractions before insertions; how many pairs annihilated.
+    """Return net rows, in the order of their first, of one LE retractions first; and how many pairs have cancelled out.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def by_le(table: pa.Table) -> Any:
 
 
 def joined(tables: Sequence[pa.Table]) -> Any:
-    """Tables of one schema as one."""
+    """Return tables of one schema as one."""
     import pyarrow as pa
 
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

@@ -59,7 +59,7 @@ class Late(str, enum.Enum):
 
 
 def main() -> None:
-    """The entry point of the command line. Where a stream is closed from the beginning, what goes there goes nowhere."""
+    """Run the command line. A standard stream that is closed from the beginning is replaced by the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for as long as the process lives)

@@ -48,7 +48,7 @@ def check_output(file: str | None, *inputs: str) -> None:
 
 @contextlib.contextmanager
 def writing(file: str | None, schema: pa.Schema) -> Iterator[Write]:
-    """A function that adds a table to ``file``; None: it does nothing.
+    """Yield a function that adds a table to ``file``. Without a file the function does nothing.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def follow(store: Store, host: Host) -> None:
 
 
 def changed(store: Store) -> None:
-    """The kernels have changed arcs: drop those that ended, and be ready to go back; the table is made when asked for."""
+    """Take over arcs that the kernels have changed: drop ended ones, prepare the way back. The table is made when it is needed."""
     if not store.ahead:
         store.journal.note(_back, store, store.table)
         store.ahead = True
@@ -45,7 +45,7 @@ def changed(store: Store) -> None:
 
 
 def recover(store: Store) -> None:
-    """After a call that has failed, whose undo log was played: the program of the arcs that are in force."""
+    """Restore the program of the arcs in force, after a call has failed and its undo log has been played."""
     store.arcs.recover(anew=store.ahead or bool(store.memory.m[k.C_ARCS]))
     store.ahead = False
     store.memory.m[k.C_ARCS] = 0

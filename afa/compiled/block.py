@@ -51,19 +51,19 @@ class Block:
         return found
 
     def events(self, step: int) -> list[list[int]]:
-        """``[re, copies, words..]`` of each event of a step."""
+        """Return ``[re, copies, words..]`` of each event of a step."""
         return self.rows(self.word(k.EV, step), k.H_EVENTS, k.E_WORDS + self.store.payloads.layout.width)
 
     def nodes(self, step: int) -> list[list[int]]:
-        """``[start, m, state, end, register..]`` of each node of a step."""
+        """Return ``[start, m, state, end, register..]`` of each node of a step."""
         return self.rows(self.word(k.ND, step), k.H_NODES, self.store.memory.row)
 
     def matches(self, step: int) -> list[list[int]]:
-        """``[T, m, register..]`` of each match of a step."""
+        """Return ``[T, m, register..]`` of each match of a step."""
         return self.rows(self.word(k.MT, step), k.H_MATCHES, k.M_REG + self.store.registers.layout.width)
 
     def pending(self) -> list[list[int]]:
-        """``[le, re, copies, words..]`` of each retraction that waits."""
+        """Return ``[le, re, copies, words..]`` of each retraction that waits."""
         return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.store.payloads.layout.width)
 
     def lists(self) -> Iterator[list[list[int]]]:

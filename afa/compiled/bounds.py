@@ -20,7 +20,7 @@ MOST = 1 << 40
 
 
 def check_sizes(sizes: Any, known: dict[str, int]) -> None:
-    """The sizes of scratch.
+    """Check the sizes of scratch.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def check_sizes(sizes: Any, known: dict[str, int]) -> None:
 
 
 def check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int]) -> None:
-    """The words of a heap of which ``top`` are in use, with room for so many keys.
+    """Check the words of a heap, of which ``top`` are in use, with room for so many keys.
 
     Parameters
     ----------

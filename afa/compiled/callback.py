@@ -66,7 +66,7 @@ class Callback:
         self._transitions.faults = None
 
     def run(self, code: int, event: int, register: int, out: int) -> int:
-        """One arc in Python, for a kernel that can't: YES or NO; all else is a fault. NOWHERE: a closure that goes on."""
+        """Run one arc in Python for a kernel that can't. Returns YES or NO; else a fault. NOWHERE asks about an endless closure."""
         try:
             transitions, memory = self._transitions, self._memory
             le = int(memory.m[k.C_PLACE])

@@ -88,7 +88,7 @@ class CompiledEngine:
         return self.store.memory.m[k.C_SERIAL]  # type: ignore[no-any-return]
 
     def push(self, change: Change) -> list[Change] | None:
-        """One event change, checked and not late, as a call: the kernels end it; one with output is the caller's to `commit`.
+        """Take one event change, checked and not late, as a call. The kernels end it; if it has output, the caller must `commit`.
 
         None: nothing was done, as its number is to be looked at first.
         """
@@ -116,7 +116,7 @@ class CompiledEngine:
     # -- many events -------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Event changes of one key."""
+        """Apply event changes of one key."""
         store, n = self.store, len(changes)
         code = store.directory.code(key)
         batch: Any = np.empty((k.I_WORDS + store.payloads.layout.width, n), np.int64)
@@ -137,7 +137,7 @@ class CompiledEngine:
         key_columns: list[Any] | None,
         single: bool,
     ) -> Encoded | None:
-        """Columns as `run_columns` takes them; None where they must go row by row. See `afa.compiled.encode.encode`."""
+        """Return columns in the form of `run_columns`. None: they must go row by row. See `afa.compiled.encode.encode`."""
         try:
             return encode(self.store, columns, times, arcs, window, key_columns, single)
         except Unfit:
@@ -239,7 +239,7 @@ class CompiledEngine:
             forget_strings(self.store)
 
     def rollback(self) -> None:
-        """Be as before the call."""
+        """Restore the state from before the call."""
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
@@ -258,7 +258,7 @@ class CompiledEngine:
         self.store.callback.let_raise()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledEngine:
-        """Another engine with the same state, on the copied operator's progress and journal."""
+        """Return another engine with the same state, on the copied operator's progress and journal."""
         store = self.store
         progress, journal = copy.deepcopy(store.progress, memo), copy.deepcopy(store.journal, memo)
         faults = copy.deepcopy(store.faults, memo)
@@ -303,7 +303,7 @@ class CompiledEngine:
         directory.saved()
 
     def load(self, states: States) -> None:
-        """The states of keys that are not held yet."""
+        """Load the states of keys that are not held yet."""
         compiled_states.load(self.store, states)
 
     def check(self) -> None:

@@ -122,7 +122,7 @@ class _Saving:
         return found
 
     def rows(self, what: int, counted: int, records: Records) -> Any:
-        """COVERS or CHANGES, of shape (3 + width, rows), by keys in their order."""
+        """Return COVERS or CHANGES, of shape (3 + width, rows), by keys in their order."""
         counts = self._heads[counted]
         ends = np.cumsum(counts)
         n = int(ends[-1]) if len(ends) else 0

@@ -97,7 +97,7 @@ class Directory:
         self.touched.append(np.arange(len(self.names)))
 
     def end(self) -> None:
-        """The call has ended: let the numbers of keys that are gone be given again; for want of memory, when the next one ends."""
+        """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call."""
         if not self.touched:
             return
         if self._keyed:
@@ -144,13 +144,13 @@ class Directory:
         return [*names, *(key for key in self._gone if key not in self.codes)]
 
     def arcs_dropped(self, t: int) -> None:
-        """Arcs that ended by ``t`` are forgotten: a key that has steps from before, not cleaned yet, counts as changed."""
+        """Count a key as changed that has steps from before ``t``, not cleaned yet: the arcs that ended by ``t`` are forgotten."""
         if self._saved is not None:
             entries = self.entries
             entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = self._memory.m[k.C_SERIAL]
 
     def saved(self) -> None:
-        """A snapshot was taken. O(keys)."""
+        """Take note that a snapshot was taken. O(keys)."""
         self.put_saved(set(self.codes), {}, int(self._memory.m[k.C_SERIAL]))
 
     def as_of(self) -> tuple[set[Hashable] | None, dict[Hashable, None], int]:
@@ -162,7 +162,7 @@ class Directory:
         self._saved, self._gone, self._since = saved, gone, since
 
     def loaded(self, codes: Any) -> None:
-        """Keys come from a snapshot."""
+        """Take note that keys have come from a snapshot."""
         self._saved = (self._saved or set()).union(map(self.names.__getitem__, codes.tolist()))
         self._since = int(self._memory.m[k.C_SERIAL])
         self.entries[codes, k.D_CHANGED] = k.BEGINNING
@@ -173,14 +173,14 @@ class Directory:
         return not self._gone and self._saved == self.codes.keys()
 
     def take(self, names: list[Any], since: int) -> None:
-        """Be as another was right after a snapshot at the call ``since``, with these names by number."""
+        """Take over what another directory was right after a snapshot at the call ``since``, with these names by number."""
         self.names, self._since = names, since
         self.codes = {name: code for code, name in enumerate(names) if name is not NOBODY}
         self._free = [code for code, name in enumerate(names) if name is NOBODY]
         self._saved = set(self.codes)
 
     def follow(self, other: Directory) -> None:
-        """Be as another, of an engine with the same state, is to its last snapshot."""
+        """Take over the relation of another directory, of an engine with the same state, to its last snapshot."""
         self._saved, self._gone = other._saved, dict(other._gone)
         self._since = int(self._memory.m[k.C_SERIAL]) if other._saved is not None else k.BEGINNING
         self.entries[:, k.D_CHANGED] = k.BEGINNING

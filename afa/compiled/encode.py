@@ -162,7 +162,7 @@ def encode(
     key_columns: list[Any] | None,
     single: bool,
 ) -> Encoded:
-    """See that columns can go to the kernels as they are. O(1) a column of numbers, O(n) for strings and keys.
+    """Check that columns can go to the kernels as they are. O(1) for a column of numbers, O(n) for strings and keys.
 
     Parameters
     ----------

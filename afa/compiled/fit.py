@@ -31,7 +31,7 @@ def serves(automaton: Automaton, strict: bool) -> bool:
 
 
 def unfit(automaton: Automaton) -> tuple[str, str] | None:
-    """Why only the interpreted engine serves an automaton, and a hint; None: the compiled one does."""
+    """Return why only the interpreted engine serves an automaton, and a hint. None: the compiled engine serves it."""
     if automaton.event_schema is None:
         return "an automaton without event= takes any payload", "give it event=, a NamedTuple of int, float, bool and str"
     for schema in (automaton.event_schema, automaton.register_schema):

@@ -160,7 +160,7 @@ class InForce:
         return {at: self._known.get(at) or self._admitted(arc) for at, arc in arcs.items()}
 
     def use(self, arcs: Sequence[Arc]) -> None:
-        """Be ready for arcs that come in the midst of a batch."""
+        """Prepare for arcs that come in the midst of a batch."""
         before, self._pool = self._pool, arcs
         if any(id(arc) not in self.program.codes for arc in arcs):
             try:
@@ -190,7 +190,7 @@ class InForce:
             self.program.address()
 
     def recover(self, anew: bool) -> None:
-        """After a call that has failed: make whole what was interrupted; ``anew``: the kernels have changed the program."""
+        """Mend what a failed call has interrupted. ``anew``: the kernels have changed the program."""
         del self.states[len(self._numbers) :]
         if anew or self.program is not self._made:
             self.install(self.table)
@@ -241,7 +241,7 @@ class InForce:
         self._numbers = {state: i for i, state in enumerate(self.states)}
 
     def installed(self) -> None:
-        """Be as quick as the memory's last process was; it has come as a whole."""
+        """Compile at once what the memory's last process had compiled, as the memory has come as a whole."""
         if self._warm:
             self._rows = LONG if self._long else 0
             self._compile_step()

@@ -115,7 +115,7 @@ class Memory:
         self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
-        """More words for the heap; what was never used of it is left alone, as the system gives memory when it is first touched.
+        """Give the heap more words. Words that were never used stay untouched, as the system gives memory at the first touch.
 
         In a file, which takes its room at once, a sixteenth more: with a quarter a bucket's part of a batch of Q1 took a fifth
         longer. Or none where there is none: then the heap is in a file no longer.
@@ -137,7 +137,7 @@ class Memory:
         self._use(m=more)
 
     def reach(self, keys: int) -> None:
-        """Room for so many keys.
+        """Make room for so many keys.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Memory:
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
     def provide(self, status: int) -> bool:
-        """Provide what a status asks for; whether it was one that can be met.
+        """Provide what a status asks for. Returns whether that was possible.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class Memory:
         return True
 
     def grow(self, what: str, least: int = 0) -> None:
-        """At least twice as much of one kind of scratch; undo and output log stay.
+        """Make one kind of scratch at least twice as large. Undo log and output log stay.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Memory:
             self.sizes = {**self.sizes, what: size}
 
     def settle(self) -> None:
-        """A call has ended: let the system have what its logs needed beyond the usual."""
+        """End a call: give the system back what the call's logs needed beyond the usual."""
         if self.sizes["undo"] <= LASTING["undo"] and self.sizes["log"] <= LASTING["log"]:
             return
         for what, words, width in (("undo", k.W_UNDO, 1), ("log", k.W_LOG, self.row)):

@@ -96,7 +96,7 @@ def _advise(array: Any, what: str, start: int, stop: int, unit: int) -> None:
 
 
 def mapped(size: int) -> mmap.mmap:
-    """So many bytes of memory.
+    """Return so many bytes of memory.
 
     Raises
     ------

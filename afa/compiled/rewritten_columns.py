@@ -38,7 +38,7 @@ class ReducedColumns(Reduced):
     """`Reduced`, of the compiled engine: what it has beyond `afa.engine.Engine`."""
 
     def push(self, change: Change) -> list[Change]:
-        """One event change, checked and not late; as `CompiledEngine.push`."""
+        """Take one event change, checked and not late, as `CompiledEngine.push`."""
         found: list[Change] = self.inner.push(self.reduced(change))
         return found
 
@@ -80,7 +80,7 @@ class ReducedColumns(Reduced):
         key_columns: list[Any] | None,
         single: bool,
     ) -> Rows | None:
-        """Columns as `run_columns` takes them; None where they must go row by row."""
+        """Return columns in the form of `run_columns`. None: they must go row by row."""
         reduction = self.triggers.reduction
         try:
             n = len(ints(times["le"]))

@@ -137,7 +137,7 @@ class Store:
         return sortable(value) if isinstance(value, float) else int(value)
 
     def ready(self, n: int, coming: int = 0) -> None:
-        """Room for ``n`` records at once, and a step function if there is much to do."""
+        """Make room for ``n`` records at once, and a step function if there is much to do."""
         if n > self.memory.sizes["batch"]:
             self.memory.grow("batch", n)
         self.idle += max(n, coming)

@@ -14,7 +14,7 @@ from afa.conditions.promised import Promises, room
 
 
 def prune(store: Store, promises: Callable[[Hashable], Promises], arcs: int) -> None:
-    """See `afa.engine.Engine.prune`. O(keys) in numpy, and O(state) of keys that have grown since; amortized O(1) a step."""
+    """Carry out `afa.engine.Engine.prune`. O(keys) in numpy, and O(state) of keys that have grown since; amortized O(1) a step."""
     if store.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, Batch]] = {}

@@ -60,7 +60,7 @@ def mermaid(automaton: Automaton) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as the inside of a quoted Mermaid label: one line, every sign that could mean something as an entity.
+    """Return text as the inside of a quoted Mermaid label: one line, with entities for all signs that could mean something.
 
     Examples
     --------

@@ -13,7 +13,7 @@ KINDS = {CONSUME: "consume", EPSILON: "epsilon", TIMEOUT: "time-out"}
 
 
 def kind_of(arc: Arc) -> str:
-    """``consume``, ``ignorable``, ``epsilon`` or ``time-out``."""
+    """Return ``consume``, ``ignorable``, ``epsilon`` or ``time-out``."""
     return "ignorable" if arc.ignorable else KINDS[arc.kind]
 
 

@@ -188,12 +188,12 @@ def sides(expr: Expr) -> frozenset[str]:
 
 
 def conjunction(items: list[Expr]) -> Expr:
-    """``a and b and c`` in one And."""
+    """Return ``a and b and c`` as one And."""
     return _flat(And, items)
 
 
 def disjunction(items: list[Expr]) -> Expr:
-    """``a or b or c`` in one Or."""
+    """Return ``a or b or c`` as one Or."""
     return _flat(Or, items)
 
 
@@ -203,7 +203,7 @@ def _flat(kind: type[And] | type[Or], items: list[Expr]) -> Expr:
 
 
 def minus(x: Expr) -> Expr:
-    """``-x``; of a number the negative number, if an int64 holds it."""
+    """Return ``-x``; for a number, the negative number if an int64 holds it."""
     value = x.value if isinstance(x, Const) else None
     if type(value) is float or (type(value) is int and value != BEGINNING):
         return Const(-value)

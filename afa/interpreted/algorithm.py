@@ -64,7 +64,7 @@ class Algorithm:
         return s.layer(x) if x is not None and self.linked(x, y) else NOTHING
 
     def until(self, x: Entry, z: Entry | None) -> int:
-        """Until when the time-outs of ``x`` fire: the next step, or as far as the clock has come, behind the last and in a gap."""
+        """Return until when the time-outs of ``x`` fire: the next step; behind the last one and in a gap, the clock."""
         if z is not None and self.linked(x, z):
             return z.le
         reached = max(x.le, self.progress.events)
@@ -99,7 +99,7 @@ class Algorithm:
     # -- events ---------------------------------------------------------------------------------------------------------
 
     def change_step(self, s: State, key: Any, le: int, diffs: Mapping[tuple[Any, int], int]) -> None:
-        """InsertEvent and deletion (App. C): so many copies of events enter or leave one step.
+        """Carry out InsertEvent and deletion (App. C): so many copies of events enter or leave one step.
 
         O(log r + m) in order, O(log r + d * m) when d steps follow within the window.
         """
@@ -173,7 +173,7 @@ class Algorithm:
             self._propagate(s, y, [p for p in old if p not in new], y.rest, [p for p in new if p not in old], y.rest)
 
     def derive_again(self, s: State, y: Entry) -> None:
-        """The list of a step from the list before it, all of it."""
+        """Derive the whole list of a step from the list before it."""
         x, z = s.before(y.key), s.after(y.key)
         s.keep(y)
         y.nodes, stays = self._make_transitions(self.source(s, x, y), (x or y).rest, y)
@@ -329,14 +329,14 @@ class Algorithm:
         return s.before(s.place(le)), steps
 
     def leave_arcs(self, s: State, le: int, re: int) -> None:
-        """Before arcs change in ``[le, re)``: take back what the lists there stand for under the arcs as they are."""
+        """Before arcs change in ``[le, re)``: take back the matches that the lists there stand for under the old arcs."""
         x, steps = self.affected(s, le, re)
         for y in ([x] if x else []) + steps:
             for p in s.layer(y):
                 self.emit(s, y, p, -1)
 
     def enter_arcs(self, s: State, le: int, re: int) -> None:
-        """After arcs have changed in ``[le, re)``: the lists there anew, then what follows from the last of them."""
+        """After arcs have changed in ``[le, re)``: derive the lists there anew, then what follows from the last of them."""
         x, steps = self.affected(s, le, re)
         old: dict[PMatch, Any] = {}
         for y in steps:

@@ -68,7 +68,7 @@ class InterpretedEngine:
         return s
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Event changes of one key, in the order that is cheapest: what annihilates is not applied, the rest by LE."""
+        """Apply event changes of one key in the cheapest order: those that cancel out are skipped, the rest go by LE."""
         if len(changes) > 1 and self._one.most + sum(abs(change.diff) for change in changes) <= COPIES:
             changes = _netted(changes)
         self._one.apply(self.state(key), changes)
@@ -159,7 +159,7 @@ class InterpretedEngine:
         self._restless.clear()
 
     def commit(self) -> None:
-        """The journal is the operator's, which clears it."""
+        """Forget what the call has touched. The journal belongs to the operator, which clears it."""
         self._touched.clear()
 
     def rollback(self) -> None:
@@ -208,7 +208,7 @@ class InterpretedEngine:
         self._journal.set(self, "_changed", {})
 
     def load(self, states: States) -> None:
-        """The states of keys that are not held yet."""
+        """Load the states of keys that are not held yet."""
         for key, cover, changes, pruned in saved.load(self._automaton, states):
             s = self._one.fill(key, cover, changes, pruned)
             self._saved.add(key)

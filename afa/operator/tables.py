@@ -94,7 +94,7 @@ class Found(NamedTuple):
 
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
-    """`Operator.push_many` and `Keyed.push_many`. What can't be written is part of the call: it leaves no trace."""
+    """Carry out `Operator.push_many` and `Keyed.push_many`. Output that can't be written fails the call, which leaves no trace."""
     come = opened(core, batch, keys, arcs)
     if come.like is None:
         return core.run(come.parts, net)

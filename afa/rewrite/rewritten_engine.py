@@ -105,7 +105,7 @@ class Reduced:
     # -- events ----------------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Event changes of one key."""
+        """Apply event changes of one key."""
         self.inner.apply(key, [self.reduced(change) for change in changes])
 
     def reduced(self, change: Change) -> Change:

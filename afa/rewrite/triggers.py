@@ -98,7 +98,7 @@ class Triggers:
         self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
 
     def followed_by(self, events: Sequence[ArcEvent], now: int) -> Triggers:
-        """Those of other arcs in force, where all events that have come have an LE below ``now``."""
+        """Return the triggers of other arcs in force, given that all events so far have an LE below ``now``."""
         return Triggers(self.reduction, events, None, self, lambda le: le < now)
 
     @cached_property

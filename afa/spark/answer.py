@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     notes: Sequence[str] = ()
 
     def then(self, later: Answer) -> Answer:
-        """This one, and what a later call has to say of the same batch."""
+        """Return this answer joined with a later one for the same batch."""
         code = "; ".join(filter(None, [self.code, later.code])) or None
         lists = self.changes + later.changes, self.late + later.late, self.faults + later.faults
         return Answer(*lists, code, [*self.notes, *later.notes])

@@ -174,7 +174,7 @@ def _id(value: Any) -> Any:
 
 
 def digest(data: Any) -> bytes:
-    """Plain data as 16 bytes; the order of keys does not count.
+    """Return a digest of plain data: 16 bytes, in which the order of keys does not count.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def digest(data: Any) -> bytes:
 
 
 def instant(value: Any, what: str) -> int:
-    """Microseconds since 1970.
+    """Return an instant in microseconds since 1970.
 
     Examples
     --------

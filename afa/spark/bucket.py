@@ -262,7 +262,7 @@ class Bucket:
     # -- state ---------------------------------------------------------------------------------------------------------------
 
     def wakes(self, watermark: int) -> int | None:
-        """At which watermark (ms) it must be asked though no row comes: the next one with time-outs, else when lifetimes end."""
+        """Return the watermark (ms) at which the bucket must run without rows: for its next time-outs, or the end of lifetimes."""
         found = None if self._held.next is None else max(watermark + 1, self._held.next // 1000)
         if self._speaks and self._logged.waits is not None:
             found = _first(found, max(watermark + 1, self._logged.waits // 1000 + 1))

@@ -97,7 +97,7 @@ class Ledger:
         self.versions.take(map(self.line, lines))
 
     def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any]) -> Step:
-        """Let the promise move, then lines come: those of the log, and those of a changed code."""
+        """Move the promise, then take lines: those of the log, and those of a changed code."""
         idle = self.versions.promise(promised)
         names = sorted({version.line.name for version in self.versions.all()}) if idle else []
         bad: list[tuple[str, Raw]] = []
@@ -212,7 +212,7 @@ class Place:
         return found
 
     def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any] = ()) -> Step:
-        """See `Ledger.step`."""
+        """Carry out `Ledger.step`."""
         known = self._key, promised, tuple(sorted(set(lines), key=_bytes)), msgpack.packb(list(code))
         if known not in _steps:
             ledger = self.ledger

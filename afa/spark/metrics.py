@@ -58,7 +58,7 @@ def metrics(changes: DataFrame) -> DataFrame:
 
 
 def name_of(job: Job, name: str | None) -> str:
-    """Of the observed metrics of a `match`: the given one, or one that tells it from other patterns and keys of the same query.
+    """Return the name of a `match`'s observed metrics: the given one, or one that differs for other patterns and keys.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def name_of(job: Job, name: str | None) -> str:
 
 
 def observed(changes: DataFrame, name: str) -> DataFrame:
-    """With numbers of each batch among the query's observed metrics, under a name."""
+    """Return changes with the numbers of each batch among the query's observed metrics, under a name."""
     kind, diff, told = F.col("kind"), F.col("diff"), F.when(F.col("kind") == METRICS, _parsed())
     conditions = ((kind == MATCH) & (diff > 0), (kind == MATCH) & (diff < 0), kind == LATE, kind == FAULT)
     return changes.observe(

@@ -62,7 +62,7 @@ def pack(
     times: Mapping[str, str | None],
     wake: int = 0,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows as parts; bad ones for themselves: a null where there may be none, a strange ``diff`` or end, a text in ``bad``.
+    """Return rows as parts. Bad rows stand apart: a null where none is allowed, a strange ``diff`` or end, a text in ``bad``.
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
     """

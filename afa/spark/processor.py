@@ -132,7 +132,7 @@ class Matcher(StatefulProcessor):
             self._write_head(head._replace(timer=NO_TIMER))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as nothing is open."""
 
     def _answer(self, number: int, head: Head, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Tell the numbers of a bucket that has nothing to do."""

@@ -69,7 +69,7 @@ def key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]
 
 
 def timed(events: DataFrame, time: str) -> DataFrame:
-    """With a timestamp where the time column names no zone: the session's holds. Spark takes no watermark on the other."""
+    """Return a table with a timestamp if its time column names no zone (the session's holds): watermarks need one."""
     _micros(events, time)  # there is one
     if events.schema[time].dataType.simpleString() == "timestamp_ntz":
         return events.withColumn(time, column(time).cast("timestamp"))

@@ -99,7 +99,7 @@ class Replay:
         return None
 
     def versions(self, since: int) -> list[Version]:
-        """Those whose lifetime goes beyond an instant, in the order in which they began."""
+        """Return the versions whose lifetime goes beyond an instant, in the order in which they began."""
         return [version for version in self._versions if version.re > since and version.re > version.le]
 
 
@@ -199,7 +199,7 @@ class Versions:
         return self._replay(name).versions(BEGINNING)
 
     def all(self) -> list[Version]:
-        """Those of all names."""
+        """Return the versions of all names."""
         return [version for name in sorted({*self._begun, *self._lines}) for version in self.of(name)]
 
     def begun(self) -> list[Version]:

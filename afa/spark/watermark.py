@@ -70,7 +70,7 @@ def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None, 
 
 
 def beginning(since: datetime | str | int | None) -> int:
-    """From when on a stream may have rows, in ticks, of whole milliseconds: 1970, or the instant before it that is said.
+    """Return from when on a stream may have rows, in ticks of whole milliseconds: 1970, or the earlier instant that is given.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class Windows:
         return None if None in windows else max(window for window in windows if window is not None)
 
     def lived(self, rows: pa.Table) -> pa.Table:
-        """Rows with an ``re`` each: their own, else by the window."""
+        """Return rows with an ``re`` each: their own, or the one by the window."""
         own = rows["re"] if "re" in rows.column_names else None
         if (own is None and self.one) or (own is not None and not own.null_count):
             return rows

@@ -88,7 +88,7 @@ def check_states(
     sequence: str | None,
     gapless: bool = False,
 ) -> None:
-    """The states of keys, saved with these marks, of an operator with these options whose events are promised so far by now.
+    """Check the states of keys that were saved with these marks, for an operator with these options and present promise.
 
     Raises
     ------

@@ -235,7 +235,7 @@ def arc_ir(code: ArcCode) -> str:
 
 
 def ends(e: Emitter, **codes: int) -> None:
-    """Blocks that return a code."""
+    """Write the blocks that return a code."""
     for label, status in codes.items():
         e.place(label)
         e.line(f"ret i64 {status}")

@@ -20,7 +20,7 @@ def checked(w: Writer, op: str, x: str, y: str) -> str:
 
 
 def int_division(w: Writer, op: str, x: str, y: str) -> str:
-    """Floor division and its remainder, which has the sign of the divisor."""
+    """Write floor division and its remainder, which has the sign of the divisor."""
     w.ask_if(w.let(f"icmp eq i64 {y}, 0"))
     least = w.let(f"icmp eq i64 {x}, {-(2**63)}")
     minus = w.let(f"icmp eq i64 {y}, -1")
@@ -34,7 +34,7 @@ def int_division(w: Writer, op: str, x: str, y: str) -> str:
 
 
 def int_power(w: Writer, x: str, n: str) -> str:
-    """By squaring; ``n`` is not negative. The square that is not needed is not computed: it may overflow."""
+    """Write a power by squaring; ``n`` is not negative. A square that is not needed is not computed, as it may overflow."""
     before, loop, odd, next_, square, end = w.block, *(w.name() for _ in range(5))
     result, base, left, product, squared, half = (w.name("%v") for _ in range(6))
     w.goto(loop)
@@ -63,13 +63,13 @@ def int_power(w: Writer, x: str, n: str) -> str:
 
 
 def true_division(w: Writer, x: str, y: str) -> str:
-    """Of floats."""
+    """Write true division of floats."""
     w.ask_if(w.let(f"fcmp oeq double {y}, 0.0"))
     return w.let(f"fdiv double {x}, {y}")
 
 
 def float_division(w: Writer, op: str, x: str, y: str) -> str:
-    """Floor division and remainder, as CPython's float_floor_div and float_rem."""
+    """Write floor division and remainder, as CPython's float_floor_div and float_rem."""
     w.ask_if(w.let(f"fcmp oeq double {y}, 0.0"))
     mod = w.call("double", "fmod", f"double {x}", f"double {y}")
     some = w.let(f"fcmp une double {mod}, 0.0")
@@ -85,7 +85,7 @@ def float_division(w: Writer, op: str, x: str, y: str) -> str:
 
 
 def float_power(w: Writer, x: str, y: str) -> str:
-    """C's pow; of finite operands only results that are finite, and zero or no subnormal (C may set errno for the others)."""
+    """Write C's pow for finite operands and results that are finite, and no zero or subnormal (C may set errno for others)."""
     result = w.call("double", "pow", f"double {x}", f"double {y}")
     size = w.call("double", "llvm.fabs.f64", f"double {result}")
     plain = w.let(f"and i1 {w.let(f'fcmp oge double {size}, {NORMAL}')}, {w.let(f'fcmp olt double {size}, {INFINITY}')}")

@@ -90,12 +90,12 @@ def _as_float(value: int) -> float | None:
 
 
 def one_base(left: Term, right: Term) -> tuple[Term, Term]:
-    """Two numbers as two ints, or as two floats."""
+    """Return two numbers as two ints, or as two floats."""
     return (left, right) if left.kind.base == right.kind.base else (exact(left), exact(right))
 
 
 def power(left: Term, right: Term) -> Term:
-    """``left ** right``: int by a constant int that is not negative; or with a float in it."""
+    """Return ``left ** right``: an int to a constant int that is not negative, or a power with a float in it."""
     if "float" in (left.kind.base, right.kind.base):
         return term("pow", FLOAT, rounded(left), rounded(right))
     if left.kind.base != "int" or right.op != "param" or right.data.value < 0:
@@ -104,7 +104,7 @@ def power(left: Term, right: Term) -> Term:
 
 
 def rounded_to(x: Term, digits: nodes.Expr) -> Term:
-    """``round(x, digits)``, for no digits."""
+    """Return ``round(x, digits)``, for no digits."""
     if digits == nodes.Const(None):
         return x if x.kind.base == "int" else term("even", INT, x)
     if digits != nodes.Const(0):
@@ -113,14 +113,14 @@ def rounded_to(x: Term, digits: nodes.Expr) -> Term:
 
 
 def truth(x: Term) -> Term:
-    """``bool(x)``."""
+    """Return ``bool(x)``."""
     if x.kind == BOOL:
         return x
     return term("truth", BOOL, x, *([param("")] if x.kind.base == "str" else []))
 
 
 def equal(left: Term, right: Term) -> Term:
-    """``left == right``: of different types only numbers can be equal, and None equals None."""
+    """Return ``left == right``. Of different types only numbers can be equal, and None equals None."""
     for one, other in ((left, right), (right, left)):
         if one.op == "none":
             return term("isnone", BOOL, other)
@@ -187,7 +187,7 @@ def stored(x: Term, field: Field) -> Term:
 
 
 def instant(x: Term) -> Term:
-    """When a time-out is due: an int, no bool."""
+    """Return the instant at which a time-out is due: an int, no bool."""
     if x.kind.base != "int" or x.op == "bit":
         raise NotCompilable(f"a time-out at {x.kind} always raises", "make it an int (ticks)")
     return need(x)

@@ -128,7 +128,7 @@ class Emitter(Writer):
             self.store(v.type, v.ssa, out, word + width - 1)
 
     def truth(self, t: Term) -> Value:
-        """all, any, not as a value."""
+        """Write all, any, not as a value."""
         if not t.asks and t.cost <= CHEAP:
             ssa = [self.value(item).ssa for item in t.items]
             if t.op == "not":
@@ -145,7 +145,7 @@ class Emitter(Writer):
         return Value("bool", self.phi("i1", ("true", yes), ("false", no)))
 
     def choice(self, t: Term) -> Value:
-        """if: one of two values."""
+        """Write if: one of two values."""
         test, *ends = t.items
         if test.op not in JUMPS:
             self.value(test)  # before it is asked what is known: what it is made of may be all that the ends need
@@ -203,7 +203,7 @@ class Emitter(Writer):
         return self.value(t.items[0])._replace(base=t.kind.base)
 
     def convert(self, t: Term) -> Value:
-        """bit, float, exact, trunc, even, near, canon."""
+        """Write bit, float, exact, trunc, even, near, canon."""
         v = self.value(t.items[0])
         base = "float" if t.op == "float" else t.kind.base
         return Value(base, self._converted(t.op, v), v.present)
@@ -219,7 +219,7 @@ class Emitter(Writer):
         return {"exact": arithmetic.exact, "trunc": arithmetic.whole, "canon": arithmetic.canonical}[op](self, v.ssa)
 
     def arithmetic(self, t: Term) -> Value:
-        """add, sub, mul, div, floordiv, mod, pow."""
+        """Write add, sub, mul, div, floordiv, mod, pow."""
         x, y = (self.value(item) for item in t.items)
         if x.base == "int":
             if t.op == "pow":
@@ -237,7 +237,7 @@ class Emitter(Writer):
         return Value(t.kind.base, ssa)
 
     def sign(self, t: Term) -> Value:
-        """neg, abs."""
+        """Write neg, abs."""
         x = self.value(t.items[0])
         if x.base != "int":
             ssa = self.let(f"fneg double {x.ssa}") if t.op == "neg" else self.call("double", "llvm.fabs.f64", f"double {x.ssa}")
@@ -248,7 +248,7 @@ class Emitter(Writer):
         return Value("int", self.let(f"select i1 {self.let(f'icmp slt i64 {x.ssa}, 0')}, i64 {minus}, i64 {x.ssa}"))
 
     def extreme(self, t: Term) -> Value:
-        """min, max: the first of those that tie, or that NaN keeps from being compared."""
+        """Write min, max: the first of those that tie, or that NaN keeps from being compared."""
         best, *others = (self.value(item) for item in t.items)
         test = {"i64": "icmp s", "double": "fcmp o", "i1": "icmp u"}[best.type] + ("lt" if t.op == "min" else "gt")
         ssa = best.ssa
@@ -258,19 +258,19 @@ class Emitter(Writer):
         return Value(t.kind.base, ssa)
 
     def bits(self, t: Term) -> Value:
-        """and, or, xor, invert."""
+        """Write and, or, xor, invert."""
         x = self.value(t.items[0])
         if t.op == "invert":
             return Value("int", self.let(f"xor i64 {x.ssa}, -1"))
         return Value(x.base, self.let(f"{t.op} {x.type} {x.ssa}, {self.value(t.items[1]).ssa}"))
 
     def order(self, t: Term) -> Value:
-        """lt, le, gt, ge."""
+        """Write lt, le, gt, ge."""
         x, y = (self.value(item) for item in t.items)
         return Value("bool", self.let(f"{'icmp s' if x.type == 'i64' else 'fcmp o'}{t.op} {x.type} {x.ssa}, {y.ssa}"))
 
     def equal(self, t: Term) -> Value:
-        """eq, None included."""
+        """Write eq, None included."""
         x, y = (self.value(item) for item in t.items)
         alike = x.type == y.type and (x.base == "str") == (y.base == "str")
         same = self._same(x.type, x.ssa, y.ssa) if alike else "false"
@@ -285,7 +285,7 @@ class Emitter(Writer):
         return self.let(f"{'fcmp oeq' if type_ == 'double' else 'icmp eq'} {type_} {x}, {y}")
 
     def true(self, t: Term) -> Value:
-        """truth: not zero, not "", not None."""
+        """Write truth: not zero, not "", not None."""
         x = self.value(t.items[0])
         if x.base == "none":
             return Value("bool", "false")
@@ -294,7 +294,7 @@ class Emitter(Writer):
         return Value("bool", ssa if x.present is None else self.let(f"and i1 {ssa}, {x.present}"))
 
     def within(self, t: Term) -> Value:
-        """in, by ==; where only the identity of a NaN would tell, ask."""
+        """Write in, by ==. Where only the identity of a NaN would tell, ask."""
         none, nan = t.data
         x = self.value(t.items[0])
         if nan:

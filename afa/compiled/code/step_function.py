@@ -54,7 +54,7 @@ def text_of(classes: Sequence[SlotClass]) -> str:
 
 
 def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
-    """One event against a list of partial matches, and the one that begins.
+    """Return the code that takes one event against a list of partial matches, and against the one that begins.
 
     Parameters
     ----------

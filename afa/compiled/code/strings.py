@@ -98,7 +98,7 @@ class Strings:
         return [self._texts[number] for number in numbers]
 
     def table(self, method: str, consts: tuple[str, ...]) -> tuple[int, int]:
-        """Address and length of a table of bytes: 1 where the method is true of the string of that number."""
+        """Return address and length of a table of bytes: 1 where the method is true of the string of that number."""
         known = self._tables.get((method, consts))
         done = 0 if known is None else len(known)
         if known is None or done < len(self._texts):

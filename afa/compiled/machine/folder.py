@@ -125,7 +125,7 @@ class Folder:
             self._failed(str(error))
 
     def lock(self) -> int | None:
-        """The folder's lock as an open file, which holds it until it is closed, by children that inherit it too; None: it has none.
+        """Return the folder's lock as an open file, held until all that inherit it have closed it. None: there is no lock.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class Folder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock; one that another process holds for longer than PATIENCE is not waited for."""
+        """Hold the lock. A process that holds it for longer than PATIENCE is not waited for."""
         end, lock = time.monotonic() + PATIENCE, None
         while time.monotonic() < end:
             try:

@@ -47,13 +47,13 @@ class Lines:
         return name
 
     def do(self, line: str) -> None:
-        """One line; after one that leaves the block it begins a block that nothing leads to."""
+        """Write one line. After a line that has left the block it begins a block that can't be reached."""
         if self.left:
             self.label(self.name("nowhere"))
         self._lines.append(f"  {line}\n")
 
     def leave(self, line: str) -> None:
-        """A line that ends the block: a return or a jump."""
+        """Write a line that ends the block: a return or a jump."""
         self.do(line)
         self.left = True
 

@@ -54,7 +54,7 @@ class Signature(NamedTuple):
 
 
 def type_of(kind: int) -> str:
-    """LLVM's type of a word or of a tuple of words."""
+    """Return LLVM's type of a word or of a tuple of words."""
     return "i64" if kind == WORD else f"[{kind} x i64]"
 
 
@@ -88,7 +88,7 @@ class Words:
             self.places[name] = self.lines.place(type_of(kind), name)
 
     def kind(self, node: ast.expr) -> int:
-        """WORD, or how many words an expression gives."""
+        """Return WORD, or how many words an expression gives."""
         if isinstance(node, ast.Tuple):
             return len(node.elts)
         if isinstance(node, ast.IfExp):

@@ -74,7 +74,7 @@ def _compiled() -> int:
 
 
 def key() -> str:
-    """By what their code is kept."""
+    """Return the key by which the kernels' code is kept."""
     return f"kernel {digest_of(*SOURCES)}"
 
 
