@@ -1,9 +1,9 @@
-"""The door: whatever comes in as a table is opened here, once, and only here is told apart what it is.
+"""The door for tables: each table that comes in is opened here, once. Only this module distinguishes kinds of tables.
 
     dict of columns, pandas frame, Arrow table or record batch        as they are
-    polars, DuckDB, whatever else has ``__arrow_c_stream__``          read as an Arrow table
+    polars, DuckDB, anything else with ``__arrow_c_stream__``         read as an Arrow table
 
-`Table` gives the columns by name and says of which kind the input was, so that the output can be of the same kind.
+A `Table` returns the columns by name, and knows the kind of the input, so that the output can be of the same kind.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table of any kind, opened.
+    """An opened table of any kind.
 
     Parameters
     ----------
     kind : "dict", "arrow", "pandas" or "polars"
-        Of the output that answers it. What is read as a stream is answered by an Arrow table.
+        The kind of the output that answers the table. A stream is answered by an Arrow table.
     given : object
-        What can be read again: the input, or the Arrow table that a stream was read into.
+        The input, or the Arrow table that a stream was read into: it can be read again.
     columns : object
         A mapping of columns, a pandas frame, or an Arrow table or record batch.
 
@@ -131,7 +131,7 @@ def _kind_of(item: Any) -> str | None:
 
 
 def _is_foreign(item: Any) -> bool:
-    """Return whether something hands its content on by the Arrow C stream interface."""
+    """Return whether an object has the Arrow C stream interface."""
     column = is_pandas(item) or (is_arrow(item) and not hasattr(item, "schema"))
     return hasattr(item, "__arrow_c_stream__") and not column
 

@@ -70,7 +70,7 @@ class Around:
         return answer(self._found(come, net), come, core, keys, net)
 
     def run(self, come: Come, net: bool) -> Output:
-        """Carry out what one call brings. Returns changes and punctuations, as `Core.run`."""
+        """Carry out the steps of one call. Returns changes and punctuations, as `Core.run`."""
         raise NotImplementedError
 
     def _found(self, come: Come, net: bool) -> Found:

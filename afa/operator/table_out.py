@@ -1,4 +1,4 @@
-"""Output as tables: Arrow, pandas or columns, like the input."""
+"""Write output as tables of the same kind as the input."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def as_arrow(column: Any, kind: Any, name: str) -> Any:
     Raises
     ------
     ChangeError
-        It can't be written so: text that is none, a lone surrogate, say.
+        The column can't be written so: it holds text that is no UTF-8, a lone surrogate for example.
     """
     import pyarrow as pa
 

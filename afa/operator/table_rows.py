@@ -1,4 +1,4 @@
-"""The rows of a table one by one: for what does not fit an engine's columns, and to say what is wrong with it."""
+"""Read the rows of a table one by one: for tables that don't fit an engine's columns, and to find out what is wrong with them."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _from_pandas(column: Any, field: Field | None) -> list[Any]:
 
 
 def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None) -> None:
-    """Times are ticks: say so once for a column of dates, floats or strings, and where a null stands."""
+    """Refuse times that are no ticks, once for a column of dates, floats or strings, and where a null stands."""
     for i, item in zip(range(len(items)) if places is None else places, items):
         if type(item) is int or (item is None and name == "re"):
             continue

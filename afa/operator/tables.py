@@ -1,4 +1,4 @@
-"""A call that brings tables: they are opened, go to the engine as columns where they fit, and come back as tables.
+"""Carry out a call that brings tables: open them, give them to the engine as columns where they fit, return tables.
 
 what came -> door -> parts: tables, and items (changes, punctuations)
                        -> steps: tables in the engine's own form, or their rows one by one      `steps`
@@ -28,11 +28,11 @@ from punctuation.reading import EVENT
 from punctuation.time import BEGINNING
 
 Item = tuple[str, Any, Hashable]
-"""A port ("event" or "arc"), what came there, and its key."""
+"""A port ("event" or "arc"), the change or punctuation that came there, and its key."""
 
 
 class Come(NamedTuple):
-    """What one call brings.
+    """The input of one call.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Come(NamedTuple):
     like : Table or None
         The first table, whose kind the output takes; None: there is none.
     listed : bool
-        Whether it was a list, not a table alone.
+        Whether the input was a list, not a single table.
     arcs : sequence of Arc
-        Which the column ``arc`` numbers.
+        The arcs that the column ``arc`` refers to by number.
     """
 
     parts: Sequence[Any]
@@ -58,9 +58,9 @@ class Found(NamedTuple):
     Parameters
     ----------
     rows : numpy.ndarray or list of Change
-        Of the output log; or changes, of an engine that has none.
+        Rows of the output log; or changes, if the engine has no output log.
     keys : list
-        Of each row of the log; empty without keys.
+        The key of each row of the log; empty without keys.
     promises : list of (int, int)
         How many rows stand before a punctuation, and its time.
     """
@@ -105,12 +105,12 @@ def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequen
 
 
 def opened(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Come:
-    """Open what one call brings.
+    """Open the input of one call.
 
     Raises
     ------
     ChangeError
-        It is neither a list nor a table, or its output could not be written as it came.
+        The input is neither a list nor a table, or its output could not be written in the same form.
     """
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     parts = [table_of(part) or _item(part, keys) for part in batch] if listed else [table_of(batch)]
@@ -130,7 +130,7 @@ def _item(item: Any, keys: Keys | None) -> Item:
 
 
 def items_of(core: Core, come: Come, keys: Keys | None) -> Iterator[Item]:
-    """Return what one call brings one by one: the rows of its tables, and its items."""
+    """Return the input of one call one by one: the rows of its tables, and its items."""
     for part in come.parts:
         if isinstance(part, Table):
             yield from rows_of(core, part, keys, come.arcs)
@@ -139,7 +139,7 @@ def items_of(core: Core, come: Come, keys: Keys | None) -> Iterator[Item]:
 
 
 def steps(core: Core, come: Come, keys: Keys | None) -> Iterator[Any]:
-    """Return what one call brings as `Core.take` takes it: tables in the engine's form, or row by row where they must; items."""
+    """Return the input of one call in the form of `Core.take`: tables in the engine's form, or row by row; items."""
     for place, part in enumerate(come.parts):
         if isinstance(part, Table):
             yield from steps_of(core, part, keys, come.arcs, _promised(come.parts, place + 1))
@@ -148,7 +148,7 @@ def steps(core: Core, come: Come, keys: Keys | None) -> Iterator[Any]:
 
 
 def steps_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Iterable[Any]:
-    """Return a table in the engine's form, or its rows; ``promised``: what stands right behind it, of all events."""
+    """Return a table in the engine's form, or its rows. ``promised`` is the promise for all events that stands right behind it."""
     encoded = encoded_of(core, table, keys, arcs)
     return rows_of(core, table, keys, arcs) if encoded is None else [encoded.promised(promised)]
 
@@ -164,7 +164,7 @@ def _is_plain_promise(part: Any) -> bool:
 
 
 def encoded_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Any:
-    """Return the table in the engine's own form; None where it has none, or the table must go row by row."""
+    """Return the table in the engine's own form. None: the engine has no such form, or the table must go row by row."""
     encode = getattr(core.engine, "encode", None)
     if encode is None or (keys is not None and keys.function is not None):
         return None
@@ -217,12 +217,12 @@ def _picked(column: Any, places: Any) -> list[Any]:
 
 
 def carry_out(core: Core, taken: Iterable[Any], net: bool) -> Found:
-    """Carry out what one call brings.
+    """Carry out the steps of one call.
 
     Parameters
     ----------
     taken : iterable
-        `steps`. Each is asked for when those before it are done.
+        The `steps`. Each is requested only when those before it are done.
     net : bool
         True: one minimal difference, and at most one punctuation. False: what each change on its own would have given.
     """
@@ -255,7 +255,7 @@ def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
 
 
 def answer(found: Found, come: Come, core: Core, keys: Keys | None, net: bool) -> Any:
-    """Return the output of a call that brought a table in the shape of what it brought: a table, or a list."""
+    """Return the output of a call with tables in the form of its input: a table, or a list."""
     assert come.like is not None
     if not come.listed:
         promised = max((t for _, t in found.promises), default=None)
