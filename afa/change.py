@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 
@@ -49,3 +50,10 @@ def retract(payload: Any, le: int | None = None, re: int | None = None) -> Chang
     -1
     """
     return Change(payload, le, re, -1)
+
+
+def put_in_order(changes: list[Change]) -> None:
+    """Sort output: retractions first, then insertions, each by LE; ties by what does not depend on arrival either."""
+    changes.sort(key=lambda change: (change.diff, change.le, change.re))
+    if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
+        changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))

@@ -1,15 +1,71 @@
-"""The protocol of an engine. The operator keeps promises, arcs and the order of output; an engine keeps the state of all keys."""
+"""What an engine is: the operator keeps promises and arcs and the order of output; an engine keeps the state of all keys.
+
+A call of the operator is all or nothing. It gives the engine some of
+
+    apply, push, run_columns     events
+    swap                         arcs
+    overdue, tick, clean, prune  punctuations
+
+then asks for the difference, by `collect` or `log`, and ends with `commit`, or with `rollback` if anything raised.
+
+An engine is made with the operator's `Progress` and `Journal` (see `Setup`). It reads the progress, which is moved
+before it is told of it: ``events`` is what the event input is promised, ``final`` the effective punctuation, ``now`` one past all
+that was seen. What it notes in the journal is undone, by the operator, right before `rollback`, and forgotten right before
+`commit`. The smallest engine is in tests/oracle_engine.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from afa.change import Change
-from afa.conditions.promised import Promises
+import numpy as np
+
+from afa.change import Change, put_in_order
+from afa.conditions.promised import PromisesByKey
+from afa.cuts import Cuts
+from afa.errors import AfaError
+from afa.journal import Journal
+from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.raised import Faults
 from afa.state.states import States
+from punctuation.progress import Progress
 from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Setup(NamedTuple):
+    """What an engine is made with.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    table : ArcTable
+        The arcs in force to begin with.
+    progress : Progress
+        The operator's: what the inputs are promised.
+    journal : Journal
+        The operator's: how a call that fails is taken back.
+    sequence : str or None
+        The event's field that orders events of one LE.
+    keyed : bool
+        Whether there are keys.
+    faults : Faults or None
+        Takes what users' functions raise: an arc does not serve where one of them does. None: it is raised.
+    gaps : str or None
+        Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
+    """
+
+    automaton: Automaton
+    table: ArcTable
+    progress: Progress
+    journal: Journal
+    sequence: str | None
+    keyed: bool
+    faults: Faults | None = None
+    gaps: str | None = None
 
 
 class Sizes(NamedTuple):
@@ -23,65 +79,77 @@ class Sizes(NamedTuple):
     keys: int
 
 
-class Engine(Protocol):
-    """The protocol between the operator and an engine. A call ends with `commit` or `rollback`, which undoes all since the last."""
+class Logged(NamedTuple):
+    """An output as columns, in its order.
 
-    name: str
+    Parameters
+    ----------
+    fields : list of columns
+        Of the register.
+    le, re, diff : numpy.ndarray
+    keys : list
+        Of each row; empty without keys.
+    """
 
-    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Apply event changes of one key, checked and not late, in any order: the one entry point of changes."""
+    fields: list[Any]
+    le: Any
+    re: Any
+    diff: Any
+    keys: list[Hashable]
 
-    def overdue(self, t: int) -> list[Change]:
-        """Remove and return the retractions whose insertion can no longer arrive (LE < t). The first step of every punctuation."""
+    @classmethod
+    def of(cls, changes: Sequence[Change], automaton: Automaton) -> Logged:
+        """Make it of changes, which are in order."""
+        le, re, diff = (np.array([change[i] for change in changes], np.int64) for i in (1, 2, 3))
+        fields = [list(field) for field in zip(*(change.payload for change in changes))]
+        return cls(fields or [[] for _ in automaton.register_schema.fields], le, re, diff, [change.key for change in changes])
 
-    def tick(self) -> None:
-        """Follow the clock: time-outs may fire."""
+    def part(self, low: int, high: int) -> Logged:
+        """Return some of the rows."""
+        here = slice(low, high)
+        return Logged([field[here] for field in self.fields], self.le[here], self.re[here], self.diff[here], self.keys[here])
 
-    def clean(self) -> None:
-        """Drop what the effective punctuation has made final ([AFA10] App. C.1)."""
 
-    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
-        """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2).
+class Batch(Protocol):
+    """Columns as an engine has encoded them."""
 
-        ``promises`` returns what they promise a key. No arc changes below ``arcs`` any more. ``changes`` is the number of event
-        changes taken so far: many keys are searched only now and then.
-        """
+    def promised(self, t: int) -> Batch:
+        """Return the same, where the operator promises ``t`` right behind it, in the same call: state may be dropped early."""
 
-    def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force that differs from the last one in ``[le, re)`` only."""
 
-    def collect(self) -> list[Change]:
-        """Return the minimal difference since the last collect, in no order."""
+class Host(Protocol):
+    """What an engine may ask of the operator while it carries out a batch of columns."""
 
-    def keys(self) -> list[Hashable]:
-        """Return the keys that hold any state."""
+    @property
+    def refuses_late(self) -> bool:
+        """Whether a late event makes the call fail: the engine need not go on."""
 
-    def sizes(self) -> Sizes:
-        """Return how much is held."""
+    def counted(self, changes: int) -> None:
+        """Count so many changes of events that the engine has taken."""
 
-    def commit(self) -> None:
-        """Make the call's changes permanent, as it has worked."""
+    def progress_to(self, t: int) -> None:
+        """Take a promise of the event input under which no retraction waits in vain: calls `Engine.tick` and `Engine.clean`."""
 
-    def rollback(self) -> None:
-        """Restore the state from before the call, which has failed."""
-
-    def save(self, changed: bool = False) -> States:
-        """Return the states of all keys, or of those that changed or went since the last snapshot, in a canonical order."""
-
-    def saved(self) -> None:
-        """Take note that a snapshot was taken."""
-
-    def load(self, states: States) -> None:
-        """Load the states of keys that are not held yet, from a snapshot.
+    def take_late(self, change: Change, promised: int) -> None:
+        """Let the policy decide about an event that came behind a promise.
 
         Raises
         ------
-        ValueError, TypeError, AfaError
-            A state does not fit.
+        LateEventError
+            It refuses the call.
         """
 
-    def check(self) -> None:
-        """Assert the engine's invariants."""
+    def take_numbered(self, change: Change) -> int:
+        """Return how many copies of an event take effect, where numbers are gapless; see `afa.operator.gapless`."""
+
+    def numbers_settled(self) -> None:
+        """Check that numbers ascend with time, now that those that `take_numbered` let pass are applied."""
+
+    def take_record(self, item: Change | Punctuation) -> None:
+        """Take a punctuation, or a change of an arc, in the midst of a batch: calls `Engine.swap`, or what a punctuation calls."""
+
+    def follow_arcs(self, table: ArcTable) -> None:
+        """Let a table be in force that the engine has made itself, by carrying out changes of arcs."""
 
 
 class Numbered(Protocol):
@@ -104,29 +172,232 @@ class Numbered(Protocol):
         """Return how many retractions of an event wait."""
 
 
-class Host(Protocol):
-    """What an engine may ask of the operator while it carries out a batch of columns."""
+class Engine(Protocol):
+    """The protocol between the operator and an engine. `ByRows` has what follows for engines that take events one by one.
 
-    refuses_late: bool
-    """Whether a late event makes the call fail: the engine need not go on."""
+    Attributes
+    ----------
+    name : str
+        By which a user asks for it.
+    automaton : Automaton
+        Whose events and registers the states of `save` and `load` hold.
+    bits : list of int or None
+        What a snapshot has to say of the arcs in force beside them, by arc event; None: nothing.
+    alone : bool
+        Whether `push` may be asked.
+    began : int or None
+        Set to None before `push`; see there.
+    """
 
-    def counted(self, changes: int) -> None:
-        """Count so many changes of events as taken."""
+    name: str
+    alone: bool
+    began: int | None
 
-    def progress_to(self, t: int) -> None:
-        """Take a promise of the event input under which no retraction waits in vain: tick, clean."""
+    @property
+    def automaton(self) -> Automaton: ...
 
-    def take_late(self, change: Change, promised: int) -> None:
-        """Let the policy decide about an event that came behind a promise."""
+    @property
+    def bits(self) -> list[int | None] | None: ...
 
-    def take_numbered(self, change: Change) -> int:
-        """How many copies of an event take effect, where numbers are gapless; see `afa.operator.gapless`."""
+    # -- events ------------------------------------------------------------------------------------------------------------
 
-    def numbers_settled(self) -> None:
-        """The numbers that `take_numbered` let pass are applied: check that they ascend with time."""
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """Take event changes of one key (None: there are no keys), in any order.
 
-    def take_record(self, item: Change | Punctuation) -> None:
-        """Take a punctuation, or a change of an arc, in the midst of a batch."""
+        They are checked, not late, with payloads of the schema's type. A retraction whose insertion is not in force waits for it.
+        """
 
-    def follow_arcs(self, table: ArcTable) -> None:
-        """Take over a table of arcs: the result of changes that the engine has carried out itself."""
+    def push(self, change: Change) -> list[Change] | None:
+        """Take one event change, as `apply` does, as a call of its own, and return its output, in any order.
+
+        None: nothing was done, as the operator has to look at its number first (`Numbered`).
+
+        The operator ends the call. An engine may end it itself where nothing comes out: it sets ``began`` to its `serial` first,
+        and moves that in the very step that ends the call, so that after an interrupt it is known whether it was over.
+        """
+
+    @property
+    def serial(self) -> int:
+        """The number of the call, for an engine that ends calls itself."""
+
+    def encode(
+        self,
+        columns: Mapping[str, Any],
+        times: Mapping[str, Any],
+        arcs: Sequence[Arc],
+        window: int | None,
+        key_columns: list[Any] | None,
+        single: bool,
+        /,
+    ) -> Batch | None:
+        """Return columns as `run_columns` takes them. None: they go row by row, by `apply`, which tells what is wrong with them.
+
+        Parameters
+        ----------
+        columns : mapping of str to column
+            The event's fields; lists, numpy, pandas or Arrow.
+        times : mapping of str to column
+            ``le``; where the table has them ``re``, ``diff``, ``kind``, ``arc``.
+        arcs : sequence of Arc
+            That the column ``arc`` numbers.
+        window : int or None
+            What lifetimes have whose ``re`` is not there.
+        key_columns : list of columns or None
+            What makes the key.
+        single : bool
+            Whether a key is the value of its one column, or a tuple.
+        """
+
+    def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
+        """Carry out a batch that `encode` gave, in order of arrival: events that are late, arcs and punctuations go to the host.
+
+        With ``cuts`` as if each row came alone: where the output of each ends is noted there.
+        """
+
+    # -- arcs and punctuations ---------------------------------------------------------------------------------------------
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Put a table in force that differs from the last one in ``[le, re)`` only.
+
+        Raises
+        ------
+        AutomatonError
+            The engine can't run an arc that has come.
+        """
+
+    def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
+        """Put a table in force before there is any state, with the `bits` of a snapshot.
+
+        Raises
+        ------
+        AutomatonError, ValueError
+            They do not fit.
+        """
+
+    def overdue(self, t: int) -> list[Change]:
+        """Remove and return the retractions whose insertion can no longer arrive (LE < t). The first step of every punctuation."""
+
+    def tick(self) -> None:
+        """Follow the clock, ``progress.events``: time-outs may fire. The second step."""
+
+    def clean(self) -> None:
+        """Drop what the effective punctuation has made final ([AFA10] App. C.1). The last step, if it has moved."""
+
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
+        """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2); nothing must be dropped.
+
+        Parameters
+        ----------
+        promises : PromisesByKey
+        arcs : int
+            Before this instant no arc changes any more.
+        changes : int
+            So many changes of events were taken so far: an engine with many keys looks through them only now and then.
+        """
+
+    # -- output ------------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> list[Change]:
+        """Return the minimal difference of the matches since the last `collect` or `log`, in any order."""
+
+    def cut(self) -> int:
+        """End the output of one change: what comes after it is not netted with it. Returns how many rows there are so far."""
+
+    def log(self, cuts: Cuts | None = None) -> Logged:
+        """Return the difference as `collect`, as columns, in its order; with ``cuts`` as the rows that it says, in theirs."""
+
+    # -- the call ----------------------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Forget how to go back: the call has worked. May be repeated."""
+
+    def rollback(self) -> None:
+        """Be as before the call, which has failed; the journal was played back. May be repeated."""
+
+    def let_raise(self) -> None:
+        """From now on raise what users' functions raise, where so far `afa.model.raised.Faults` took it."""
+
+    # -- what is held ------------------------------------------------------------------------------------------------------
+
+    def keys(self) -> list[Hashable]:
+        """Return the keys that hold any state."""
+
+    def sizes(self) -> Sizes:
+        """Return how much is held."""
+
+    def save(self, changed: bool = False) -> States:
+        """Return the states of all keys, or of those that changed or went since the last snapshot, in an order of their own."""
+
+    def saved(self) -> None:
+        """A snapshot was taken."""
+
+    def load(self, states: States) -> None:
+        """Take in the states of keys that are not held yet, from a snapshot.
+
+        Raises
+        ------
+        ValueError, TypeError, AfaError
+            One does not fit.
+        """
+
+    def check(self) -> None:
+        """Assert the engine's invariants."""
+
+
+class ByRows:
+    """What an engine that takes events one by one has of the protocol; it supplies the rest, and calls `forget` in `rollback`."""
+
+    alone = True
+    began: int | None = None
+    bits: list[int | None] | None = None
+    serial = 0
+    automaton: Automaton
+    _log: Sequence[Change] = ()
+
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """See `Engine`."""
+        raise NotImplementedError
+
+    def collect(self) -> list[Change]:
+        """See `Engine`."""
+        raise NotImplementedError
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """See `Engine`."""
+        raise NotImplementedError
+
+    def push(self, change: Change) -> list[Change]:
+        """Take one event change; the operator ends the call."""
+        self.apply(change.key, [change])
+        return self.collect()
+
+    def encode(self, *columns: Any) -> None:
+        """Return None: all columns go row by row."""
+
+    def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
+        """Refuse: no batch is from `encode`."""
+        raise AfaError(f"expected a batch that this engine has encoded but got {batch!r}")
+
+    def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
+        """Put a table in force before there is any state."""
+        self.swap(table, BEGINNING, FOREVER)
+
+    def cut(self) -> int:
+        """End the output of one change."""
+        found = self.collect()
+        put_in_order(found)
+        self._log = [*self._log, *found]
+        return len(self._log)
+
+    def log(self, cuts: Cuts | None = None) -> Logged:
+        """Return the difference as columns."""
+        self.cut()
+        changes = self._log
+        self.forget()
+        if cuts is not None:
+            cuts.keep(np.arange(len(changes)))
+        return Logged.of(changes, self.automaton)
+
+    def forget(self) -> None:
+        """Forget the output so far."""
+        self._log = ()

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from afa.engine import Engine
+from afa.engine import Engine, Setup
 from afa.errors import AfaError
-from afa.journal import Journal
 from afa.model.arc import Arc
-from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.model.raised import Faults
 from afa.rewrite.reduction import Reduction
-from afa.rewrite.rewritten_engine import Reduced
+from afa.rewrite.rewritten_engine import RewrittenEngine
 from afa.rewrite.triggers import Triggers
-from punctuation.progress import Progress
 
 
-def make_engine(
-    name: str,
-    automaton: Automaton,
-    table: ArcTable,
-    progress: Progress,
-    journal: Journal,
-    sequence: str | None,
-    keyed: bool,
-    faults: Faults | None = None,
-    gaps: str | None = None,
-) -> Engine:
-    """Return the engine of that name.
+def make_engine(name: str, setup: Setup) -> Engine:
+    """Make the engine of that name.
 
     Raises
     ------
@@ -41,13 +27,26 @@ def make_engine(
     if name != "interpreted":
         from afa.compiled.fit import serves
 
-        if serves(automaton, name == "compiled"):
+        if serves(setup.automaton, name == "compiled"):
             from afa.compiled.compiled_engine import CompiledEngine
 
-            return CompiledEngine(automaton, table, progress, journal, sequence, keyed, name == "compiled", faults, gaps)
+            return CompiledEngine(setup, name == "compiled")
     from afa.interpreted.interpreted_engine import InterpretedEngine
 
-    return InterpretedEngine(automaton, table, progress, journal, sequence, faults, gaps)
+    return InterpretedEngine(setup)
+
+
+def rewritten_engine(name: str, setup: Setup) -> Engine:
+    """Make the engine of that name over triggering sets; as `make_engine`.
+
+    Raises
+    ------
+    AfaError, AutomatonError
+        What `make_engine` raises; or an arc does not split.
+    """
+    triggers = Triggers(Reduction(setup.automaton, setup.sequence), setup.table.events)
+    inner = make_engine(name, setup._replace(automaton=triggers.automaton, table=triggers.table, faults=None))
+    return RewrittenEngine(triggers, inner, setup.progress, setup.journal)
 
 
 def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
@@ -67,22 +66,3 @@ def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
 def _check_name(name: str) -> None:
     if name not in ("auto", "compiled", "interpreted"):
         raise AfaError(f'expected engine="auto", "compiled" or "interpreted" but got engine={name!r}')
-
-
-def reduced_engine(
-    name: str, automaton: Automaton, table: ArcTable, progress: Progress, journal: Journal, sequence: str | None, keyed: bool
-) -> Reduced:
-    """Return the engine of that name over triggering sets; as `make_engine`.
-
-    Raises
-    ------
-    AfaError, AutomatonError
-        What `make_engine` raises; or an arc does not split.
-    """
-    triggers = Triggers(Reduction(automaton, sequence), table.events)
-    inner = make_engine(name, triggers.reduction.rewritten, triggers.table, progress, journal, sequence, keyed)
-    if inner.name == "interpreted":
-        return Reduced(triggers, inner, progress, journal)
-    from afa.compiled.rewritten_columns import ReducedColumns
-
-    return ReducedColumns(triggers, inner, progress, journal)

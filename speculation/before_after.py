@@ -75,7 +75,7 @@ class Around:
 
     def _found(self, come: Come, net: bool) -> Found:
         """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
-        return Found.of(self.run(come, net))
+        return Found.of(self.run(come, net), self.automaton)
 
     @property
     def automaton(self) -> Automaton:

@@ -200,7 +200,11 @@ class Ordered:
         if done is not None:
             return done
         rows = cast(Any, _Rows(self))
-        return table.push_many(rows, batch, self._keys, True, arcs)
+        come = table.opened(rows, batch, self._keys, arcs)
+        out = rows.run(table.items_of(rows, come, self._keys), True)
+        if come.like is None:
+            return out
+        return table.answer(table.Found.of(out, self.automaton), come, rows, self._keys, True)
 
     @property
     def statistics(self) -> OrderedStatistics:

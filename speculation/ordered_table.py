@@ -42,7 +42,7 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     first = table_of(first)
     if first is None or not all(isinstance(item, Punctuation) and _is_plain(item) for item in then):
         return None
-    if getattr(sequences.core.engine, "encode", None) is None or (keys is not None and keys.function is not None):
+    if keys is not None and keys.function is not None:
         return None
     check_output(sequences.derived.original, keys, first)
     try:
@@ -210,9 +210,9 @@ def _carry_out(sequences: Sequences, keys: Keys | None, arrivals: Arrivals, plan
         sequences.report(key, gap)
     core._flush(others)
     if plan.first is not None:
-        core.engine.run_columns(plan.first, core)  # type: ignore[attr-defined]  # its output is collected with the rest's
-    rows, found, promised = core.run_columns(plan.rest, plan.then)
-    out = table.found_columns(core, rows, found, keys), promised
+        core.engine.run_columns(plan.first, core)  # its output is collected with the rest's
+    rows, promised = core.run_columns(plan.rest, plan.then)
+    out = table.found_columns(rows, keys), promised
     _put(sequences, arrivals, coming)
     sequences.changes += len(arrivals.rows)
     return out

@@ -60,8 +60,8 @@ def hot(op: Any, *les: int) -> list[Any]:
 def test_what_is_held_are_sets(engine: str) -> None:
     op = Operator(rises(), window=9, engine=engine, **REDUCED)
     assert hot(op, 1, 2, 3) == [Change(Count(2), 3, 10, 1)]
-    assert op._core.reduced is not None
-    assert op._core.reduced.triggers.bits == [0, 0, 1]
+    assert op._core.engine.bits is not None
+    assert op._core.engine.bits == [0, 0, 1]
     (column,) = op._core.engine.save().payloads
     assert column.values.tolist() == [3, 3, 3]
 
@@ -147,8 +147,8 @@ def test_there_are_62_bits_at_an_instant_and_those_that_ended_are_given_again(en
         op.push_arc(insert(arc))
         assert len(op.push(insert(Report("N1", 10.0), 2 * i)) + op.push(insert(Report("N1", i + 100.0), 2 * i + 1))) >= 1
         op.push_arc(retract(arc))
-    assert op._core.reduced is not None
-    assert max(bit for bit in op._core.reduced.triggers.bits if bit is not None) == 2
+    assert op._core.engine.bits is not None
+    assert max(bit for bit in op._core.engine.bits if bit is not None) == 2
     many = [Arc("b", "c", f"heat == {i + 100}", name=f"many{i}") for i in range(60)]
     for arc in many:
         op.push_arc(insert(arc, 1000))
@@ -221,7 +221,7 @@ def test_a_snapshot_whose_bits_do_not_fit_is_refused(engine: str) -> None:
         with pytest.raises(SnapshotError, match="expected a snapshot's fields"):
             Operator.restore(op.automaton, forged(op.snapshot(), lambda body, bits=bits: put(body, (2, -1), bits)), engine=engine)
     same = Operator.restore(op.automaton, forged(op.snapshot(), lambda body: put(body, (2, -1), [7, 7, 3])), engine=engine)
-    assert same._core.reduced is not None
+    assert same._core.engine.bits is not None
 
 
 def test_a_restore_is_under_the_option_that_was_saved(engine: str) -> None:

@@ -16,8 +16,7 @@ memory               the arrays, and their growth; reserve: address space that g
 directory            keys and their numbers
 record_words         payloads and registers as words, and back; inuse: which strings may be forgotten
 program              the arcs in force as the kernels read them; inforce: when one is made, and code for it
-encode               batches as columns of words; plain: a column, however it came; batches: how they go through the kernels
-rewritten_columns    columns where payloads are not kept
+encode               batches as columns of words; batches: how they go through the kernels
 callback             arcs that Python runs for the kernels
 output               the output log
 number_lookup        gapless numbers: which are in force

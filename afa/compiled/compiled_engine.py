@@ -6,7 +6,7 @@ import copy
 import functools
 import itertools
 import struct
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,15 @@ from afa.compiled.encode import Encoded, encode
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
-from afa.compiled.plain import Unfit
 from afa.compiled.store import Store
-from afa.conditions.promised import PACE, Promises
+from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Host, Sizes
-from afa.journal import Journal
+from afa.engine import Host, Logged, Setup, Sizes
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.model.raised import Faults
+from afa.state.plain import Unfit
 from afa.state.states import States
-from punctuation.progress import Progress
 
 
 class CompiledEngine:
@@ -38,35 +35,22 @@ class CompiledEngine:
 
     name = "compiled"
 
-    def __init__(
-        self,
-        automaton: Automaton,
-        table: ArcTable,
-        progress: Progress,
-        journal: Journal,
-        sequence: str | None,
-        keyed: bool,
-        strict: bool = False,
-        faults: Faults | None = None,
-        gaps: str | None = None,
-    ) -> None:
-        self.store = store = Store(automaton, table, progress, journal, sequence, keyed, strict, faults, gaps)
-        self.began: Any = None  # the serial under which a single event was given to the kernels
+    alone = True
+    bits: list[int | None] | None = None
+
+    def __init__(self, setup: Setup, strict: bool = False) -> None:
+        self.store = store = Store(setup, strict)
+        self.began: int | None = None  # the serial under which a single event was given to the kernels
         self._batches = Batches(store)
-        self._sequence = sequence
+        self._sequence = setup.sequence
         self._looked = 0  # changes taken when it was looked last for keys to prune
         self._one = Batch(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
         self._put_one = struct.Struct(f"={len(self._one.words)}q").pack_into  # numpy takes 1 us longer
 
     @property
-    def strict(self) -> bool:
-        """Whether arcs are refused that Python would run."""
-        return self.store.strict
-
-    @property
-    def registers(self) -> Any:
-        """The records of registers."""
-        return self.store.registers
+    def automaton(self) -> Automaton:
+        """The automaton that it runs."""
+        return self.store.automaton
 
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
@@ -74,7 +58,11 @@ class CompiledEngine:
         """Put a table in force; keys are visited only if it differs before the present."""
         arcs_of.swap(self.store, table, le, re)
 
-    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
+    def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
+        """Put a table in force before there is any state."""
+        self.swap(table, k.BEGINNING, k.FOREVER)
+
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
         if self.store.gaps is None and changes - self._looked >= len(self.store.directory.codes) // PACE:
             self.store.journal.set(self, "_looked", changes)
@@ -136,6 +124,7 @@ class CompiledEngine:
         window: int | None,
         key_columns: list[Any] | None,
         single: bool,
+        /,
     ) -> Encoded | None:
         """Return columns in the form of `run_columns`. None: they must go row by row. See `afa.compiled.encode.encode`."""
         try:
@@ -165,18 +154,21 @@ class CompiledEngine:
         """Return the minimal difference since the last collect."""
         if not self.store.memory.w[k.W_LOG_TOP]:
             return []
-        rows, _ = self.log()
+        rows = output.take(self.store)
         record, names = self.store.registers.record, self.store.directory.names
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
 
-    def log(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
-        """Return the output log's net entries; empties it. See `afa.compiled.output.take`."""
-        return output.take(self.store, cuts)
-
-    @property
-    def logged(self) -> int:
-        """How many entries the output log has."""
+    def cut(self) -> int:
+        """End the output of one change: the log has as many entries as it has."""
         return self.store.logged
+
+    def log(self, cuts: Cuts | None = None) -> Logged:
+        """The output log's net entries; empties it."""
+        store = self.store
+        rows = output.take(store, cuts)
+        fields = store.registers.columns(rows[:, k.L_REG :])
+        keys = [store.directory.names[code] for code in rows[:, k.L_KEY].tolist()] if store.keyed else []
+        return Logged(fields, rows[:, k.L_T], rows[:, k.L_RE], rows[:, k.L_SIGN], keys)
 
     # -- numbers without gaps: see `afa.engine.Numbered` -------------------------------------------------------------------
 
@@ -262,8 +254,8 @@ class CompiledEngine:
         store = self.store
         progress, journal = copy.deepcopy(store.progress, memo), copy.deepcopy(store.journal, memo)
         faults = copy.deepcopy(store.faults, memo)
-        options = store.keyed, store.strict, faults, store.gaps
-        other = CompiledEngine(store.automaton, store.table, progress, journal, self._sequence, *options)
+        setup = store.setup._replace(table=store.table, progress=progress, journal=journal, faults=faults)
+        other = CompiledEngine(setup, store.strict)
         other.load(self.save())
         other.commit()
         other.store.directory.follow(store.directory)

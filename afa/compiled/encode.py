@@ -16,10 +16,10 @@ from afa.compiled.code.layout import Slot
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
-from afa.compiled.plain import Unfit, distinct, filled, ints, numbers
 from afa.compiled.store import Store
 from afa.model.arc import Arc
 from afa.schema import NAN
+from afa.state.plain import Unfit, distinct, filled, ints, numbers
 from punctuation.promise import Punctuation
 
 _NAN_WORD = np.array([NAN]).view(np.int64)[0]
@@ -54,6 +54,8 @@ class Encoded(NamedTuple):
         Whether all events are insertions of one copy.
     kept : list
         What must not be freed before the batch is done.
+    names : list
+        The keys, by their numbers.
     then : int
         What is promised right behind it, in the same call.
     """
@@ -71,6 +73,7 @@ class Encoded(NamedTuple):
     sequence: Slot | None
     single: bool
     kept: list[Any]
+    names: list[Any]
     then: int = k.BEGINNING
 
     def promised(self, t: int) -> Encoded:
@@ -113,6 +116,32 @@ class Encoded(NamedTuple):
         arc, diff = self.arcs[self.arc[row]], 1 if self.diff is None else int(self.diff[row])
         re = k.FOREVER if self.re is None else int(self.re[row])  # an arc's lifetime does not end unless it is said
         return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
+
+    def event(self, row: int, payload: Any) -> Change:
+        """A row that is an event, with this payload."""
+        le = int(self.le[row])
+        re = k.FOREVER if self.window is None else le + self.window
+        re = re if self.re is None else int(self.re[row])
+        key = None if self.key is None else self.names[int(self.key[row])]
+        return Change(payload, le, re, 1 if self.diff is None else int(self.diff[row]), key)
+
+    def only(self, rows: Any, events: bool) -> Encoded:
+        """Some rows (a slice, or their numbers), no changes of arcs; ``events``: none but events."""
+
+        def some(column: Any) -> Any:
+            return None if column is None else column[rows]
+
+        return self._replace(
+            le=some(self.le),
+            re=some(self.re),
+            diff=some(self.diff),
+            kind=None if events else some(self.kind),
+            arc=None,
+            arcs=(),
+            key=some(self.key),
+            fields=[source._replace(values=some(source.values), present=some(source.present)) for source in self.fields],
+            kept=[],
+        )
 
     def straight(self, codes: Mapping[int, int]) -> Batch | None:
         """Return where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
@@ -202,7 +231,8 @@ def encode(
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
     key, keys = (None, None) if key_columns is None else _keys(store, key_columns, single, n)
-    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, store.sequence_slot, not len(odd), [])
+    order, names = store.sequence_slot, store.directory.names
+    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, order, not len(odd), [], names)
 
 
 def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:

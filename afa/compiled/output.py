@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from afa.compiled.store import Store
 from afa.cuts import Cuts
 
 
-def take(store: Store, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
-    """Return the output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
+def take(store: Store, cuts: Cuts | None = None) -> Any:
+    """The output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
 
-    Beside them the keys of the rows, if there are keys. With ``cuts`` the entries of each change on their own, in order of arrival.
+    With ``cuts`` the entries of each change on their own, in order of arrival.
     """
     w, s = store.memory.w, store.memory.row
     n, taken = int(w[k.W_LOG_TOP]), w[k.W_TAKEN]
@@ -37,7 +36,7 @@ def take(store: Store, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
         cuts.keep(np.arange(n) if order is None else order)
     rows = rows.copy() if order is None else rows[order]
     w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
-    return rows, [store.directory.names[code] for code in rows[:, k.L_KEY].tolist()] if store.keyed else []
+    return rows
 
 
 def _order(times: Any, signs: Any, changes: Any) -> Any:

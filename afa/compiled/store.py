@@ -25,13 +25,10 @@ from afa.compiled.kernel import names as k
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, Batch, Memory
 from afa.compiled.record_words import Records, sortable
+from afa.engine import Setup
 from afa.errors import AfaError, ChangeError
-from afa.journal import Journal
 from afa.model.arctable import ArcTable
-from afa.model.automaton import Automaton
 from afa.model.copies import crowded
-from afa.model.raised import Faults
-from punctuation.progress import Progress
 
 
 @functools.cache
@@ -45,21 +42,11 @@ class Store:
 
     Parameters
     ----------
-    automaton : Automaton
-        With schemas of scalars.
-    table : ArcTable
-    progress : Progress
-    journal : Journal
-        Of the operator: it takes back which program is in force; all else is in the kernels' undo log.
-    sequence : str or None
-    keyed : bool
-        Whether there are keys: their states are then cleaned when they are touched.
+    setup : Setup
+        Of an automaton with schemas of scalars. The journal takes back which program is in force; all else is in the kernels' undo
+        log. Where there are keys, their states are cleaned when they are touched.
     strict : bool
         Whether to refuse arcs that Python would run.
-    faults : Faults, optional
-        Takes what users' functions raise: the arc does not serve there. None: it is raised.
-    gaps : "break" or "join", optional
-        Keys are numbered without gaps, and what becomes of gaps that can't close any more. None: they are not.
 
     Attributes
     ----------
@@ -75,19 +62,10 @@ class Store:
         Whether events of one LE are ordered: 0 no, 1 by numbers, 2 by strings.
     """
 
-    def __init__(
-        self,
-        automaton: Automaton,
-        table: ArcTable,
-        progress: Progress,
-        journal: Journal,
-        sequence: str | None,
-        keyed: bool,
-        strict: bool,
-        faults: Faults | None,
-        gaps: str | None = None,
-    ) -> None:
+    def __init__(self, setup: Setup, strict: bool) -> None:
+        automaton, table, progress, journal, sequence, keyed, faults, gaps = setup
         assert automaton.event_schema is not None
+        self.setup = setup
         self.automaton, self.progress, self.journal = automaton, progress, journal
         self.keyed, self.strict, self.faults = keyed, strict, faults
         self.strings = Strings()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,16 @@ import numpy as np
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.store import Store
-from afa.conditions.promised import Promises, room
+from afa.conditions.promised import Promises, PromisesByKey, room
 
 
-def prune(store: Store, promises: Callable[[Hashable], Promises], arcs: int) -> None:
+def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
     """Carry out `afa.engine.Engine.prune`. O(keys) in numpy, and O(state) of keys that have grown since; amortized O(1) a step."""
     if store.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, Batch]] = {}
     for code in _grown(store):
-        said = promises(store.directory.names[code])
+        said = promises.of(store.directory.names[code])
         t = max(min(said.of_all(), arcs), store.progress.final)
         store.directory.touch(code)
         if t > _cleaned(store, code):

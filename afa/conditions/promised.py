@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import copy
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
-from afa.conditions.implied import Implication, Promised
+from afa.conditions.implied import Implication, Promised, fact
 from afa.expression import FENCE, Unreadable, callable_of, split
 from afa.expression.arc_functions import expression_of
 from afa.expression.nodes import Expr
@@ -46,8 +47,6 @@ class Paths:
     arcs : iterable of Arc
         Those in force, the automaton's own among them; each object once. An arc is known by its object, not by its name: two of one
         name may be in force one after the other.
-    triggers : Tests, optional
-        The triggering sets that are held in place of events. None: events are held as they came.
 
     Attributes
     ----------
@@ -70,7 +69,7 @@ class Paths:
     ([arc b -> c], [arc a -> b], [])
     """
 
-    def __init__(self, automaton: Automaton, arcs: Iterable[Arc], triggers: Tests | None = None) -> None:
+    def __init__(self, automaton: Automaton, arcs: Iterable[Arc]) -> None:
         self.automaton = automaton
         self.arcs = tuple(arcs)
         states = {*automaton.states, *(state for arc in self.arcs for state in (arc.src, arc.dst))}
@@ -80,8 +79,15 @@ class Paths:
         self.consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
         self._implications: dict[Any, Implication] = {}
-        self._triggers = triggers
-        self._tests = {id(arc): triggers.asks(arc) if triggers else self._test(self.fences[id(arc)]) for arc in self.consuming}
+        self._rewritten: Tests | None = None
+        self._tests = {id(arc): self._test(self.fences[id(arc)]) for arc in self.consuming}
+
+    def over(self, rewritten: Tests) -> Paths:
+        """Return the same paths, for an engine that has rewritten these arcs."""
+        other = copy.copy(self)
+        other._rewritten = rewritten
+        other._tests = {id(arc): rewritten.asks(arc) for arc in self.consuming}
+        return other
 
     @property
     def beginning(self) -> set[str]:
@@ -108,7 +114,7 @@ class Paths:
 
     def held(self, arc: Arc) -> Sequence[Arc]:
         """Return the arcs that an engine has in place of a consuming arc."""
-        return [arc] if self._triggers is None else self._triggers.rewrites(arc)
+        return [arc] if self._rewritten is None else self._rewritten.rewrites(arc)
 
     def implication(self, arc: Arc | None, facts: tuple[Expr, ...]) -> Implication | None:
         """Return the implication for the events that could take an arc (None: for all events) and satisfy the facts.
@@ -250,3 +256,38 @@ class Promises:
         if id(arc) not in known:
             known[id(arc)] = find()
         return known[id(arc)]
+
+
+class PromisesByKey:
+    """What promises for conditions say to each key: a value, which an engine is handed to prune by.
+
+    Of a key's fields only those count that a condition names: keys that share these share what is said.
+
+    Parameters
+    ----------
+    paths : Paths
+    conditions : sequence of (Condition, int)
+    fields : sequence of str
+        The event's fields that make the key.
+    floor : int
+        The plain punctuation.
+    """
+
+    def __init__(self, paths: Paths, conditions: Promised, fields: Sequence[str], floor: int) -> None:
+        self.paths = paths
+        self._conditions, self._fields, self._floor = conditions, fields, floor
+        named = set().union(*(condition.fields for condition, _ in conditions))
+        self._places = [(i, name) for i, name in enumerate(fields) if name in named]
+        self._known: dict[Any, Promises] = {}
+
+    def of(self, key: Hashable) -> Promises:
+        """Return what a key is promised."""
+        values: Any = key if len(self._fields) > 1 else (key,)
+        facts = tuple(fact(name, values[i]) for i, name in self._places)
+        if facts not in self._known:
+            self._known[facts] = Promises(self.paths, self._conditions, facts, self._floor)
+        return self._known[facts]
+
+    def over(self, paths: Paths) -> PromisesByKey:
+        """Return the same over other paths; see `Paths.over`."""
+        return PromisesByKey(paths, self._conditions, self._fields, self._floor)

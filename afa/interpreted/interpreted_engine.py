@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from afa.change import Change
-from afa.conditions.promised import PACE, Promises, room
-from afa.engine import Sizes
+from afa.conditions.promised import PACE, PromisesByKey, room
+from afa.engine import ByRows, Setup, Sizes
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
-from afa.journal import Journal, forget_places
+from afa.journal import forget_places
 from afa.model.arctable import ArcTable
-from afa.model.automaton import Automaton
 from afa.model.copies import COPIES
-from afa.model.raised import Faults
 from afa.state.states import States
 from punctuation.deadlines import Deadlines
-from punctuation.progress import Progress
 
 
-class InterpretedEngine:
+class InterpretedEngine(ByRows):
     """One `State` a key. See `afa.engine.Engine` for what each method promises."""
 
     name = "interpreted"
 
-    def __init__(
-        self,
-        automaton: Automaton,
-        table: ArcTable,
-        progress: Progress,
-        journal: Journal,
-        sequence: str | None,
-        faults: Faults | None = None,
-        gaps: str | None = None,
-    ) -> None:
+    def __init__(self, setup: Setup) -> None:
+        automaton, table, progress, journal, sequence, _, faults, gaps = setup
         self.states: dict[Hashable, State] = {}
-        self._automaton = automaton
+        self.automaton = automaton
         self._one = OneKey(automaton, table, progress, journal, sequence, faults, gaps)
         self._progress = progress
         self._journal = journal
         self._gaps = gaps
+        self.alone = gaps is None
         self._due: list[State] = []  # keys that the present punctuation concerns
         self._deadlines = Deadlines()
         self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
@@ -119,14 +109,14 @@ class InterpretedEngine:
         for s in self._due:
             self._one.clean(s)
 
-    def prune(self, promises: Callable[[Hashable], Promises], arcs: int, changes: int) -> None:
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
         if changes - self._looked < len(self.states) // PACE:
             return
         self._journal.set(self, "_looked", changes)
         for key, s in list(self.states.items()):
             if len(s.index) >= room(s.size):
-                self._one.prune(self.state(key), promises(key), arcs)
+                self._one.prune(self.state(key), promises.of(key), arcs)
                 self._journal.set(s, "size", len(s.index))
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
@@ -170,12 +160,17 @@ class InterpretedEngine:
             forget_places(s.matches)
             forget_places(s.gaps)
         self._one.final_gaps()
+        self.forget()
         self._touched.clear()
         self._final = self._progress.final
         self._deadlines = Deadlines()
         self._restless = dict.fromkeys(self.states)
         self._changed.update(self._restless)
         self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
+
+    def let_raise(self) -> None:
+        """From now on raise what users' functions raise."""
+        self._one.let_raise()
 
     def keys(self) -> list[Hashable]:
         """Return the keys that hold any state."""
@@ -200,7 +195,7 @@ class InterpretedEngine:
     def save(self, changed: bool = False) -> States:
         """Return the states of all keys, or of those that changed since the last snapshot."""
         keys = list(self._changed if changed else self.states)
-        return saved.save(self._automaton, self._progress.final, keys, self.states, self._gaps is not None)
+        return saved.save(self.automaton, self._progress.final, keys, self.states, self._gaps is not None)
 
     def saved(self) -> None:
         """Take note that a snapshot was taken."""
@@ -208,8 +203,8 @@ class InterpretedEngine:
         self._journal.set(self, "_changed", {})
 
     def load(self, states: States) -> None:
-        """Load the states of keys that are not held yet."""
-        for key, cover, changes, pruned in saved.load(self._automaton, states):
+        """The states of keys that are not held yet."""
+        for key, cover, changes, pruned in saved.load(self.automaton, states):
             s = self._one.fill(key, cover, changes, pruned)
             self._saved.add(key)
             if not s.empty:

@@ -46,6 +46,10 @@ class OneKey:
         self._progress = progress
         self.most = 0  # copies that there ever were of one event, or of its retraction
 
+    def let_raise(self) -> None:
+        """From now on raise what users' functions raise."""
+        self._transitions.faults = None
+
     def new(self, key: Any) -> State:
         """Return an empty state."""
         return State(key, self._journal, self._sequence is not None)

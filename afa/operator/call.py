@@ -9,17 +9,16 @@ push, push_arc, push_many
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, cast
 
-from afa.change import Change
+from afa.change import Change, put_in_order
 from afa.conditions.condition import Condition, condition_of
-from afa.conditions.implied import Promised, fact
-from afa.conditions.promised import Paths, Promises
+from afa.conditions.implied import Promised
+from afa.conditions.promised import Paths, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Engine, Numbered
-from afa.engines import make_engine, reduced_engine
+from afa.engine import Engine, Logged, Numbered, Setup
+from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, blame
 from afa.journal import Journal
 from afa.model.arc import Arc
@@ -32,13 +31,13 @@ from afa.operator.gapless import Gapless
 from afa.operator.single import Output, Single
 from afa.operator.statistics import Statistics
 from afa.operator.twin import twin
-from afa.rewrite.rewritten_engine import check_options
+from afa.rewrite.reduction import check_options
 from afa.schema import as_ticks, taker
 from punctuation.calls import Calls
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
+from punctuation.time import FOREVER, as_time, end_of_time
 
 
 class Core(Single):
@@ -95,17 +94,18 @@ class Core(Single):
         self.progress = Progress(arc_punctuation)
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
-        parts = (engine, automaton, table, self.progress, self.journal, sequence, keyed)
+        gaps = None if gapless is None else gapless.gaps
+        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps)
         self.faults = faults
-        self.reduced = None if keep_payloads else reduced_engine(*parts)  # of which `faults` knows nothing
-        self.engine: Engine = self.reduced or make_engine(*parts, faults, None if gapless is None else gapless.gaps)
+        self.asked = engine  # by which name
+        self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.conditions: Promised = ()
         self._paths: tuple[ArcTable, Paths] | None = None
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
         self.key_fields: tuple[str, ...] = ()  # the event's fields that make the key
-        self._alone = hasattr(self.engine, "push")  # whether the engine takes single events as calls of their own
+        self._alone = self.engine.alone
         self.calls = Calls(self)
         self._take = taker(automaton.event_schema)
 
@@ -165,7 +165,7 @@ class Core(Single):
         for step in items:
             if type(step) is not tuple:
                 self._flush(batch)
-                self.engine.run_columns(step, self)  # type: ignore[attr-defined]
+                self.engine.run_columns(step, self)
                 continue
             port, item, key = step
             if port == "event" and isinstance(item, Change):
@@ -193,25 +193,25 @@ class Core(Single):
         self.arcs.replace(table, gone, come)
         return self._collect(before)
 
-    def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Any, list[Hashable], int | None]:
+    def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Logged, int | None]:
         """Carry out, within a call, a batch that the engine has encoded, and the promises after it.
 
-        Returns the batch's rows of the output log, the keys of these rows if there are keys, and the punctuation if it moved.
+        Returns the output, and the punctuation if it moved.
         """
         before = self.progress.final
-        self.engine.run_columns(batch, self)  # type: ignore[attr-defined]
+        self.engine.run_columns(batch, self)
         for promise in then:
             self._control("event", promise)
-        rows, keys = self.logged()
-        return rows, keys, self.progress.final if self.progress.final > before else None
+        found = self.logged()
+        return found, self.progress.final if self.progress.final > before else None
 
-    def logged(self, cuts: Cuts | None = None) -> tuple[Any, list[Hashable]]:
-        """Count and return the rows of the output log, with their keys if there are keys; see `afa.compiled.output.take`."""
-        rows, keys = self.engine.log(cuts)  # type: ignore[attr-defined]
-        withdrawn = int((rows[:, 1] < 0).sum())
+    def logged(self, cuts: Cuts | None = None) -> Logged:
+        """Count and return the output as columns; see `afa.engine.Engine.log`."""
+        found = self.engine.log(cuts)
+        withdrawn = int((found.diff < 0).sum())
         self.withdrawn += withdrawn
-        self.outputs += len(rows) - withdrawn
-        return rows, keys
+        self.outputs += len(found.diff) - withdrawn
+        return found
 
     def progress_to(self, t: int) -> None:
         """Take a promise of the event input under which no retraction waits in vain."""
@@ -287,10 +287,7 @@ class Core(Single):
     def put_table(self, table: ArcTable, bits: Sequence[int | None] | None = None) -> None:
         """Put a table of arcs in force before there is any state, with the arcs' bits if payloads are not kept. For a restore."""
         self.arcs.table = table
-        if self.reduced is None:
-            self.engine.swap(table, BEGINNING, FOREVER)
-        else:
-            self.reduced.put(table, bits or ())
+        self.engine.install(table, bits)
 
     def forget_call(self) -> None:
         """Drop the undo log: the current state becomes the starting point of the next call. Called after a restore."""
@@ -375,31 +372,15 @@ class Core(Single):
             return
         self.conditions = (*((c, s) for c, s in self.conditions if c != condition and s > self.progress.events), (condition, t))
         self.progress.promise_some(t)
-        self.engine.prune(self._promises(), self.progress.arc_promise, self.changes)
-
-    def _promises(self) -> Callable[[Hashable], Promises]:
-        """Return what each key is promised. Only key fields that a condition names count, so that many keys share an answer."""
-        known: dict[Any, Promises] = {}
-        places: list[tuple[int, str]] = []
-
-        def promises(key: Any) -> Promises:
-            if not known:
-                named = set().union(*(condition.fields for condition, _ in self.conditions))
-                places[:] = [(i, name) for i, name in enumerate(self.key_fields) if name in named]
-            values = key if len(self.key_fields) > 1 else (key,)
-            facts = tuple(fact(name, values[i]) for i, name in places)
-            if facts not in known:
-                known[facts] = Promises(self._paths_now, self.conditions, facts, self.progress.effective)
-            return known[facts]
-
-        return promises
+        promises = PromisesByKey(self._paths_now, self.conditions, self.key_fields, self.progress.effective)
+        self.engine.prune(promises, self.progress.arc_promise, self.changes)
 
     @property
     def _paths_now(self) -> Paths:
         """Return the paths over the arcs in force."""
         if self._paths is None or self._paths[0] is not self.arcs.table:
             arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
-            self._paths = self.arcs.table, Paths(self.automaton, arcs, None if self.reduced is None else self.reduced.triggers)
+            self._paths = self.arcs.table, Paths(self.automaton, arcs)
         return self._paths[1]
 
     def _punctuate(self) -> None:
@@ -429,7 +410,7 @@ class Core(Single):
 
     def _count(self, changes: list[Any]) -> None:
         """Bring output into its order, and count it."""
-        _sort(changes)
+        put_in_order(changes)
         withdrawn = sum(change.diff < 0 for change in changes)
         self.withdrawn += withdrawn
         self.outputs += len(changes) - withdrawn
@@ -474,13 +455,6 @@ class Core(Single):
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
         assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"
-
-
-def _sort(changes: list[Change]) -> None:
-    """Sort output: retractions first, then insertions, each by LE. The order of ties does not depend on arrival either."""
-    changes.sort(key=lambda change: (change.diff, change.le, change.re))
-    if any(a[1:4] == b[1:4] for a, b in itertools.pairwise(changes)):
-        changes.sort(key=lambda change: (change.diff, change.le, change.re, repr(change.key), repr(change.payload)))
 
 
 def _by_event(change: Change) -> Any:

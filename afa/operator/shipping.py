@@ -25,11 +25,9 @@ def shipped(cls: type, core: Core, keys: Keys | None) -> tuple[Any, ...]:
     blob = snapshot.blob_of(core, keyed=keys is not None)
     own = {id(arc) for arc in core.automaton.arcs}
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
-    engine: Any = core.engine if core.reduced is None else core.reduced.inner
-    name = engine.name if engine.name == "interpreted" else "compiled" if engine.strict else "auto"
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
     numbers = None if core.gapless is None else (core.gapless.repeated, core.gapless.on_gap)
-    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, name, key, numbers)
+    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, core.asked, key, numbers)
 
 
 def _arrived(cls: Any, automaton: Any, blob: bytes, arcs: list[Any], late: Any, engine: str, key: Any, numbers: Any) -> Any:

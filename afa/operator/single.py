@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from afa.change import Change
+from afa.engine import Engine
 from afa.errors import blame
 from afa.journal import Journal
 from afa.operator.gapless import Gapless
@@ -25,7 +26,7 @@ class Single(Member):
 
     calls: Calls
     progress: Progress
-    engine: Any
+    engine: Engine
     changes: int
     outputs: int
     withdrawn: int
@@ -61,18 +62,19 @@ class Single(Member):
                 checked = self.typed(change, key)
                 progress.see(le)
                 self.changes += abs(checked.diff)
-                out: Output | None = engine.push(checked)
+                out = engine.push(checked)
                 if out is None:  # numbers are to be looked at
                     way = calls.before[0]
                     way[0](way[1])
                     checked, calls.before = None, None
                     return calls.carry_out(self.run, [("event", change, key)], True)
-                if out:
+                if out or engine.began is None:
                     self._count(out)
                     calls.before = DONE
+                    self.journal.commit()
                     engine.commit()
                 calls.before = None
-                return out
+                return out  # type: ignore[return-value]  # a list of changes alone
         except BaseException as error:
             if mine:
                 calls.leave()
@@ -96,19 +98,19 @@ class Single(Member):
         self.progress.see(checked.le)  # type: ignore[arg-type]
         self.changes += abs(checked.diff)
         try:
-            out: Output = self.engine.push(checked)
+            out = self.engine.push(checked)
         except Exception as error:
             if checked.key is not None:
                 blame(error, f"of key {checked.key!r}")
             raise
         if out:
             self._count(out)
-        return out
+        return out  # type: ignore[return-value]  # a list of changes alone
 
     def end_alone(self, stage: Member, out: Output) -> None:
         """End the call."""
         self.calls.before = DONE
-        if out:
+        if out or self.engine.began is None:
             self.engine.commit()
         self.journal.commit()
         stage.call_worked()

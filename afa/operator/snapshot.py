@@ -75,8 +75,7 @@ def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
 
 def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = None) -> bytes:
     """Return a snapshot of an operator that has these states."""
-    held = core.automaton if core.reduced is None else core.reduced.triggers.reduction.rewritten
-    return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(held, states)]))
+    return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(core.engine.automaton, states)]))
 
 
 def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
@@ -112,7 +111,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
             core.retractions,
             [[condition.text, t] for condition, t in core.conditions],
             None if core.gapless is None else _numbers(core.gapless),
-            None if core.reduced is None else core.reduced.triggers.bits,
+            core.engine.bits,
         ],
         list(map(as_plain, core.progress.marks())),
         None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],

@@ -16,11 +16,13 @@ import numpy as np
 
 from afa.change import Change
 from afa.cuts import Cuts
+from afa.engine import Logged
 from afa.errors import ChangeError
 from afa.model.arc import Arc
+from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.operator.call import Core
-from afa.operator.table_out import TIMES, assemble, check_output, columns_of
+from afa.operator.table_out import TIMES, assemble, check_output
 from afa.operator.table_rows import is_mixed, rows_of
 from punctuation.door import Table, is_arrow, table_of
 from punctuation.promise import Punctuation
@@ -57,20 +59,16 @@ class Found(NamedTuple):
 
     Parameters
     ----------
-    rows : numpy.ndarray or list of Change
-        Rows of the output log; or changes, if the engine has no output log.
-    keys : list
-        The key of each row of the log; empty without keys.
+    rows : Logged
     promises : list of (int, int)
         How many rows stand before a punctuation, and its time.
     """
 
-    rows: Any
-    keys: list[Hashable]
+    rows: Logged
     promises: list[tuple[int, int]]
 
     @classmethod
-    def of(cls, out: Iterable[Any]) -> Found:
+    def of(cls, out: Iterable[Any], automaton: Automaton) -> Found:
         """Make it of changes and punctuations."""
         changes: list[Change] = []
         promises = []
@@ -79,18 +77,18 @@ class Found(NamedTuple):
                 promises.append((len(changes), item.t))
             else:
                 changes.append(item)
-        return cls(changes, [], promises)
+        return cls(Logged.of(changes, automaton), promises)
 
     def parts(self) -> Iterator[Any]:
         """Return rows with their keys, and punctuations, as they follow on each other."""
         low = 0
         for high, t in self.promises:
             if low < high:
-                yield self.rows[low:high], self.keys[low:high]
+                yield self.rows.part(low, high)
             yield Punctuation(t)
             low = high
-        if low < len(self.rows):
-            yield self.rows[low:], self.keys[low:]
+        if low < len(self.rows.le):
+            yield self.rows.part(low, len(self.rows.le))
 
 
 def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
@@ -164,9 +162,8 @@ def _is_plain_promise(part: Any) -> bool:
 
 
 def encoded_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Any:
-    """Return the table in the engine's own form. None: the engine has no such form, or the table must go row by row."""
-    encode = getattr(core.engine, "encode", None)
-    if encode is None or (keys is not None and keys.function is not None):
+    """Return the table in the engine's own form; None where it has none, or the table must go row by row."""
+    if keys is not None and keys.function is not None:
         return None
     there = table.names
     schema = core.automaton.event_schema
@@ -182,7 +179,7 @@ def encoded_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] 
     if not core.retractions and not _unbroken(core, columns, times, arcs):
         return None
     of_keys = [columns[name] for name in keys.names] if keys else None
-    return encode(columns, times, list(arcs), core.window, of_keys, keys.single if keys else True)
+    return core.engine.encode(columns, times, list(arcs), core.window, of_keys, keys.single if keys else True)
 
 
 def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: Sequence[Arc]) -> bool:
@@ -226,19 +223,17 @@ def carry_out(core: Core, taken: Iterable[Any], net: bool) -> Found:
     net : bool
         True: one minimal difference, and at most one punctuation. False: what each change on its own would have given.
     """
-    if not hasattr(core.engine, "run_columns"):
-        return Found.of(core.run(taken, net))
     before = core.progress.final
     cuts = None if net else Cuts(before)
     if cuts is None:
         core.take(taken)
     else:
         _take_each(core, taken, cuts)
-    rows, keys = core.logged(cuts)
+    rows = core.logged(cuts)
     if cuts is not None:
-        return Found(rows, keys, cuts.promises)
+        return Found(rows, cuts.promises)
     after = core.progress.final
-    return Found(rows, keys, [(len(rows), after)] if after > before else [])
+    return Found(rows, [(len(rows.le), after)] if after > before else [])
 
 
 def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
@@ -246,9 +241,9 @@ def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
     for step in taken:
         if type(step) is tuple:
             core.take([step])
-            cuts.after(core.engine.logged, core.progress.final)  # type: ignore[attr-defined]
+            cuts.after(core.engine.cut(), core.progress.final)
         else:
-            core.engine.run_columns(step, core, cuts)  # type: ignore[attr-defined]
+            core.engine.run_columns(step, core, cuts)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------------
@@ -259,7 +254,7 @@ def answer(found: Found, come: Come, core: Core, keys: Keys | None, net: bool) -
     assert come.like is not None
     if not come.listed:
         promised = max((t for _, t in found.promises), default=None)
-        columns = found_columns(core, found.rows, found.keys, keys)
+        columns = found_columns(found.rows, keys)
         return assemble(columns, promised, come.like, core.automaton, keys, is_mixed(core, come.like, keys))
     return _tables_of(core, found, come.like, keys, net)
 
@@ -267,20 +262,18 @@ def answer(found: Found, come: Come, core: Core, keys: Keys | None, net: bool) -
 def _tables_of(core: Core, found: Found, like: Table, keys: Keys | None, net: bool) -> list[Any]:
     """Return an output as tables and punctuations; a net one always begins with a table, empty or not."""
 
-    def table(rows: Any, names: list[Hashable]) -> Any:
-        return assemble(found_columns(core, rows, names, keys), None, like, core.automaton, keys, mixed=False)
+    def table(rows: Logged) -> Any:
+        return assemble(found_columns(rows, keys), None, like, core.automaton, keys, mixed=False)
 
-    out = [part if isinstance(part, Punctuation) else table(*part) for part in found.parts()]
-    if not len(found.rows) and (net or not out):
-        out.insert(0, table(found.rows, found.keys))
+    out = [part if isinstance(part, Punctuation) else table(part) for part in found.parts()]
+    if not len(found.rows.le) and (net or not out):
+        out.insert(0, table(found.rows))
     return out
 
 
-def found_columns(core: Core, rows: Any, found: list[Hashable], keys: Keys | None) -> list[Any] | None:
-    """Output, with the keys of its rows, as columns; None: there is none."""
-    if isinstance(rows, list):
-        return columns_of(rows, keys)
-    columns = [*core.engine.registers.columns(rows[:, 4:]), rows[:, 2], rows[:, 3], rows[:, 1]]  # type: ignore[attr-defined]
+def found_columns(rows: Logged, keys: Keys | None) -> list[Any]:
+    """Return output as columns, in the order of `assemble`."""
+    columns, found = [*rows.fields, rows.le, rows.re, rows.diff], rows.keys
     if keys is None:
         return columns
     if keys.single:

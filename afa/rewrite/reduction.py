@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from afa.errors import AutomatonError, blame
+from afa.errors import AfaError, AutomatonError, blame
 from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split, text_of_expr
 from afa.expression.arc_functions import expression_of
 from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
@@ -154,3 +154,17 @@ class Reduction:
 
 def refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError:
     return AutomatonError(f"expected {what} for keep_payloads=False but got {arc!r}: {why}")
+
+
+def check_options(automaton: Automaton, retractions: bool, arc_punctuation: bool) -> None:
+    """Refuse what needs payloads.
+
+    Raises
+    ------
+    AfaError
+    """
+    for name, value in (("retractions", retractions), ("arc_punctuation", arc_punctuation)):
+        if value:
+            raise AfaError(f"expected {name}=False with keep_payloads=False but got {name}={value!r}")
+    if automaton.event_schema is None:
+        raise AfaError(f"expected an automaton with event= for keep_payloads=False but got {automaton!r}")

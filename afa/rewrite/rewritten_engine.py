@@ -1,115 +1,161 @@
-"""An engine over triggering sets, behind an operator whose events have payloads; see `afa.rewrite.triggers`."""
+"""The engine of a rewritten automaton, behind an operator that knows the user's only.
+
+    operator      arcs, events, columns          as the user has them
+    Rewriting     what becomes of each           a value; another one after each change of an arc
+    inner engine  rewritten arcs, events, ..     any engine, which knows of no other automaton
+
+What speaks of neither arcs nor events goes straight to the inner engine.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
 
 from afa.change import Change
-from afa.engine import Engine
-from afa.errors import AfaError, ChangeError
+from afa.conditions.promised import Paths, PromisesByKey
+from afa.cuts import Cuts
+from afa.engine import Engine, Host
 from afa.journal import Journal
+from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.rewrite.triggers import Triggers
+from afa.rewrite.rewriting import Rewriting
+from afa.rewrite.rewritten_batch import RewrittenBatch, Rows, plain_columns
 from punctuation.progress import Progress
-from punctuation.time import BEGINNING, FOREVER, as_count
+from punctuation.reading import ARC
+from punctuation.time import BEGINNING, FOREVER
 
 
-def check_options(automaton: Automaton, retractions: bool, arc_punctuation: bool) -> None:
-    """Refuse what needs payloads.
-
-    Raises
-    ------
-    AfaError
-    """
-    for name, value in (("retractions", retractions), ("arc_punctuation", arc_punctuation)):
-        if value:
-            raise AfaError(f"expected {name}=False with keep_payloads=False but got {name}={value!r}")
-    if automaton.event_schema is None:
-        raise AfaError(f"expected an automaton with event= for keep_payloads=False but got {automaton!r}")
-
-
-class Reduced:
-    """What stands between an operator and an engine: triggering sets go in, arcs are rewritten; see `afa.engine.Engine`.
+class RewrittenEngine:
+    """See `afa.engine.Engine`.
 
     Parameters
     ----------
-    triggers : Triggers
-        The arcs in force.
+    rewriting : Rewriting
     inner : Engine
-        Of the rewritten automaton.
+        Of the rewritten automaton, with the rewritten arcs in force.
     progress : Progress
     journal : Journal
     """
 
-    def __init__(self, triggers: Triggers, inner: Engine, progress: Progress, journal: Journal) -> None:
-        self.triggers = triggers
-        self.progress = progress
-        self._journal = journal
-        self.inner: Any = inner
-        self.name = inner.name
-        # What sees neither payloads nor arcs:
-        self.overdue, self.tick, self.clean, self.prune = inner.overdue, inner.tick, inner.clean, inner.prune
-        self.collect, self.keys, self.sizes = inner.collect, inner.keys, inner.sizes
-        self.commit, self.rollback, self.check = inner.commit, inner.rollback, inner.check
+    def __init__(self, rewriting: Rewriting, inner: Engine, progress: Progress, journal: Journal) -> None:
+        self.rewriting, self.inner, self.name, self.alone = rewriting, inner, inner.name, inner.alone
+        self._progress, self._journal = progress, journal
+        self._paths: tuple[Paths, Rewriting, Paths] | None = None
+        self.overdue, self.tick, self.clean = inner.overdue, inner.tick, inner.clean
+        self.collect, self.cut, self.log, self.keys, self.sizes = inner.collect, inner.cut, inner.log, inner.keys, inner.sizes
+        self.commit, self.rollback, self.let_raise, self.check = inner.commit, inner.rollback, inner.let_raise, inner.check
         self.save, self.saved, self.load = inner.save, inner.saved, inner.load
 
-    # -- arcs ------------------------------------------------------------------------------------------------------------------
+    @property
+    def automaton(self) -> Automaton:
+        """The rewritten automaton."""
+        return self.rewriting.automaton
+
+    @property
+    def bits(self) -> list[int | None]:
+        """What a snapshot says of the arcs in force."""
+        return self.rewriting.bits
+
+    # -- arcs and promises -----------------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force that differs from the last one in ``[le, re)`` only.
+        """Put a table in force that differs from the last one in ``[le, re)`` only; see `Rewriting.followed_by`."""
+        self._put(self.rewriting.followed_by(table.events, le, self._progress.now), le, re)
 
-        Raises
-        ------
-        AutomatonError
-            An arc that has come does not split, or there is no bit for it.
-        ChangeError
-            It differs before the present: of the events there the payloads are gone.
-        """
-        now = self.progress.now
-        if le < now:
-            new, old = Counter(table.events), Counter(self.triggers.events)
-            arc = next(event.arc for event in (*(new - old), *(old - new)))
-            raise ChangeError(
-                f"expected a change of an arc from {now} on (keep_payloads=False: the payloads before it are gone) "
-                f"but got le={le} for {arc!r}"
-            )
-        self._put(self.triggers.followed_by(table.events, FOREVER if le == FOREVER else now), le, re)
+    def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
+        """Put a table in force before there is any state."""
+        self._put(self.rewriting.restored(table.events, bits or ()), BEGINNING, FOREVER)
 
-    def put(self, table: ArcTable, bits: Sequence[int | None]) -> None:
-        """Put a table in force with the bits that a snapshot gives, before there is any state.
+    def _put(self, rewriting: Rewriting, le: int, re: int) -> None:
+        self._journal.set(self, "rewriting", rewriting)
+        self.inner.swap(rewriting.table, le, re)
 
-        Raises
-        ------
-        AutomatonError, ValueError
-            They do not fit.
-        """
-        given = [bit if bit is None else as_count(bit + 1) - 1 for bit in bits]
-        triggers = Triggers(self.triggers.reduction, table.events, given)
-        twins = any(triggers.places[id(event.arc), event.le] != bit for event, bit in zip(triggers.events, triggers.bits))
-        if triggers.bits != given or twins:
-            raise ValueError(f"expected a bit for each arc that needs one but got bits={bits!r}")
-        self._put(triggers, BEGINNING, FOREVER)
-
-    def _put(self, triggers: Triggers, le: int, re: int) -> None:
-        self.follow(triggers)
-        self.inner.swap(triggers.table, le, re)
-
-    def follow(self, triggers: Triggers) -> None:
-        """Let these be the arcs that sets are made by."""
-        self._journal.note(setattr, self, "triggers", self.triggers)
-        self.triggers = triggers
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
+        """Drop what conditions have made superfluous: what they promise of the user's arcs holds for the rewritten ones."""
+        if self._paths is None or self._paths[:2] != (promises.paths, self.rewriting):
+            self._paths = promises.paths, self.rewriting, promises.paths.over(self.rewriting)
+        self.inner.prune(promises.over(self._paths[2]), arcs, changes)
 
     # -- events ----------------------------------------------------------------------------------------------------------------
 
-    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Apply event changes of one key."""
-        self.inner.apply(key, [self.reduced(change) for change in changes])
+    def apply(self, key: Hashable, changes: Iterable[Change]) -> None:
+        """Take event changes of one key."""
+        self.inner.apply(key, [self._rewritten(change) for change in changes])
 
-    def reduced(self, change: Change) -> Change:
-        """Return the change with the event's triggering set in place of its payload."""
+    def push(self, change: Change) -> list[Change] | None:
+        """Take one event change."""
+        return self.inner.push(self._rewritten(change))
+
+    def _rewritten(self, change: Change) -> Change:
         payload, le, re, diff, key = change
         assert le is not None
-        return Change(self.triggers.reduction.set_of(self.triggers.of(payload, le), payload), le, re, diff, key)
+        return Change(self.rewriting.event(payload, le), le, re, diff, key)
+
+    @property
+    def serial(self) -> int:
+        """The inner engine's."""
+        return self.inner.serial
+
+    @property
+    def began(self) -> int | None:
+        """The inner engine's."""
+        return self.inner.began
+
+    @began.setter
+    def began(self, began: int | None) -> None:
+        self.inner.began = began
+
+    # -- columns ---------------------------------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        columns: Mapping[str, Any],
+        times: Mapping[str, Any],
+        arcs: Sequence[Arc],
+        window: int | None,
+        key_columns: list[Any] | None,
+        single: bool,
+        /,
+    ) -> RewrittenBatch | None:
+        """Return columns as `run_columns` takes them; None where they must go row by row."""
+        own = plain_columns(columns, times, self.rewriting.schema)
+        if own is None:
+            return None
+        made = self.rewriting.blank(len(times["le"]))
+        kept = {name: columns[name] for name in self.rewriting.kept}
+        rows = self.inner.encode({**made, **kept}, times, arcs, window, key_columns, single)
+        return None if rows is None else RewrittenBatch(cast(Rows, rows), made, own, self.rewriting.schema)
+
+    def run_columns(self, batch: RewrittenBatch, host: Host, cuts: Cuts | None = None) -> None:
+        """Carry out a batch, cut at each change of an arc: events behind it are rewritten by the arcs that are in force then."""
+        n, kind, low = len(batch.rows.le), batch.rows.kind, 0
+        changes = [] if kind is None else np.flatnonzero(kind == ARC).tolist()
+        for high in [*changes, n]:
+            if low < high:
+                self._run_part(batch, slice(low, high), host, cuts)
+            if high < n:
+                host.take_record(batch.rows.item(high))
+                if cuts is not None:
+                    cuts.after(self.cut(), self._progress.final)
+            low = high + 1
+
+    def _run_part(self, batch: RewrittenBatch, part: slice, host: Host, cuts: Cuts | None) -> None:
+        """Carry out some rows, without changes of arcs. What is late is told here, where payloads are known."""
+        le = batch.rows.le[part]
+        promised, events = batch.promises(part, self._progress.events)
+        late = events & (le < promised)
+        places = np.arange(part.start, part.stop)
+        rows: Any = part
+        if late.any():
+            for i in np.flatnonzero(late).tolist():
+                host.take_late(batch.event(part.start + i), int(promised[i]))
+            rows, events = places[~late], events[~late]
+        if not len(events):
+            return
+        wanted = rows if events.all() else places[events] if rows is part else rows[events]
+        self.rewriting.fill(batch.made, wanted, batch.columns_of(wanted), batch.rows.le[wanted])
+        self.inner.run_columns(batch.rows.only(rows, bool(events.all())), host, cuts)

@@ -13,19 +13,23 @@ any more once the event has come. Both engines run the rewritten automaton as an
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from afa.errors import AutomatonError
+from afa.errors import AutomatonError, ChangeError
 from afa.expression.nodes import Expr
 from afa.model.arc import CONSUME, Arc
 from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.automaton import Automaton
 from afa.rewrite.reduction import Parts, Reduction, refused
+from afa.rewrite.vectors import Picked
+from afa.schema import Schema
 from afa.state.states import Column, records
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, FOREVER, as_count
 
 BITS = 62
 """How many event parts may be in force at one instant."""
@@ -97,9 +101,70 @@ class Triggers:
         self._arcs: dict[tuple[int, int | None], Arc] = {}
         self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
 
-    def followed_by(self, events: Sequence[ArcEvent], now: int) -> Triggers:
-        """Return the triggers of other arcs in force, given that all events so far have an LE below ``now``."""
-        return Triggers(self.reduction, events, None, self, lambda le: le < now)
+    # -- what a rewriting supplies: see `afa.rewrite.rewriting.Rewriting` ------------------------------------------------------
+
+    @property
+    def automaton(self) -> Automaton:
+        """The rewritten automaton."""
+        return self.reduction.rewritten
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the user's events."""
+        return self.reduction.schema
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """The sequence field, if there is one."""
+        return [] if self.reduction.sequence is None else [self.reduction.sequence]
+
+    def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Triggers:
+        """Return the triggers of other arcs in force.
+
+        Raises
+        ------
+        AutomatonError
+            An arc that has come does not split, or there is no bit for it.
+        ChangeError
+            They differ before the present: of the events there the payloads are gone.
+        """
+        if le < now:
+            new, old = Counter(events), Counter(self.events)
+            arc = next(event.arc for event in (*(new - old), *(old - new)))
+            raise ChangeError(
+                f"expected a change of an arc from {now} on (keep_payloads=False: the payloads before it are gone) "
+                f"but got le={le} for {arc!r}"
+            )
+        return Triggers(self.reduction, events, None, self, lambda begin: le == FOREVER or begin < now)
+
+    def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Triggers:
+        """Return the triggers that a snapshot tells of.
+
+        Raises
+        ------
+        AutomatonError, ValueError
+            They do not fit.
+        """
+        given = [bit if bit is None else as_count(bit + 1) - 1 for bit in bits]
+        found = Triggers(self.reduction, events, given)
+        twins = any(found.places[id(event.arc), event.le] != bit for event, bit in zip(found.events, found.bits))
+        if found.bits != given or twins:
+            raise ValueError(f"expected a bit for each arc that needs one but got bits={bits!r}")
+        return found
+
+    def event(self, payload: Any, le: int) -> Any:
+        """Return what is kept of an event."""
+        return self.reduction.set_of(self.of(payload, le), payload)
+
+    def blank(self, n: int) -> dict[str, Any]:
+        """Return a column of sets, yet to be filled."""
+        return {self.reduction.field: np.zeros(n, np.int64)}
+
+    def fill(self, made: Mapping[str, Any], rows: Any, columns: Mapping[str, Column], le: Any) -> None:
+        """Fill in the sets of some rows."""
+        made[self.reduction.field][rows] = self.of_columns(columns, le)
+
+    # -- bits ------------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> dict[tuple[int, int], int | None]:
@@ -112,8 +177,6 @@ class Triggers:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Triggers:
         return self  # a value
-
-    # -- bits ------------------------------------------------------------------------------------------------------------------
 
     def _shared(self, parts: Parts, known: Mapping[int, Parts]) -> Parts:
         """With the event part of another arc, if it has an equal one: by that object it is known."""
@@ -213,15 +276,3 @@ class Triggers:
             held = {bit: arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None and le <= at < re}
             self._known[place] = [(1 << bit, self._parts[id(arc)]) for bit, arc in sorted(held.items())]
         return self._known[place]
-
-
-class Picked(dict[str, Column]):
-    """Some rows of columns, picked when they are asked for."""
-
-    def __init__(self, columns: Mapping[str, Column], rows: Any) -> None:
-        self._columns, self._rows = columns, rows
-
-    def __missing__(self, name: str) -> Column:
-        values, present, texts = self._columns[name]
-        self[name] = Column(values[self._rows], None if present is None else present[self._rows], texts)
-        return self[name]

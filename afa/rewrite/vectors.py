@@ -186,3 +186,15 @@ def _exactly(value: Any, kind: str) -> Any:
     if found != value or (kind == INT and not BEGINNING <= found <= FOREVER):
         raise _Unfit
     return found
+
+
+class Picked(dict[str, Column]):
+    """Some rows of columns, picked when they are asked for."""
+
+    def __init__(self, columns: Mapping[str, Column], rows: Any) -> None:
+        self._columns, self._rows = columns, rows
+
+    def __missing__(self, name: str) -> Column:
+        values, present, texts = self._columns[name]
+        self[name] = Column(values[self._rows], None if present is None else present[self._rows], texts)
+        return self[name]
