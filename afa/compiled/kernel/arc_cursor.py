@@ -25,7 +25,7 @@ from afa.compiled.kernel.native_call import call4, kernel
 
 @kernel
 def seek(p: Any, t: int) -> None:
-    """Let the arcs now be those in force at ``t``. O(1) within a segment, O(bounds passed) forward, O(arc events) back."""
+    """Move to the arcs in force at ``t``. O(1) within a segment, O(bounds passed) forward, O(arc events) back."""
     if p[P_LOW] <= t < p[P_HIGH]:
         return
     if t < p[P_LOW]:
@@ -46,7 +46,7 @@ def seek(p: Any, t: int) -> None:
 
 @kernel
 def reset(p: Any) -> None:
-    """No arc is in force: the instant before all."""
+    """Move to the instant before all: no arc is in force."""
     for k in range(p[P_STATES]):
         p[p[P_NOW] + k] = p[p[P_FINALS] + k]
         p[p[P_MARKS] + k] = 0
@@ -64,7 +64,7 @@ def reset(p: Any) -> None:
 
 @kernel
 def begin_arc(p: Any, row: int) -> None:
-    """An arc comes into force. O(1)."""
+    """Put an arc in force. O(1)."""
     at = p[P_ROWS] + row * R_SIZE
     code = p[P_CODES] + p[at + R_CODE] * ARC_SIZE
     if p[code + ARC_KIND] != TIMEOUT:
@@ -82,7 +82,7 @@ def begin_arc(p: Any, row: int) -> None:
 
 @kernel
 def end_arc(p: Any, row: int) -> None:
-    """An arc goes out of force. O(1)."""
+    """End an arc. O(1)."""
     at = p[P_ROWS] + row * R_SIZE
     code = p[P_CODES] + p[at + R_CODE] * ARC_SIZE
     if p[code + ARC_KIND] != TIMEOUT:
@@ -116,7 +116,7 @@ def take_slot(p: Any, at: int, code: int) -> None:
 
 @kernel
 def give_slot(p: Any, at: int, code: int) -> None:
-    """Let the slot of the arc event at ``at`` be free again."""
+    """Free the slot of the arc event at ``at``."""
     slot, free = p[at + R_SLOT], p[P_FREE]
     if slot < 0:
         p[P_SPILL] -= 1
@@ -128,7 +128,7 @@ def give_slot(p: Any, at: int, code: int) -> None:
 
 @kernel
 def run_arc(m: Any, p: Any, code: int, event: int, register: int, out: int) -> int:
-    """Carry out an arc's functions at these addresses: 1 taken, 0 not, below 0 a fault.
+    """Carry out an arc's functions at these addresses. Returns 1 if it is taken, 0 if not, below 0 for a fault.
 
     Native code that meets what only Python can tell (an overflow, a division by zero) hands over to the user's function.
     """

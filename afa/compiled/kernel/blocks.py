@@ -21,13 +21,13 @@ from afa.compiled.kernel.native_call import kernel
 
 @kernel
 def column(m: Any, b: int, which: int) -> int:
-    """Where a column of a block begins."""
+    """Return where a column of a block begins."""
     return int(b + HEAD + which * m[b + H_CAP])
 
 
 @kernel
 def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int) -> int:
-    """An empty block with room for so many rows of each kind, or NEED_HEAP.
+    """Return an empty block with room for so many rows of each kind, or NEED_HEAP.
 
     What the size class has left over goes to events and nodes.
     """
@@ -63,7 +63,7 @@ def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int
 
 @kernel
 def measure(m: Any, b: int, first: int) -> Any:
-    """How many steps a block has from a place on, and how many rows of events, nodes and matches they point to."""
+    """Return how many steps a block has from a place on, and how many rows of events, nodes and matches they point to."""
     cap = m[b + H_CAP]
     events = nodes = matches = 0
     for place in range(first, m[b + H_LAST]):
@@ -103,7 +103,7 @@ def move(m: Any, b: int, to: int, first: int) -> None:
 
 @kernel
 def copy_rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
-    """Copy a slice of rows; the slice where it stands now."""
+    """Copy a slice of rows. Returns the slice at its new place."""
     count = rows & COUNT
     if count == 0:
         return 0

@@ -21,13 +21,13 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def since_of(w: Any, rows: int, k: int, s: int) -> int:
-    """Where the LE stands at which row ``k`` of a buffer is stored; one column further the end that its node had."""
+    """Return the place of row ``k``'s LE, the step at which it is stored; one column further stands the end that its node had."""
     return int(rows + w[W_ROWS] * s + k)
 
 
 @kernel
 def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
-    """Read the list of a place into a row buffer, by start; how many, or a status. O(steps back to ``reach``)."""
+    """Read the list of a place into a row buffer, by start. Returns how many, or a status. O(steps back to ``reach``)."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + place]]
@@ -45,7 +45,7 @@ def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
 
 @kernel
 def add_nodes(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
-    """Add the nodes of a step that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer; how many, or a status."""
+    """Add a step's nodes that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer. Returns how many, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     old = m[b + HEAD + ND * cap + i]
     if n + (old & COUNT) >= w[W_ROWS]:
@@ -65,7 +65,7 @@ def add_nodes(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> 
 
 @kernel
 def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
-    """Let W_OLD be the list of a step as it was: what ended there leaves, its own nodes come; how many, or a status."""
+    """Move W_OLD on to the old list of a step: add the step's nodes, drop what ended. Returns how many rows, or a status."""
     s, rows, kept = N_REG + m[C_R], w[W_OLD], 0
     for k in range(n):
         if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
@@ -78,7 +78,7 @@ def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
 
 @kernel
 def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
-    """Sort a row buffer by start, its columns with it; ``n``. O(n) where it is sorted already."""
+    """Sort a row buffer by start, with its columns. Returns ``n``. O(n) if it is sorted already."""
     spare = rows + (w[W_ROWS] - 1) * s
     end = w[W_ROWS] - 1
     for k in range(1, n):
@@ -113,7 +113,7 @@ def copy_row(w: Any, rows: int, others: int, k: int, s: int) -> None:
 
 @kernel
 def find_row(w: Any, rows: int, n: int, row: int, s: int) -> int:
-    """Which of ``n`` rows of a buffer, by start, is the partial match of ``row``, or NOWHERE. O(log n + those of one start)."""
+    """Return which of ``n`` rows of a buffer, sorted by start, equals ``row``, or NOWHERE. O(log n + those of one start)."""
     start = w[row + N_START]
     k = count_until(w, rows, n, s, start - 1)
     while k < n and w[rows + k * s + N_START] == start:

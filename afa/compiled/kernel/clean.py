@@ -30,7 +30,7 @@ from afa.compiled.kernel.walk import walk
 
 @kernel
 def tick(m: Any, w: Any, p: Any, b: int) -> int:
-    """Let the time-outs fire that the clock has reached: the last step's list waits until there. A status."""
+    """Let the time-outs fire that the clock has reached: the last step's list waits until there. Returns a status."""
     if p[P_TIMEOUT] == 0 or m[b + H_LAST] == m[b + H_FIRST]:
         return DONE
     w[W_EPOCH] += 1
@@ -41,7 +41,7 @@ def tick(m: Any, w: Any, p: Any, b: int) -> int:
 
 @kernel
 def cover_of(m: Any, b: int, t: int) -> int:
-    """The place of the last step before ``t``; one before the first place if there is none."""
+    """Return the place of the last step before ``t``; one before the first place if there is none."""
     cover = find_place(m, b, t, 0) - 1
     while cover >= m[b + H_FIRST] and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + cover]] >= t:
         cover -= 1  # of several at t, `find_place` may give a later one
@@ -50,7 +50,7 @@ def cover_of(m: Any, b: int, t: int) -> int:
 
 @kernel
 def oldest(m: Any, b: int, t: int) -> int:
-    """The first place that is of use when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
+    """Return the first place that is needed when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
     cover = cover_of(m, b, t)
     if cover < m[b + H_FIRST]:
         return int(m[b + H_FIRST])
@@ -63,7 +63,7 @@ def oldest(m: Any, b: int, t: int) -> int:
 
 @kernel
 def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
-    """Drop what lies before ``cover(t)``. A status. O(log steps + the list of cover)."""
+    """Drop what lies before ``cover(t)``. Returns a status. O(log steps + the list of cover)."""
     m[b + H_CLEANED] = t
     s, cap, cover = N_REG + m[C_R], m[b + H_CAP], cover_of(m, b, t)
     if cover < m[b + H_FIRST]:
@@ -105,7 +105,7 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
 
 @kernel
 def open_matches(m: Any, w: Any, b: int, i: int, t: int) -> int:
-    """Put the matches of ``cover`` that are not final at W_TEMP; how many, or a status.
+    """Put the matches of ``cover`` that are not final at W_TEMP. Returns how many, or a status.
 
     As they were announced: arcs may have changed since, which is for those who are told of that to see to.
     """
@@ -123,7 +123,7 @@ def open_matches(m: Any, w: Any, b: int, i: int, t: int) -> int:
 
 @kernel
 def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
-    """The list of ``cover`` at W_SOURCE, each row with the end of its node; how many, or a status.
+    """Put the list of ``cover`` at W_SOURCE, each row with the end of its node. Returns how many rows, or a status.
 
     What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
     """
@@ -152,7 +152,7 @@ def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
 
 @kernel
 def expire(m: Any, w: Any, b: int, t: int) -> int:
-    """Drop the retractions that waited for insertions before ``t``. A status."""
+    """Drop the retractions that waited for insertions before ``t``. Returns a status."""
     size = Q_WORDS + m[C_V]
     base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
     if not room(w, top * size):

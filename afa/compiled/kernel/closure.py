@@ -65,7 +65,7 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
 
 @kernel
 def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon: int) -> int:
-    """What time-outs make of a partial match that consumed its last event at ``le``, from ``since`` until ``horizon``.
+    """Make at W_READY what time-outs make of a partial match that consumed its last event at ``le``, from ``since`` to ``horizon``.
 
     Rows at W_READY, each with its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and
     further time-outs from there are in it. How many, or a status; where they go on for ever, Python says whether none is to fire.
@@ -112,7 +112,7 @@ def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon:
 
 @kernel
 def date_rows(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
-    """Date the rows from ``n`` to ``end`` and keep those that are new; how many there are then."""
+    """Date the rows from ``n`` to ``end`` and keep those that are new. Returns how many rows there are then."""
     new_set(w)
     for k in range(1, n):
         add_to_set(w, w, ready + k * s, s, w[ready + k * s + N_END] & 0xFFFFFFFFFFFF)
@@ -129,7 +129,7 @@ def date_rows(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
 
 @kernel
 def undated(m: Any, w: Any, rows: int, n: int) -> int:
-    """Of the rows that time-outs made, each value once, whenever it was reached; none that equals the first row."""
+    """Keep each value once of the rows that time-outs made, and none that equals the first row. Returns how many."""
     s = N_REG + m[C_R]
     for k in range(n):
         w[rows + k * s + N_END] = ALONE

@@ -25,7 +25,7 @@ from afa.compiled.kernel.native_call import call9, kernel
 
 @kernel
 def call_step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int) -> int:
-    """What the automaton's step function makes of ``n`` rows and of the computation that begins: how many rows at ``out``.
+    """Call the automaton's step function for ``n`` rows and the computation that begins. Returns how many rows are at ``out``.
 
     Below 0: -1, only arc by arc; -2, more than ``room``. ``base``: the address of the array in which the rows stand; ``event`` and
     ``out`` are addresses. A row that stays as it is has the number of its source in place of ``end`` (App. D).
@@ -39,7 +39,7 @@ def call_step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: in
 
 @kernel
 def repeated(a: Any, rows: int, n: int, s: int) -> bool:
-    """Whether two rows of a list began at one step, so that one may be there twice."""
+    """Return whether two rows of a list began at one step, so that one may be there twice."""
     for k in range(1, n):
         if a[rows + k * s + N_START] == a[rows + (k - 1) * s + N_START]:
             return True
@@ -50,7 +50,7 @@ def repeated(a: Any, rows: int, n: int, s: int) -> bool:
 def derive(
     m: Any, w: Any, p: Any, b: int, a: Any, base: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """The rows at W_NEW that ``a[rows:][:n]`` become by a step, and those that begin there if ``begins``; how many, or a status."""
+    """Derive at W_NEW what ``a[rows:][:n]`` become by a step, and what begins there. Returns how many rows, or a status."""
     if n == 0 and not begins:
         return 0
     seek(p, le)
@@ -70,7 +70,7 @@ def derive(
 def derive_nodes(
     m: Any, w: Any, p: Any, b: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """The same of nodes, for a list without runs: the rows stand behind the nodes of the block."""
+    """Do what `derive` does for nodes, in a list without runs: the rows stand behind the nodes of the block."""
     if n == 0 and not begins:
         return 0
     s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
@@ -99,7 +99,7 @@ def derive_nodes(
 def arc_by_arc(
     m: Any, w: Any, p: Any, b: int, a: Any, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """The same, arc by arc."""
+    """Do what `derive` does, arc by arc."""
     m[C_GENERAL] += 1
     s = N_REG + m[C_R]
     ready = w[W_READY]
@@ -134,7 +134,7 @@ def arc_by_arc(
 
 @kernel
 def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, events: int, k: int) -> int:
-    """Add to the ``count`` rows at W_NEW what the ones at W_READY become by any event of the step; how many, or a status.
+    """Add to the ``count`` rows at W_NEW what the ones at W_READY become by any event of the step. Returns how many, or a status.
 
     The first of them is row ``k`` of the list; only that one can stay.
     """

@@ -29,7 +29,7 @@ from afa.compiled.kernel.step import mark
 
 @kernel
 def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
-    """The ``n`` records at W_INDEX as new steps behind all others; the first place of them, or a status.
+    """Append the ``n`` records at W_INDEX as new steps behind all others. Returns their first place, or a status.
 
     *Requires* records at times that only rise, insertions of one copy each, all after the last step.
     """
@@ -65,7 +65,7 @@ def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
 
 @kernel
 def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
-    """The ``n`` records at W_INDEX, in order, into the steps; the first place that is marked, or a status."""
+    """Merge the ``n`` records at W_INDEX, in order, into the steps. Returns the first marked place, or a status."""
     cap = m[b + H_CAP]
     if m[b + H_LAST] + n > cap or m[b + H_STEPS] + n > cap:
         return NEED_BLOCK
@@ -148,7 +148,7 @@ def move_words(m: Any, source: int, target: int, n: int) -> None:
 
 @kernel
 def is_before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
-    """Whether a step comes before ``(le, seq)``."""
+    """Return whether a step comes before ``(le, seq)``."""
     cap = m[b + H_CAP]
     t = m[b + HEAD + LE * cap + i]
     if t != le:
@@ -225,7 +225,7 @@ def apply_to_step(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int)
 
 @kernel
 def is_event(a: Any, row: int, c: Any, x: int, v: int) -> bool:
-    """Whether a row has the lifetime and the payload of a record."""
+    """Return whether a row has the lifetime and the payload of a record."""
     if a[row + E_RE] != c[I_RE, x]:
         return False
     for j in range(v):
@@ -236,7 +236,7 @@ def is_event(a: Any, row: int, c: Any, x: int, v: int) -> bool:
 
 @kernel
 def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
-    """Set off ``count`` copies of a record's event against the retractions of it that wait; how many are in force, or a status."""
+    """Set off ``count`` copies of a record's event against its waiting retractions. Returns how many are in force, or a status."""
     v = m[C_V]
     size = Q_WORDS + v
     base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
@@ -282,7 +282,7 @@ def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
 
 @kernel
 def empty_step(m: Any, w: Any, p: Any, b: int, i: int) -> int:
-    """A step has no events any more: its matches and its nodes go with it. A status."""
+    """Remove nodes and matches of a step that has no events any more. Returns a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     if not room(w, 8):
         return NEED_UNDO

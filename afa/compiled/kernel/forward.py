@@ -27,7 +27,7 @@ LEAVE, NEXT, READY = 0, 1, 2
 
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
-    """Whether `forward` or `forward_runs` serves this program and this block."""
+    """Return whether `forward` or `forward_runs` serves this program and this block."""
     if m[C_GAPLESS]:
         return False
     loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
@@ -36,7 +36,7 @@ def may_go_forward(m: Any, p: Any, b: int) -> bool:
 
 @kernel
 def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
-    """Tell the loops where they read and write, as far as that stays; where their words are."""
+    """Tell the loops where they read and write, as far as that stays. Returns where their words are."""
     x, base, scratch = w[W_LOOP], m[C_M], m[C_W]
     w[x + X_NONE] = 0
     w[x + X_LE_AT] = c[0, F_LE]
@@ -63,7 +63,7 @@ def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
 
 @kernel
 def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, top: int, latest: int, bound: int) -> int:
-    """Tell a loop where it begins: step, place and event; how many rows there is room for."""
+    """Tell a loop where it begins: step, place and event. Returns how many rows there is room for."""
     x, base, cap = w[W_LOOP], m[C_M], m[b + H_CAP]
     room = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
     w[x + X_RECORD], w[x + X_HIGH] = record, min(high, record + room)
@@ -77,13 +77,13 @@ def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: 
 
 @kernel
 def row_of(c: Any, record: int) -> int:
-    """Which row of the columns a record is."""
+    """Return which row of the columns a record is."""
     return int(peek(c[0, F_INDEX] + 8 * record)) if c[0, F_INDEX] != 0 else record
 
 
 @kernel
 def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
-    """See to a row where a loop ended: NEXT, a punctuation or a change of arcs; READY, an event; LEAVE, it must go another way."""
+    """See to a row where a loop ended. Returns NEXT (it was a punctuation or an arc), READY (an event) or LEAVE (another way)."""
     record = row_of(c, record)
     le, change = peek(c[0, F_LE] + 8 * record), w[W_LOOP] + X_CHANGE
     if c[0, F_KIND] != 0:
@@ -112,7 +112,7 @@ def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> i
 
 @kernel
 def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*) one by one; the first that must go another way, or a status.
+    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*). Returns the first that must go another way, or a status.
 
     *Requires* `may_go_forward`.
     """
@@ -178,7 +178,7 @@ def write_sequence(m: Any, b: int, first: int, end: int) -> None:
 
 @kernel
 def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
-    """Note that ``n`` events were taken, the last of them at ``latest``; the record that comes next, or a status.
+    """Take note that ``n`` events were taken, the last at ``latest``. Returns the next record, or a status.
 
     A block that is full after some events has done them: C_SHORT; the rest is for another unit, in a larger one.
     """
@@ -191,7 +191,7 @@ def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
 
 @kernel
 def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
-    """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice; how many, or a status."""
+    """Make a step of an event and ``count`` new nodes, with their matches, each once. Returns how many nodes, or a status."""
     s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
     if repeated(m, out, count, s):

@@ -38,7 +38,7 @@ STAYS, ASK = 1 << 32, -100
 
 @kernel
 def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*) one by one; the first that must go another way, or a status.
+    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*). Returns the first that must go another way, or a status.
 
     The list that was there before stands at W_SOURCE, and stays there until an event changes it; then it is the loop's own.
     *Requires* `may_go_forward`.
@@ -102,7 +102,7 @@ def forward_runs(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
 
 @kernel
 def set_list(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
-    """Let the ``n`` nodes of a step at ``le`` be the list of the loop."""
+    """Make the ``n`` nodes of a step at ``le`` the list of the loop."""
     s, states, low, high = N_REG + m[C_R], 0, FOREVER, BEGINNING
     for k in range(n):
         row = rows + k * s
@@ -116,7 +116,7 @@ def set_list(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None
 
 @kernel
 def first_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
-    """Make step ``i`` of an event for the ``n`` rows at W_SOURCE: how many new nodes are its list, STAYS, or a status."""
+    """Make step ``i`` of an event for the ``n`` rows at W_SOURCE. Returns how many new nodes are its list, STAYS, or a status."""
     record = row_of(c, record)
     x, s, le = w[W_LOOP], N_REG + m[C_R], peek(c[0, F_LE] + 8 * record)
     at = b + m[b + H_EVENTS] + event * (E_WORDS + m[C_V])
@@ -146,7 +146,7 @@ def first_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event
 
 @kernel
 def payload_word(c: Any, j: int, x: int) -> int:
-    """Word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0."""
+    """Return word ``j`` of the payload of row ``x`` in its normal form: one NaN, no -0.0."""
     found = peek(c[0, F_WORDS + 2 * j] + 8 * x)
     if c[0, F_WORDS + 2 * j + 1] == FLOAT:
         if found == MINUS_ZERO:

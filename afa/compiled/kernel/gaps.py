@@ -15,14 +15,14 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def adjacent(m: Any, b: int, place: int) -> bool:
-    """Whether the numbers of the step at a place and of the one before it are adjacent."""
+    """Return whether the numbers of the step at a place and of the one before it are adjacent."""
     order, seqs = b + HEAD, b + HEAD + SEQ * m[b + H_CAP]
     return bool(m[seqs + m[order + place - 1]] + 1 == m[seqs + m[order + place]])
 
 
 @kernel
 def linked(m: Any, b: int, place: int) -> bool:
-    """Whether the step at a place, which is not the first, continues the list before it."""
+    """Return whether the step at a place, which is not the first, continues the list before it."""
     if m[C_GAPLESS] == 0 or adjacent(m, b, place):
         return True
     return bool(m[C_GAPLESS] == JOIN and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]] < m[b + H_TOLD])
@@ -30,7 +30,7 @@ def linked(m: Any, b: int, place: int) -> bool:
 
 @kernel
 def horizon_of(m: Any, b: int, place: int) -> int:
-    """Until when the time-outs of a step fire: the next step, or as far as the clock has come, behind the last and in a gap."""
+    """Return until when the time-outs of a step fire: the next step; behind the last one and in a gap, the clock."""
     order, times = b + HEAD, b + HEAD + LE * m[b + H_CAP]
     reached = max(m[times + m[order + place]], m[C_EVENTS])
     if place + 1 >= m[b + H_LAST]:
@@ -41,7 +41,7 @@ def horizon_of(m: Any, b: int, place: int) -> int:
 
 @kernel
 def ascend(m: Any, w: Any, c: Any, b: int, n: int) -> bool:
-    """Whether the ``n`` records at W_INDEX, in order, are of different numbers that ascend with time among those of the steps.
+    """Return whether the ``n`` records at W_INDEX, in order, have different numbers that ascend with time among the steps.
 
     Then no insertion is repeated. O(n log steps); O(n) behind the last step.
     """
@@ -69,7 +69,7 @@ def ascend(m: Any, w: Any, c: Any, b: int, n: int) -> bool:
 
 @kernel
 def pass_gaps(m: Any, w: Any, b: int, t: int) -> int:
-    """Let the gaps be final that end before ``t``, and tell them in the output log; the first place whose list is another now.
+    """Make gaps final that end before ``t``, and log them. Returns the first place whose list has changed.
 
     That is with JOIN, where such a step continues the list before it; all of them are marked. H_LAST: none is; or a status.
     """
@@ -103,7 +103,7 @@ def pass_gaps(m: Any, w: Any, b: int, t: int) -> int:
 
 @kernel
 def mark_waits(m: Any, w: Any, b: int, place: int) -> int:
-    """Mark the steps before gaps whose time-outs the promise may let fire; the first of them, or ``place``."""
+    """Mark the steps before gaps whose time-outs the promise may let fire. Returns the first of them, or ``place``."""
     order, times = b + HEAD, b + HEAD + LE * m[b + H_CAP]
     first = place
     at = m[b + H_FIRST]
@@ -117,7 +117,7 @@ def mark_waits(m: Any, w: Any, b: int, place: int) -> int:
 
 @kernel
 def forget_cover(m: Any, b: int) -> None:
-    """Of many keys one whose cover is all that is left is forgotten when the lifetime of its event is over."""
+    """Drop the cover of a key, of many, if nothing else is left and the lifetime of its event is over."""
     first = m[b + H_FIRST]
     if m[C_KEYED] and first + 1 == m[b + H_LAST] and m[b + H_OVER] <= m[C_FINAL]:
         i = m[b + HEAD + first]

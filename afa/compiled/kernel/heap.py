@@ -23,7 +23,7 @@ SMALLEST, LARGER = 64, 4
 
 @kernel
 def room(w: Any, words: int) -> bool:
-    """Whether the undo log takes so many words more."""
+    """Return whether the undo log takes so many words more."""
     return bool(w[W_UNDO_TOP] + words + 8 <= w[W_UNDO_CAP])
 
 
@@ -117,13 +117,13 @@ def commit(m: Any, w: Any) -> None:
 
 @kernel
 def size_of(size: int) -> int:
-    """The words of a size class: 64, 80, 96, 112, 128, 160, ..."""
+    """Return the words of a size class: 64, 80, 96, 112, 128, 160, ..."""
     return (4 + (size & 3)) * (SMALLEST >> 2) << (size >> 2)
 
 
 @kernel
 def class_of(words: int) -> int:
-    """The smallest size class that holds so many words."""
+    """Return the smallest size class that holds so many words."""
     size = 0
     while size_of(size + 4) < words:
         size += 4
@@ -134,7 +134,7 @@ def class_of(words: int) -> int:
 
 @kernel
 def take_block(m: Any, words: int) -> int:
-    """The address of a free block of at least so many words, or NEED_HEAP; its first word is its size class.
+    """Return the address of a free block of at least so many words, or NEED_HEAP; its first word is its size class.
 
     One that was used before is taken even if it is somewhat larger: memory that is new costs more.
     """

@@ -23,7 +23,7 @@ from afa.compiled.kernel.step import derive_matches
 
 @kernel
 def save_keys(m: Any, c: Any, n: int, what: int) -> int:
-    """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. DONE."""
+    """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. Returns DONE."""
     at = 0
     for k in range(n):
         b = m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK]
@@ -40,7 +40,7 @@ def save_keys(m: Any, c: Any, n: int, what: int) -> int:
 
 @kernel
 def covered(m: Any, b: int) -> bool:
-    """Whether a block's first step is ``cover``, and derived as others are."""
+    """Return whether a block's first step is ``cover``, and derived as others are."""
     if m[b + H_PRUNED] != BEGINNING or m[b + H_FIRST] == m[b + H_LAST]:
         return False
     return bool(m[b + HEAD + EV * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]] & COUNT == 0)
@@ -48,7 +48,7 @@ def covered(m: Any, b: int) -> bool:
 
 @kernel
 def given(m: Any, b: int) -> int:
-    """How many steps there are whose lists a snapshot must give: to the first behind H_PRUNED, from which the others follow."""
+    """Return how many steps a snapshot must give with their lists: up to the first behind H_PRUNED. The others follow."""
     if m[b + H_PRUNED] == BEGINNING:
         return 0
     return int(min(find_place(m, b, m[b + H_PRUNED] + 1, 0) + 1, m[b + H_LAST]) - m[b + H_FIRST])
@@ -56,7 +56,7 @@ def given(m: Any, b: int) -> int:
 
 @kernel
 def save_head(m: Any, c: Any, b: int, k: int) -> None:
-    """How many changes and rows a block has, and the times of its cover."""
+    """Write how many changes and rows a block has, and the times of its cover."""
     cap, changes = m[b + H_CAP], m[b + H_PENDING_TOP]
     for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         changes += m[b + HEAD + EV * cap + m[b + HEAD + place]] & COUNT
@@ -71,7 +71,7 @@ def save_head(m: Any, c: Any, b: int, k: int) -> None:
 
 @kernel
 def save_cover(m: Any, c: Any, b: int, at: int) -> int:
-    """The list of a block's cover from column ``at`` on; the column behind it."""
+    """Write the list of a block's cover from column ``at`` on. Returns the column behind it."""
     if not covered(m, b):
         return at
     s, rows = N_REG + m[C_R], m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + m[b + H_FIRST]]]
@@ -86,7 +86,7 @@ def save_cover(m: Any, c: Any, b: int, at: int) -> int:
 
 @kernel
 def save_changes(m: Any, c: Any, b: int, at: int) -> int:
-    """The events of a block and its retractions that wait, from column ``at`` on; the column behind them."""
+    """Write the events of a block and its waiting retractions from column ``at`` on. Returns the column behind them."""
     v, cap = m[C_V], m[b + H_CAP]
     for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         step = m[b + HEAD + place]
@@ -108,7 +108,7 @@ def save_changes(m: Any, c: Any, b: int, at: int) -> int:
 
 @kernel
 def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
-    """First blocks of keys with their cover steps, from column C_NEXT of the batch on. A status.
+    """Make first blocks of keys with their cover steps, from column C_NEXT of the batch on. Returns a status.
 
     A column ``[key, LE, since, n, number, RE]``, then ``n`` columns as COVERS has them.
     """
@@ -123,7 +123,7 @@ def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
 
 @kernel
 def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
-    """A key's first block, with a cover step of ``n`` partial matches. A status."""
+    """Make a key's first block, with a cover step of ``n`` partial matches. Returns a status."""
     b = grow(m, w, key, n, DONE)
     if b < 0:
         return int(b)
@@ -147,7 +147,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
 
 @kernel
 def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
-    """First blocks of keys with steps whose lists are given, from column C_NEXT of the batch on. A status.
+    """Make first blocks of keys with steps whose lists are given, from column C_NEXT of the batch on. Returns a status.
 
     A column ``[key, steps, rows, events, pruned, cleaned]``; for each step a column ``[LE, rows, events, reach]``, its nodes, and
     its events as CHANGES has them, but from the first word of a column on.
@@ -163,7 +163,7 @@ def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
 
 @kernel
 def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
-    """A key's first block, with the steps from column ``at`` on. A status."""
+    """Make a key's first block, with the steps from column ``at`` on. Returns a status."""
     steps, nodes, events, s, v = c[1, at], c[2, at], c[3, at], N_REG + m[C_R], m[C_V]
     if not room(w, 16):
         return NEED_UNDO

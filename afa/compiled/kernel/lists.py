@@ -20,7 +20,7 @@ FEW = 12
 
 @kernel
 def equal(a: Any, x: int, c: Any, y: int, s: int) -> bool:
-    """Whether two rows are one partial match, wherever they stand."""
+    """Return whether two rows are one partial match, wherever they stand."""
     if a[x + N_START] != c[y + N_START] or a[x + N_M] != c[y + N_M] or a[x + N_STATE] != c[y + N_STATE]:
         return False
     for i in range(N_REG, s):
@@ -44,7 +44,7 @@ def new_set(w: Any) -> None:
 
 @kernel
 def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
-    """Put the row at ``x`` into the set, for ``key``; where an equal one stands already, or -1. O(1)."""
+    """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
     h = key & 0xFFFFFFF
     for i in range(s):
         if i != N_END:
@@ -66,7 +66,7 @@ def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
 
 @kernel
 def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
-    """Keep each partial match once; one that stays before an equal one that was derived. How many are left. O(n).
+    """Keep each partial match once: one that stays before an equal one that was derived. Returns how many are left. O(n).
 
     Equal ones have one start, and stand side by side with all others of that start.
     """
@@ -103,7 +103,7 @@ def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
 
 @kernel
 def merge_lists(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
-    """Bring the ``n`` rows of two lists, of which the second begins at row ``first``, into one, each once; how many are left."""
+    """Merge the ``n`` rows of two lists, of which the second begins at row ``first``, each once. Returns how many are left."""
     spare = w[W_READY]
     for k in range(first, n):
         copy(a, rows + k * s, w, spare, s)
@@ -117,7 +117,7 @@ def merge_lists(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
 
 @kernel
 def count_until(a: Any, rows: int, n: int, s: int, bound: int) -> int:
-    """How many rows of a list began at or before ``bound``. O(log n)."""
+    """Return how many rows of a list began at or before ``bound``. O(log n)."""
     if n == 0 or a[rows + (n - 1) * s + N_START] <= bound:
         return n
     low, high = 0, n - 1
@@ -132,7 +132,7 @@ def count_until(a: Any, rows: int, n: int, s: int, bound: int) -> int:
 
 @kernel
 def same_list(a: Any, x: int, n: int, c: Any, y: int, k: int, s: int) -> bool:
-    """Whether two lists hold the same partial matches; those of one start in any order. O(n * those of one start)."""
+    """Return whether two lists hold the same partial matches; those of one start in any order. O(n * those of one start)."""
     if n != k:
         return False
     for i in range(n):

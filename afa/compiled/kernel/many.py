@@ -23,7 +23,7 @@ from afa.compiled.kernel.order import promise, sort_rows
 
 @kernel
 def serve_due(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
-    """A unit for each key that a punctuation (TICK, CLEAN) or a change of arcs (SWAP) concerns, from key C_NEXT on. A status.
+    """Serve each key that a punctuation (TICK, CLEAN) or a change of arcs (SWAP) concerns, from key C_NEXT on. Returns a status.
 
     CLEAN leaves those keys alone that it would only make smaller, but with ``low`` = ALL_KEYS; with CHANGED_KEYS it takes those of
     them that have changed since the call ``high``.
@@ -46,7 +46,7 @@ def serve_due(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) ->
 
 @kernel
 def listed_events(w: Any, c: Any, low: int, high: int) -> int:
-    """Put the events among records ``low`` to ``high`` at W_INDEX; how many."""
+    """Put the events among records ``low`` to ``high`` at W_INDEX. Returns how many."""
     index, n = w[W_INDEX], 0
     for x in range(low, high):
         if c[I_KIND, x] == EVENT:
@@ -57,7 +57,7 @@ def listed_events(w: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
-    """Chain the events among records ``low`` to ``high`` by key, in order of arrival; how many keys they have."""
+    """Chain the events among records ``low`` to ``high`` by key, in order of arrival. Returns how many keys they have."""
     heads, links, touched = w[W_HEADS], w[W_NEXT], w[W_TOUCHED]
     count = 0
     for x in range(high - 1, low - 1, -1):
@@ -74,7 +74,7 @@ def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def scan(m: Any, c: Any, low: int, high: int) -> int:
-    """Take records in order of arrival until ``high``, or the first that needs what came before it carried out; where it stopped.
+    """Take records in order of arrival until ``high``, or the first that needs the others done before it. Returns where it stopped.
 
     Late events are told apart, and what is seen moves the present.
     """
@@ -108,7 +108,7 @@ def scan(m: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
-    """Carry out the events among records ``low`` to ``high``, but those that are TAKEN. A status."""
+    """Carry out the events among records ``low`` to ``high``, but those that are TAKEN. Returns a status."""
     index = w[W_INDEX]
     if m[C_KEYED] == 0:
         n = listed_events(w, c, low, high)
@@ -134,7 +134,7 @@ def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def rows_to_come(m: Any, c: Any, key: int) -> int:
-    """About how many rows of a key are still to come in this call; 0: no more than are at work."""
+    """Return about how many rows of a key are still to come in this call; 0: no more than are being served."""
     if c[0, F_COUNTS] == 0:
         return 0
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
@@ -144,7 +144,7 @@ def rows_to_come(m: Any, c: Any, key: int) -> int:
 
 @kernel
 def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
-    """Carry out the events among records ``low`` to ``high`` one by one, but those that are TAKEN. A status.
+    """Carry out the events among records ``low`` to ``high`` one by one, but those that are TAKEN. Returns a status.
 
     At I_ARC of each, where the output log ends after it.
     """
@@ -161,7 +161,7 @@ def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
-    """Put rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX, those of a key side by side by LE; how many keys.
+    """Put rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX, grouped by key, by LE. Returns how many keys.
 
     Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED the keys; behind the first half of W_SORT where the rows
     of each of them end.

@@ -22,7 +22,7 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def same(a: Any, x: int, c: Any, y: int, n: int) -> bool:
-    """Whether ``n`` words agree."""
+    """Return whether ``n`` words agree."""
     for i in range(n):
         if a[x + i] != c[y + i]:
             return False
@@ -31,7 +31,7 @@ def same(a: Any, x: int, c: Any, y: int, n: int) -> bool:
 
 @kernel
 def among(w: Any, row: int, rows: int, count: int, width: int) -> bool:
-    """Whether a row is one of ``count`` rows."""
+    """Return whether a row is one of ``count`` rows."""
     for k in range(count):
         if same(w, row, w, rows + k * width, width):
             return True
@@ -69,7 +69,7 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
 
 @kernel
 def held_elsewhere(m: Any, b: int, i: int, a: Any, match: int) -> bool:
-    """Whether a step other than ``i`` holds a match: one at T, or the last before it."""
+    """Return whether a step other than ``i`` holds a match: one at T, or the last before it."""
     cap = m[b + H_CAP]
     width = M_REG + m[C_R]
     order, times, slices = b + HEAD, b + HEAD + LE * cap, b + HEAD + MT * cap
@@ -107,7 +107,7 @@ def log_match(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
 
 @kernel
 def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
-    """Let the ``count`` matches at W_TEMP be those of step ``i``; what changes is logged. A status.
+    """Make the ``count`` matches at W_TEMP those of step ``i``, and log what changes. Returns a status.
 
     *Requires* `room` for 3 in the undo log.
     """

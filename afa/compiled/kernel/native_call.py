@@ -37,16 +37,16 @@ def call9(address: int, *words: int) -> int:
 
 
 def peek(address: int) -> int:
-    """The word at an address."""
+    """Return the word at an address."""
     return ctypes.c_int64.from_address(int(address)).value
 
 
 def peek_byte(address: int) -> int:
-    """The byte at an address."""
+    """Return the byte at an address."""
     return ctypes.c_uint8.from_address(int(address)).value
 
 
 def kernel(function: Any) -> Any:
-    """A function that `afa.compiled.machine.kernel_ir` makes native code of; only kernels call it."""
+    """Mark a function that `afa.compiled.machine.kernel_ir` makes native code of. Only kernels call it."""
     function.is_kernel = True
     return function

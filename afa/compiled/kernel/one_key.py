@@ -39,7 +39,7 @@ FEW = 32
 
 @kernel
 def replace_block(m: Any, w: Any, key: int, b: int) -> None:
-    """Let a key have another block, or none; the old one is kept for as long as the call can be taken back."""
+    """Give a key another block, or none. The old one is kept for as long as the call can be undone."""
     entry = m[C_DIR] + key * D_SIZE
     old = m[entry + D_BLOCK]
     if m[entry + D_OWNED] != m[C_SERIAL]:
@@ -52,7 +52,7 @@ def replace_block(m: Any, w: Any, key: int, b: int) -> None:
 
 @kernel
 def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
-    """Move a key's state to a block with room for ``n`` records more, or make its first one; the block, or a status.
+    """Move a key's state to a block with room for ``n`` more records, or make its first one. Returns the block, or a status.
 
     What `clean` is about to drop stays behind. There is room for all that is known to come in the call: with less, a long one would
     move the state again and again.
@@ -90,13 +90,13 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
 
 @kernel
 def is_spacious(m: Any, b: int) -> bool:
-    """Whether a block is large and nearly empty: the next long call can have it once it is free."""
+    """Return whether a block is large and nearly empty, so that the next long call can have it once it is free."""
     return bool(size_of(m[b + H_CLASS]) >= LARGE and 8 * (m[b + H_LAST] - m[b + H_FIRST]) <= m[b + H_CAP])
 
 
 @kernel
 def is_short(m: Any, b: int, n: int) -> bool:
-    """Whether a block has hardly room for ``n`` records more."""
+    """Return whether a block has hardly room for ``n`` records more."""
     if m[b + H_CAP] - m[b + H_STEPS] < n or m[b + H_EVENT_CAP] - m[b + H_EVENT_TOP] < n:
         return True
     return bool(m[b + H_NODE_CAP] - m[b + H_NODE_TOP] < n * m[C_RATE + 1] >> 6)
@@ -104,7 +104,7 @@ def is_short(m: Any, b: int, n: int) -> bool:
 
 @kernel
 def to_whole_lists(m: Any, w: Any, key: int) -> int:
-    """Move a key's state to a block in which each step has its whole list; the block, or a status."""
+    """Move a key's state to a block in which each step has its whole list. Returns the block, or a status."""
     if not room(w, 8):
         return NEED_UNDO
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
@@ -142,7 +142,7 @@ def learn_rates(m: Any, b: int) -> None:
 
 @kernel
 def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int, high: int) -> int:
-    """One unit: the ``n`` records at W_INDEX into a key's block, a change of arcs in ``[low, high)``, or what is due. A status."""
+    """Serve a key: the ``n`` records at W_INDEX, a change of arcs in ``[low, high)``, or what is due. Returns a status."""
     entry = m[C_DIR] + key * D_SIZE
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = save_counters(m, w, p), w[W_UNDO_TOP]
@@ -206,20 +206,20 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
 
 @kernel
 def save_counters(m: Any, w: Any, p: Any) -> Any:
-    """The counters outside the block that a rolled-back unit must restore."""
+    """Return the counters outside the block that must be restored if the work on a key is rolled back."""
     return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[P_BOUNDCOUNT]
 
 
 @kernel
 def restore_counters(m: Any, w: Any, p: Any, old: Any) -> None:
-    """Restore the counters that `save_counters` saved, after a unit was rolled back."""
+    """Restore the counters that `save_counters` saved, after the work on a key was rolled back."""
     w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], bounds = old
     forget_arcs(p, bounds)
 
 
 @kernel
 def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int, low: int, high: int) -> int:
-    """The work of a unit, in the block as it is. A status."""
+    """Do the work on a key in its block as it is. Returns a status."""
     w[W_MADE] = m[b + H_STEPS]
     w[W_EPOCH] += 1
     w[W_FROM] = FOREVER
@@ -277,7 +277,7 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
 
 @kernel
 def mark_lifetime(m: Any, w: Any, b: int, low: int, high: int) -> int:
-    """Mark the steps that an arc with lifetime ``[low, high)`` serves; the first of them.
+    """Mark the steps that an arc with lifetime ``[low, high)`` serves. Returns the first of them.
 
     One step past the lifetime belongs to them, and with time-outs the one before them: what fires within it feeds that step.
     """

@@ -32,13 +32,13 @@ def promise(m: Any, t: int) -> None:
 
 @kernel
 def rank(m: Any, word: int) -> int:
-    """What orders a sequence word: itself, or the rank of its string."""
+    """Return what orders a sequence word: itself, or the rank of its string."""
     return int(peek(m[C_RANKS] + 8 * word)) if m[C_ORDERED] == 2 else word
 
 
 @kernel
 def find_place(m: Any, b: int, le: int, seq: int) -> int:
-    """The first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
+    """Return the first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
     low, high = m[b + H_FIRST], m[b + H_LAST]
     cap = m[b + H_CAP]
     order, times, seqs = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap
@@ -59,7 +59,7 @@ def find_place(m: Any, b: int, le: int, seq: int) -> int:
 
 @kernel
 def earlier(m: Any, c: Any, x: int, y: int) -> bool:
-    """Whether record ``x`` comes before record ``y``."""
+    """Return whether record ``x`` comes before record ``y``."""
     a, b = c[I_LE, x], c[I_LE, y]
     if a != b:
         return bool(a < b)
@@ -68,7 +68,7 @@ def earlier(m: Any, c: Any, x: int, y: int) -> bool:
 
 @kernel
 def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
-    """Bring the records ``w[W_INDEX][:n]`` into order; whether they are insertions at times that only rise.
+    """Sort the records ``w[W_INDEX][:n]``. Returns whether they are insertions at times that only rise.
 
     What arrives behind the largest time so far is set aside, sorted, and merged back: in order O(n), else O(n + late log late).
     *Requires* room for ``2 * n`` at W_SORT.
@@ -104,7 +104,7 @@ def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
 
 @kernel
 def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
-    """`arrange` for rows ``low`` to ``high`` of the columns at ``c`` (F_*): at W_INDEX the events, each of another LE; how many.
+    """Do what `arrange` does for rows ``low`` to ``high`` of the columns at ``c`` (F_*). Returns how many events are at W_INDEX.
 
     Ends (C_PLACE) at the first row that is an arc, or late; takes punctuations. C_STOPPED says how many events are not after the
     last step of the block. 0: there are two events of one LE.

@@ -30,7 +30,7 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
-    """Drop of a key what G_* say that nothing needs. A status. O(state)."""
+    """Drop of a key's state what G_* say that nothing needs. Returns a status. O(state)."""
     entry = m[C_DIR] + key * D_SIZE
     b = m[entry + D_BLOCK]
     if b == 0:
@@ -65,7 +65,7 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
 
 @kernel
 def copy_events(m: Any, c: Any, b: int, to: int) -> None:
-    """The steps, with the events that are of use still."""
+    """Copy the steps, with the events that are still of use."""
     order, cap, new = b + HEAD + m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
     for j in range(m[to + H_STEPS]):
         i = m[order + j]
@@ -81,7 +81,7 @@ def copy_events(m: Any, c: Any, b: int, to: int) -> None:
 
 @kernel
 def useless(m: Any, c: Any, b: int, le: int, events: int) -> bool:
-    """Whether nothing that can come before a step leads to an arc that one of its events could take."""
+    """Return whether nothing that can come before a step leads to an arc that one of its events could take."""
     if le >= c[G_BEGINS, G_ARCS]:
         return False
     for k in range(events >> 24, (events >> 24) + (events & COUNT)):
@@ -94,7 +94,7 @@ def useless(m: Any, c: Any, b: int, le: int, events: int) -> bool:
 
 @kernel
 def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
-    """The nodes that something can still continue, each at the first step where something can."""
+    """Copy the nodes that something can still continue, each to the first step where something can."""
     s, steps, first, cap, new = N_REG + m[C_R], m[to + H_STEPS], m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
     lists, tops, nodes = to + HEAD + ND * new, w[W_ORDER], to + m[to + H_NODES]
     for place in range(first, first + steps):

@@ -19,7 +19,7 @@ LOW = (1 << 32) - 1
 
 @kernel
 def net(w: Any, order: Any, n: int, r: int) -> int:
-    """Let entries of the output log that cancel each other have the sign 0; how many are left.
+    """Give entries of the output log that cancel out the sign 0. Returns how many are left.
 
     ``order[0]`` sorts them by the change that they belong to (``order[1]``), T and key. O(n m), m of them of one change, T and key.
     """
@@ -46,7 +46,7 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
 
 @kernel
 def sizes(m: Any, w: Any, p: Any) -> int:
-    """At W_TEMP: events, partial matches, intervals, matches, pending retractions and keys held, over all keys. O(what is held).
+    """Put at W_TEMP how many events, partial matches, runs, matches, waiting retractions and keys are held. O(what is held).
 
     Of events and of retractions the low halves of their copies are counted there, the high halves behind: no sum of them wraps.
     """

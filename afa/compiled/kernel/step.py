@@ -31,19 +31,19 @@ def mark(m: Any, w: Any, b: int, place: int) -> None:
 
 @kernel
 def marked(w: Any, place: int) -> bool:
-    """Whether a place is marked."""
+    """Return whether a place is marked."""
     return bool(place >= w[W_FROM] or w[w[W_MARK] + place] == w[W_EPOCH])
 
 
 @kernel
 def is_cover(m: Any, b: int, i: int) -> bool:
-    """Whether a step without events is ``cover``; else it is a stone, of which a promise with a condition took the events."""
+    """Return whether a step without events is ``cover``; else it is a stone, whose events a promise with a condition took."""
     return bool(m[b + HEAD + LE * m[b + H_CAP] + i] < max(m[b + H_CLEANED], m[C_FINAL]))
 
 
 @kernel
 def complete(m: Any, w: Any, b: int, place: int) -> bool:
-    """Whether the list at a place, which is not new, is what the list before it gives."""
+    """Return whether the list at a place, which is not new, can be derived from the list before it."""
     pruned, order, times = m[b + H_PRUNED], b + HEAD, b + HEAD + LE * m[b + H_CAP]
     if pruned == BEGINNING or m[times + m[order + place]] >= w[W_WHOLE]:
         return True
@@ -55,7 +55,7 @@ def complete(m: Any, w: Any, b: int, place: int) -> bool:
 
 @kernel
 def waits_since(m: Any, b: int, place: int) -> int:
-    """Since when the list at a place waits for time-outs: its LE, or the punctuation that made it ``cover``."""
+    """Return since when the list at a place waits for time-outs: its LE, or the punctuation that made it ``cover``."""
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
     if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
@@ -65,7 +65,7 @@ def waits_since(m: Any, b: int, place: int) -> int:
 
 @kernel
 def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
-    """Let these be the nodes of a step; they are the last ones of their section. *Requires* `room` for 6."""
+    """Store these as the nodes of a step; they are the last ones of their section. *Requires* `room` for 6."""
     cap = m[b + H_CAP]
     lists, reaches = b + HEAD + ND * cap, b + HEAD + REACH * cap
     count = rows & COUNT
@@ -81,7 +81,7 @@ def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
 
 @kernel
 def may_match(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
-    """Whether a step has matches, or will have. *Requires* `seek` to its LE."""
+    """Return whether a step has matches, or will have. *Requires* `seek` to its LE."""
     if p[P_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
         return True
     s, now = N_REG + m[C_R], p[P_NOW]
@@ -93,7 +93,7 @@ def may_match(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool
 
 @kernel
 def derive_matches(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int) -> int:
-    """Let the matches of a step be those that its partial matches ``a[rows:][:n]`` stand for. A status. *Requires* `room` for 3."""
+    """Set a step's matches to those that ``a[rows:][:n]`` mean. Returns a status. *Requires* `room` for 3."""
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
     le = m[b + HEAD + LE * cap + i]

@@ -34,7 +34,7 @@ from afa.compiled.kernel.walk_runs import walk_runs
 
 @kernel
 def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
-    """Bring all lists and matches up to date from the first marked place at or after ``place``. A status."""
+    """Bring all lists and matches up to date from the first marked place at or after ``place``. Returns a status."""
     if p[P_TIMEOUT]:
         mark_neighbours(m, w, b)
         place = max(place - 1, m[b + H_FIRST])
@@ -51,7 +51,7 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
 
 @kernel
 def mark_neighbours(m: Any, w: Any, b: int) -> None:
-    """With time-outs, mark the neighbours too: the wait of the one before ends elsewhere, and the next one's began elsewhere."""
+    """Mark the neighbours of marked steps too, with time-outs: the waits before and after them end, or begin, elsewhere."""
     before = False
     for place in range(m[b + H_FIRST], m[b + H_LAST]):
         here = marked(w, place)
@@ -64,7 +64,7 @@ def mark_neighbours(m: Any, w: Any, b: int) -> None:
 
 @kernel
 def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
-    """From a marked place on, until lists are what they were; the place where they are, or a status. For lists without runs."""
+    """Walk from a marked place on, until lists are unchanged, without runs. Returns the place where they are, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
     nodes, last = b + m[b + H_NODES], m[b + H_LAST]

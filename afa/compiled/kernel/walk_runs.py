@@ -35,7 +35,7 @@ STATES = 62
 
 @kernel
 def summarize(m: Any, w: Any, p: Any, b: int, n: int) -> int:
-    """Note what W_LOW to W_SOONEST say of the ``n`` rows at W_SOURCE.
+    """Set W_LOW to W_SOONEST for the ``n`` rows at W_SOURCE.
 
     Returns their states as bits; BUSY where `leaves_list` can't tell of this list.
     """
@@ -58,7 +58,7 @@ def summarize(m: Any, w: Any, p: Any, b: int, n: int) -> int:
 
 @kernel
 def leaves_list(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
-    """Whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
+    """Return whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
     seek(p, le)
     if p[P_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
         return False
@@ -71,7 +71,7 @@ def leaves_list(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: in
 
 @kernel
 def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
-    """From a marked place on, until lists are what they were; the place where they are, or a status."""
+    """Walk from a marked place on, until lists are unchanged. Returns the place where they are, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     last = m[b + H_LAST]
@@ -159,7 +159,7 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
 
 @kernel
 def load_both(m: Any, w: Any, b: int, place: int) -> int:
-    """The list before a place at W_SOURCE, and at W_OLD; how many rows, or a status."""
+    """Read the list before a place at W_SOURCE, and at W_OLD. Returns how many rows, or a status."""
     if place == m[b + H_FIRST]:
         return 0
     n = load_list(m, w, b, place - 1, w[W_SOURCE])
@@ -170,7 +170,7 @@ def load_both(m: Any, w: Any, b: int, place: int) -> int:
 
 @kernel
 def next_touched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
-    """The first place, from one on, where a list is as the one before says, or has to be derived, or begins up to ``bound``."""
+    """Return the first place from one on whose list can be derived, or must be, or begins up to ``bound``."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     while place < m[b + H_LAST] and not marked(w, place) and not complete(m, w, b, place):
         rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
@@ -208,7 +208,7 @@ def derive_pruned(
 
 @kernel
 def extend_as_before(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
-    """Let the nodes that `store_derived` has made for rows that are at W_OLD too reach as far as those did."""
+    """Make the nodes that `store_derived` has made for rows that are at W_OLD too reach as far as those did."""
     s, rows, old = N_REG + m[C_R], w[W_SOURCE], w[W_OLD]
     for k in range(n):
         row = rows + k * s
@@ -221,7 +221,7 @@ def extend_as_before(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: 
 
 @kernel
 def extend_all(m: Any, w: Any, b: int, n: int, le: int) -> int:
-    """Let all nodes of W_SOURCE stand at ``le`` too; the first end among them then. *Requires* `room` for 3 a row."""
+    """Make all nodes of W_SOURCE stand at ``le`` too. Returns the first end among them then. *Requires* `room` for 3 a row."""
     s = N_REG + m[C_R]
     soonest = FOREVER
     for k in range(n):
@@ -231,7 +231,7 @@ def extend_all(m: Any, w: Any, b: int, n: int, le: int) -> int:
 
 @kernel
 def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
-    """Let a node stand at ``le`` too: its run is open until it does not go on (App. D, "Avoiding frequent itree updates")."""
+    """Make a node stand at ``le`` too: its run is open until it does not go on (App. D, "Avoiding frequent itree updates")."""
     end = b + m[b + H_NODES] + node * (N_REG + m[C_R]) + N_END
     if m[end] <= le:
         put(m, w, end, OPEN)
@@ -277,7 +277,7 @@ def store_derived(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -
 
 @kernel
 def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) -> None:
-    """Let the nodes of rows ``low`` to ``high`` of a buffer no longer stand at ``le``. *Requires* `room` for 3 a row."""
+    """Make the nodes of rows ``low`` to ``high`` of a buffer end at ``le``. *Requires* `room` for 3 a row."""
     s = N_REG + m[C_R]
     for k in range(low, high):
         end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
@@ -319,7 +319,7 @@ def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> i
 
 @kernel
 def form_fits(m: Any, b: int) -> bool:
-    """Does this block's representation (runs or whole lists) still fit its last C_SAMPLE steps?
+    """Return whether a block's form (runs or whole lists) still fits its last C_SAMPLE steps.
 
     A switch to runs happens here; a switch back to whole lists is the caller's work.
 
@@ -341,7 +341,7 @@ def form_fits(m: Any, b: int) -> bool:
 
 @kernel
 def write_lists(m: Any, w: Any, b: int, to: int) -> int:
-    """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere); how many rows they are, or a status."""
+    """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere). Returns how many rows, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     n = total = 0
     for place in range(m[b + H_FIRST], m[b + H_LAST]):
