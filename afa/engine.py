@@ -1,4 +1,4 @@
-"""What an engine is: the operator keeps promises and arcs and the order of output; an engine keeps the state of all keys.
+"""The protocol of an engine. The operator keeps promises, arcs and the order of output; an engine keeps the state of all keys.
 
 A call of the operator is all or nothing. It gives the engine some of
 
@@ -8,9 +8,9 @@ A call of the operator is all or nothing. It gives the engine some of
 
 then asks for the difference, by `collect` or `log`, and ends with `commit`, or with `rollback` if anything raised.
 
-An engine is made with the operator's `Progress` and `Journal` (see `Setup`). It reads the progress, which is moved
-before it is told of it: ``events`` is what the event input is promised, ``final`` the effective punctuation, ``now`` one past all
-that was seen. What it notes in the journal is undone, by the operator, right before `rollback`, and forgotten right before
+An engine is made with the operator's `Progress` and `Journal` (see `Setup`). The operator moves the progress before it calls the
+engine, which reads it: ``events`` is the promise of the event input, ``final`` the effective punctuation, ``now`` one past all that
+was seen. The operator undoes what the engine has noted in the journal right before `rollback`, and forgets it right before
 `commit`. The smallest engine is in tests/oracle_engine.py.
 """
 
@@ -37,7 +37,7 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class Setup(NamedTuple):
-    """What an engine is made with.
+    """The arguments that an engine is made with.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class Setup(NamedTuple):
     table : ArcTable
         The arcs in force to begin with.
     progress : Progress
-        The operator's: what the inputs are promised.
+        The operator's promises of both inputs.
     journal : Journal
-        The operator's: how a call that fails is taken back.
+        The operator's undo log, for calls that fail.
     sequence : str or None
         The event's field that orders events of one LE.
     keyed : bool
         Whether there are keys.
     faults : Faults or None
-        Takes what users' functions raise: an arc does not serve where one of them does. None: it is raised.
+        Collects what users' functions raise; an arc does not serve where one of its functions raises. None: it is raised.
     gaps : str or None
         Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
     """
@@ -69,7 +69,7 @@ class Setup(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Events, partial matches, intervals, matches, pending retractions and keys held."""
+    """How many events, partial matches, intervals, matches, pending retractions and keys are held."""
 
     events: int
     partial_matches: int
@@ -80,7 +80,7 @@ class Sizes(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """An output as columns, in its order.
+    """The output of an engine as columns, in its order.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ class Host(Protocol):
         """Take a punctuation, or a change of an arc, in the midst of a batch: calls `Engine.swap`, or what a punctuation calls."""
 
     def follow_arcs(self, table: ArcTable) -> None:
-        """Let a table be in force that the engine has made itself, by carrying out changes of arcs."""
+        """Take over a table of arcs that the engine has made by carrying out changes of arcs itself."""
 
 
 class Numbered(Protocol):
-    """What an engine has besides where numbers are gapless; see `afa.operator.gapless`."""
+    """The further methods of an engine for gapless numbers; see `afa.operator.gapless`."""
 
     @property
     def open_gaps(self) -> int:
@@ -178,13 +178,13 @@ class Engine(Protocol):
     Attributes
     ----------
     name : str
-        By which a user asks for it.
+        The name by which a user asks for the engine.
     automaton : Automaton
-        Whose events and registers the states of `save` and `load` hold.
+        The automaton whose events and registers the states of `save` and `load` hold.
     bits : list of int or None
-        What a snapshot has to say of the arcs in force beside them, by arc event; None: nothing.
+        One int for each arc event in force, which a snapshot saves beside the arcs. None: there is nothing to save.
     alone : bool
-        Whether `push` may be asked.
+        Whether `push` may be called.
     began : int or None
         Set to None before `push`; see there.
     """
@@ -212,8 +212,8 @@ class Engine(Protocol):
 
         None: nothing was done, as the operator has to look at its number first (`Numbered`).
 
-        The operator ends the call. An engine may end it itself where nothing comes out: it sets ``began`` to its `serial` first,
-        and moves that in the very step that ends the call, so that after an interrupt it is known whether it was over.
+        The operator ends the call. An engine may end a call without output itself: it first sets ``began`` to its `serial`, and
+        changes the serial in the very step that ends the call, so that after an interrupt the operator knows whether it had ended.
         """
 
     @property
@@ -239,11 +239,11 @@ class Engine(Protocol):
         times : mapping of str to column
             ``le``; where the table has them ``re``, ``diff``, ``kind``, ``arc``.
         arcs : sequence of Arc
-            That the column ``arc`` numbers.
+            The arcs that the column ``arc`` refers to by number.
         window : int or None
-            What lifetimes have whose ``re`` is not there.
+            The length of lifetimes without an ``re``.
         key_columns : list of columns or None
-            What makes the key.
+            The columns that make the key.
         single : bool
             Whether a key is the value of its one column, or a tuple.
         """
@@ -251,7 +251,7 @@ class Engine(Protocol):
     def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
         """Carry out a batch that `encode` gave, in order of arrival: events that are late, arcs and punctuations go to the host.
 
-        With ``cuts`` as if each row came alone: where the output of each ends is noted there.
+        With ``cuts``, carry the rows out as if each came alone, and note there where the output of each row ends.
         """
 
     # -- arcs and punctuations ---------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class Engine(Protocol):
         """Drop what the effective punctuation has made final ([AFA10] App. C.1). The last step, if it has moved."""
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
-        """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2); nothing must be dropped.
+        """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2). An engine need not drop anything.
 
         Parameters
         ----------
@@ -304,18 +304,18 @@ class Engine(Protocol):
         """End the output of one change: what comes after it is not netted with it. Returns how many rows there are so far."""
 
     def log(self, cuts: Cuts | None = None) -> Logged:
-        """Return the difference as `collect`, as columns, in its order; with ``cuts`` as the rows that it says, in theirs."""
+        """Return the difference of `collect` as columns, in the order of output; with ``cuts``, each part of it in that order."""
 
     # -- the call ----------------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Forget how to go back: the call has worked. May be repeated."""
+        """Forget how to undo the call, as it has worked. Can be repeated."""
 
     def rollback(self) -> None:
-        """Be as before the call, which has failed; the journal was played back. May be repeated."""
+        """Restore the state from before the call, which has failed. The journal has been undone already. Can be repeated."""
 
     def let_raise(self) -> None:
-        """From now on raise what users' functions raise, where so far `afa.model.raised.Faults` took it."""
+        """Raise what users' functions raise from now on; until now `afa.model.raised.Faults` took it."""
 
     # -- what is held ------------------------------------------------------------------------------------------------------
 
@@ -329,10 +329,10 @@ class Engine(Protocol):
         """Return the states of all keys, or of those that changed or went since the last snapshot, in an order of their own."""
 
     def saved(self) -> None:
-        """A snapshot was taken."""
+        """Take note that a snapshot was taken."""
 
     def load(self, states: States) -> None:
-        """Take in the states of keys that are not held yet, from a snapshot.
+        """Load the states of keys that are not held yet, from a snapshot.
 
         Raises
         ------

@@ -200,10 +200,10 @@ def encode(
     times : mapping of str to column
         ``le``, optional ``re``, ``diff``, ``kind``, ``arc``.
     arcs : sequence of Arc
-        That the column ``arc`` numbers.
+        The arcs that the column ``arc`` refers to by number.
     window : int or None
     key_columns : list of columns or None
-        What makes the key.
+        The columns that make the key.
     single : bool
         Whether a key is the value of its one column, or a tuple.
 
