@@ -163,7 +163,7 @@ class CompiledEngine:
         return self.store.logged
 
     def log(self, cuts: Cuts | None = None) -> Logged:
-        """The output log's net entries; empties it."""
+        """Return the output log's net entries, and empty the log."""
         store = self.store
         rows = output.take(store, cuts)
         fields = store.registers.columns(rows[:, k.L_REG :])

@@ -118,7 +118,7 @@ class Encoded(NamedTuple):
         return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
 
     def event(self, row: int, payload: Any) -> Change:
-        """A row that is an event, with this payload."""
+        """Return a row as an event with this payload."""
         le = int(self.le[row])
         re = k.FOREVER if self.window is None else le + self.window
         re = re if self.re is None else int(self.re[row])
@@ -126,7 +126,7 @@ class Encoded(NamedTuple):
         return Change(payload, le, re, 1 if self.diff is None else int(self.diff[row]), key)
 
     def only(self, rows: Any, events: bool) -> Encoded:
-        """Some rows (a slice, or their numbers), no changes of arcs; ``events``: none but events."""
+        """Return some rows (a slice, or their numbers), none of them a change of an arc. ``events``: all are events."""
 
         def some(column: Any) -> Any:
             return None if column is None else column[rows]
@@ -169,7 +169,7 @@ class Encoded(NamedTuple):
 
 
 def only(columns: Batch, rows: Any) -> Batch:
-    """Return what `Encoded.straight` gives, for some rows, all of them events; ``rows`` must outlive it."""
+    """Return what `Encoded.straight` returns, for some rows, all of them events. ``rows`` must outlive it."""
     words: Any = columns.words.copy()
     words[0, [k.F_KIND, k.F_ARC]], words[0, k.F_INDEX] = 0, rows.ctypes.data
     return Batch(words)

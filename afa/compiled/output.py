@@ -13,7 +13,7 @@ from afa.cuts import Cuts
 
 
 def take(store: Store, cuts: Cuts | None = None) -> Any:
-    """The output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T; empties the log.
+    """Return the output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T. Empties the log.
 
     With ``cuts`` the entries of each change on their own, in order of arrival.
     """

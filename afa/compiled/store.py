@@ -102,7 +102,7 @@ class Store:
         return int(self.memory.w[k.W_LOG_TOP])
 
     def key_of(self, code: int) -> Hashable:
-        """The key of a number."""
+        """Return the key of a number."""
         return self.directory.names[code] if self.keyed else None
 
     def sequence_word(self, payload: Any) -> int:

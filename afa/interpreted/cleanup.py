@@ -57,7 +57,7 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
 
 
 def forget_cover(algorithm: Algorithm, s: State) -> None:
-    """Where numbers are gapless, cover stays for its number; of many keys not, if nothing follows and its lifetime is over."""
+    """Forget a key's cover, of many keys, if nothing follows it and its lifetime is over. Else cover keeps its number for gaps."""
     if algorithm.gaps is not None and s.key is not None and len(s.index) == 1:
         cover = s.index.peekitem(0)[1]
         if not cover.events and cover.over <= algorithm.final(s):

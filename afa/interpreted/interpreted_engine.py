@@ -153,7 +153,7 @@ class InterpretedEngine(ByRows):
         self._touched.clear()
 
     def rollback(self) -> None:
-        """The journal has put the states back; deadlines may have been set on what is undone, and sizes taken of it."""
+        """Drop what depends on undone states: the journal has restored these, but deadlines and sizes may have come from them."""
         for s in (*self._touched.values(), *self._due):
             s.delta.clear()
             forget_places(s.index)
@@ -169,7 +169,7 @@ class InterpretedEngine(ByRows):
         self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
 
     def let_raise(self) -> None:
-        """From now on raise what users' functions raise."""
+        """Raise what users' functions raise from now on."""
         self._one.let_raise()
 
     def keys(self) -> list[Hashable]:
@@ -203,7 +203,7 @@ class InterpretedEngine(ByRows):
         self._journal.set(self, "_changed", {})
 
     def load(self, states: States) -> None:
-        """The states of keys that are not held yet."""
+        """Load the states of keys that are not held yet."""
         for key, cover, changes, pruned in saved.load(self.automaton, states):
             s = self._one.fill(key, cover, changes, pruned)
             self._saved.add(key)

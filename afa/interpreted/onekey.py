@@ -47,7 +47,7 @@ class OneKey:
         self.most = 0  # copies that there ever were of one event, or of its retraction
 
     def let_raise(self) -> None:
-        """From now on raise what users' functions raise."""
+        """Raise what users' functions raise from now on."""
         self._transitions.faults = None
 
     def new(self, key: Any) -> State:

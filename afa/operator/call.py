@@ -228,7 +228,7 @@ class Core(Single):
         self.changes += changes
 
     def follow_arcs(self, table: ArcTable) -> None:
-        """The engine has carried out changes of arcs itself."""
+        """Take over a table of arcs that the engine has made by carrying out changes of arcs itself."""
         self.arcs.follow(table)
 
     def take_late(self, change: Change, promised: int, where: str = "") -> None:

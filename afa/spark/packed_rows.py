@@ -145,7 +145,7 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
 
 
 def changes_schema(job: Job) -> pa.Schema:
-    """Key columns, register fields, ``le`` and ``re`` in ticks (``re`` null: for ever), ``diff``, ``kind``, ``reason``."""
+    """Return the schema of changes: keys, register, ``le``, ``re`` in ticks (null: for ever), ``diff``, ``kind``, ``reason``."""
     register = [(field.name, ARROW[field.type]) for field in job.automaton.register_schema.fields]
     keys = [(name, job.schema.field(name).type) for name in job.keys]
     rest = [("le", pa.int64()), ("re", pa.int64()), ("diff", pa.int32()), ("kind", pa.string()), ("reason", pa.string())]
@@ -209,7 +209,7 @@ def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
-    """A table as a stateful operator of PySpark's gives it. Its columns stay Arrow's: no number becomes a float, no null a NaN."""
+    """Return a table as PySpark's stateful operator wants it, its columns still Arrow's: no int becomes a float, no null a NaN."""
     table = table.combine_chunks()
     columns = {name: pd.arrays.ArrowExtensionArray(table[name]) for name in table.schema.names}
     frame: pd.DataFrame = pd.DataFrame(columns, copy=False)

@@ -77,7 +77,7 @@ def timed(events: DataFrame, time: str) -> DataFrame:
 
 
 def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
-    """Rows with the columns of the job's schema (``diff`` if there is one), and in ``bad`` a row of which a cast loses a value.
+    """Return rows with the columns of the job's schema; ``bad`` marks rows in which a cast loses a value.
 
     ``bad`` is there only if a cast may lose one: each column costs.
     """

@@ -202,7 +202,7 @@ class Types:
         raise NotCompilable("a register is made where a value is expected")
 
     def register(self, expr: nodes.Expr, what: Layout) -> Term:
-        """The term of a transfer: the fields of the register that it returns, each in its field's form."""
+        """Return the term of a transfer: the fields of the register that it returns, each in its normal form."""
         if isinstance(expr, nodes.If):
             ends = self.register(expr.then, what), self.register(expr.other, what)
             return term("if", MAKE, self.truth(expr.test), *ends)
