@@ -17,7 +17,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, as_time, end_of_time
 
 EVENT, ARC, PUNCTUATION = 0, 1, 2
-"""What a row of a table is, by its column ``kind``."""
+"""The kinds of a table's rows, in its column ``kind``."""
 
 
 class Told(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SMALL = 65_536
-"""Tables of fewer rows are brought together, so that there are not many: a large one costs more to move than to keep."""
+"""Tables of fewer rows are joined, so that there are not many; a large one costs more to move than to keep."""
 
 
 class Rows(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 STREAM = "-"
-"""What standard input and output are called on the command line."""
+"""The name of standard input and output on the command line."""
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 HEAD = 1 << 20
-"""Bytes of a stream that are looked at."""
+"""How many bytes of a stream are looked at."""
 
 
 class File:

@@ -24,7 +24,7 @@ app = typer.Typer(
 
 OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson")
 WIDE = 100
-"""Columns of a table that does not go to a terminal."""
+"""The width of a table that does not go to a terminal."""
 
 
 class Form(str, enum.Enum):
@@ -45,7 +45,7 @@ class Tick(str, enum.Enum):
 
 
 class End(str, enum.Enum):
-    """What the end of the input promises."""
+    """The promise at the end of the input."""
 
     latest = "latest"
     forever = "forever"

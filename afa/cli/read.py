@@ -27,7 +27,7 @@ BLOCK, STREAMED = 1 << 20, 1 << 25
 LONG, MOST = "straddling object straddles two block boundaries", 1 << 30
 VALUE = re.compile(r"#(?P<column>\d+): (?P<row>row \d+, )?CSV conversion error to (?P<type>[^:]+): invalid value '(?P<value>.*)'")
 PEEKED = 1000
-"""Lines of JSON that are looked at for columns and their types."""
+"""How many lines of JSON are looked at for columns and their types."""
 JSON_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 

@@ -9,7 +9,7 @@ FIRST, ROWS = 10_000, 131_072
 
 
 class Job(NamedTuple):
-    """What the user asked for."""
+    """The request of the user."""
 
     pattern: str
     file: str

@@ -20,7 +20,7 @@ from afa.cli.fault import CommandError
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Write = Callable[[pa.Table], None]
 ROWS = 1 << 17
-"""Rows of a row group of Parquet."""
+"""How many rows a row group of Parquet has."""
 
 
 def check_output(file: str | None, *inputs: str) -> None:

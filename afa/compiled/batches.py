@@ -17,9 +17,9 @@ from afa.engine import Host
 from afa.errors import blame
 
 KEYED_CHUNK = 65536
-"""As CHUNK, where there are keys: each has a few of the records only."""
+"""CHUNK for keyed operators, in which each key has only a few of the records."""
 ROOM, LEAST = 1 << 21, 256
-"""Words that their lists may take; but so many records at least."""
+"""How many words the lists of a chunk may take; and the least number of records in it."""
 
 
 class Batches:

@@ -16,7 +16,7 @@ SECTIONS = (k.H_EVENTS, k.H_NODES, k.H_MATCHES, k.H_PENDING)
 CAPS = (k.H_EVENT_CAP, k.H_NODE_CAP, k.H_MATCH_CAP, k.H_PENDING_CAP)
 TOPS = (k.H_EVENT_TOP, k.H_NODE_TOP, k.H_MATCH_TOP, k.H_PENDING_TOP)
 MOST = 1 << 40
-"""Words, rows or keys that no memory holds."""
+"""A number of words, rows or keys that no memory holds."""
 
 
 def check_sizes(sizes: Any, known: dict[str, int]) -> None:

@@ -20,7 +20,7 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctyp
 
 
 class Callback:
-    """What kernels call; a fault is kept here until they have ended.
+    """The functions that kernels call in Python. A fault is kept here until the kernels have ended.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ from afa.state.states import (
 from punctuation.time import as_count, as_time
 
 PART = 65536
-"""Changes taken in at once."""
+"""How many changes are loaded at once."""
 
 
 def pending(store: Store, code: int) -> list[Change]:

@@ -18,7 +18,7 @@ NOBODY = object()
 
 
 class Directory:
-    """Numbers for keys.
+    """The numbers of keys.
 
     Parameters
     ----------

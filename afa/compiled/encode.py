@@ -26,7 +26,7 @@ _NAN_WORD = np.array([NAN]).view(np.int64)[0]
 
 
 HEAVY = 2.0**62
-"""Copies of one batch that the kernels count; what moves more goes row by row."""
+"""How many copies of one batch the kernels count; a batch that moves more goes row by row."""
 
 
 class Source(NamedTuple):

@@ -20,13 +20,13 @@ from afa.model.automaton import Automaton
 from punctuation.progress import Progress
 
 WARM = 256
-"""Steps derived arc by arc after which a step function is compiled: for a few events it would not pay."""
+"""After so many steps derived arc by arc, a step function is compiled: for a few events it would not pay."""
 AGAIN = 16
-"""So many times as many after which it is compiled again, for arcs that have no place in it."""
+"""After so many times as many steps, it is compiled again for arcs that have no slot in it."""
 FORMS = 4
-"""Programs that are kept of a table that several engines are given."""
+"""How many programs are kept of a table that several engines share."""
 LONG = 200_000
-"""Rows of batches after which its loops are compiled too, which takes three times as long."""
+"""After so many rows of batches, its loops are compiled too, which takes three times as long."""
 
 
 class Form(NamedTuple):
@@ -47,7 +47,7 @@ class Known(NamedTuple):
 
 
 class Shared:
-    """What engines have made of a table that several are given: the buckets of a worker have the same arcs in force.
+    """What engines have made of a table that they share: the buckets of a worker have the same arcs in force.
 
     Parameters
     ----------

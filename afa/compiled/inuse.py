@@ -17,7 +17,7 @@ SECTIONS = (
     (k.H_MATCHES, k.H_MATCH_TOP, k.M_REG, False),
     (k.H_PENDING, k.H_PENDING_TOP, k.Q_WORDS, True),
 )
-"""Where rows stand and how many; the words before the record; whether that is a payload, or a register."""
+"""The section and count of rows; how many words stand before the record; whether that is a payload or a register."""
 
 
 def forget_strings(store: Store) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 WORD = 8
 MADV_POPULATE_READ = 22
 ROOM = 2
-"""So many times the addresses that are needed are mapped: to map a heap again with each growth took a third of a batch's time."""
+"""How many times the needed addresses are mapped: to map a heap again with each growth took a third of a batch's time."""
 
 
 class FileHeap:

@@ -15,20 +15,20 @@ from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
 
 SAMPLE = 64
-"""Steps of a block that are looked at to see whether runs suit it; and how many records must have come."""
+"""How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
 HEAP, RESERVED = 1 << 18, 1 << 29
-"""Words of a new heap, and of the address space that it has where that costs nothing."""
+"""The words of a new heap, and of its address space if that costs nothing."""
 AHEAD = 16
-"""So many times as much address space is taken when the first does not suffice: copying is rare then."""
+"""By what factor the address space grows when it does not suffice, so that copying is rare."""
 SIZES = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16}
 """Of scratch, to begin with: words of the undo log; rows of the output log; steps of a block; records of a batch; rows of a buffer;
 words of matches; keys."""
 ROOMS = {"undo": 1 << 25, "log": 1 << 22, "places": 1 << 22, "batch": 1 << 22, "rows": 1 << 18, "temp": 1 << 22, "keys": 1 << 24}
-"""How far they grow where they stand, where address space costs nothing."""
+"""How far they grow in place, if address space costs nothing."""
 APART = 584
 """Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
 LASTING = {"undo": 1 << 22, "log": 1 << 19}
-"""What stays of them when a large call has ended."""
+"""How much of them stays when a large call has ended."""
 
 
 def _larger(n: int) -> int:
@@ -47,12 +47,12 @@ class Batch:
 
 
 CHUNK = 8192
-"""Records carried out at once: enough to bring most disorder into order, few enough to stay in the cache."""
+"""How many records are carried out at once: enough to put most disorder in order, few enough for the cache."""
 EMPTY = Batch(np.zeros((k.I_WORDS, 1), np.int64))
 
 
 class Memory:
-    """What lasts (``m``) and scratch (``w``).
+    """The arrays of an engine: lasting state (``m``) and scratch (``w``).
 
     Parameters
     ----------

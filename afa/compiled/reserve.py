@@ -19,9 +19,9 @@ import numpy as np
 
 WORD = 8
 HUGE = 1 << 21
-"""Bytes of a large page; the first words of an array have small ones, for an operator that stays small."""
+"""The bytes of a large page. The first words of an array have small pages, for operators that stay small."""
 KEPT, HEAPS = 1 << 28, 16
-"""Bytes of heaps that are kept for later operators of this process, and how many heaps."""
+"""How many bytes of heaps, and how many heaps, are kept for later operators of this process."""
 
 if sys.platform == "win32":  # pragma: no cover
     PRIVATE: dict[str, int] = {}

@@ -38,7 +38,7 @@ def kernel(wait: bool) -> Any:
 
 
 class Store:
-    """What a compiled engine holds.
+    """The data of a compiled engine.
 
     Parameters
     ----------

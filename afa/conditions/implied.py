@@ -21,7 +21,7 @@ MANY = 16 * FEW
 """How many pairs of a box and an alternative are looked at."""
 Known = Mapping[Expr, Const]
 Promised = Sequence[tuple[Condition, int]]
-"""Conditions, each with the instant before which no event that makes it true arrives any more."""
+"""Conditions, each with the instant before which no event that satisfies it arrives any more."""
 
 
 def fact(name: str, value: Any) -> Expr:

@@ -259,7 +259,7 @@ class Promises:
 
 
 class PromisesByKey:
-    """What promises for conditions say to each key: a value, which an engine is handed to prune by.
+    """The promises of each key, as a value that an engine is handed for pruning.
 
     Of a key's fields only those count that a condition names: keys that share these share what is said.
 

@@ -9,7 +9,7 @@ from afa.expression.function_source import Function, nodes_of
 from afa.expression.written import Written
 
 LONG = 60
-"""Characters; a ``def`` of more than this goes by its name."""
+"""The most characters of a function's text; a longer ``def`` is shown by its name."""
 
 
 def text_of(function: Any) -> str | None:

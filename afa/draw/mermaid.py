@@ -11,7 +11,7 @@ from afa.model.automaton import Automaton
 LINKS = {"consume": "-->", "ignorable": "--o", "epsilon": "-.->", "time-out": "==>"}
 SIGNS = {"consume": "", "ignorable": "ignores ", "epsilon": "ε ", "time-out": "time-out "}
 LONG = 80
-"""Characters of an arc's label; a fence of more is cut."""
+"""The most characters of an arc's label; a longer fence is cut."""
 
 SAFE = re.compile(r"[\w .,()\[\]!=+/'-]")
 NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}

@@ -15,7 +15,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {"consume": (FENCE, TRANSFER), "epsilon": (
 
 
 class ArcLike(Protocol):
-    """What is read of an arc here: its kind, its ends, its functions by role (`afa.model.arc.Arc`)."""
+    """The part of an arc that is read here: its kind, its ends, its functions by role (`afa.model.arc.Arc`)."""
 
     src: str
     dst: str
@@ -25,7 +25,7 @@ class ArcLike(Protocol):
 
 
 class Schemas(Protocol):
-    """What is read of an automaton here."""
+    """The part of an automaton that is read here."""
 
     @property
     def event_schema(self) -> Schema | None:

@@ -32,7 +32,7 @@ NUMBERS: Types = frozenset({int, float, bool})
 WHOLE: Types = frozenset({int, bool})
 TEXTS: Types = frozenset({str})
 ANYTHING: Types = frozenset({int, float, bool, str, NONE, object})
-"""With ``object``: of a field annotated Any, or of a power (a complex number)."""
+"""All types. ``object`` stands for those of a field annotated Any, and of a power (a complex number)."""
 
 FLOAT_BITS = 1000
 """An int below 2**1000 becomes a float without OverflowError."""

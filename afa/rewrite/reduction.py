@@ -62,7 +62,7 @@ class Parts(NamedTuple):
 
 
 class Reduction:
-    """How an automaton is rewritten.
+    """The rewriting of an automaton.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Fault(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a bucket has to say of a batch.
+    """The answer of a bucket to a batch.
 
     Parameters
     ----------

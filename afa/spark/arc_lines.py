@@ -33,9 +33,9 @@ from punctuation.time import FOREVER, as_time
 KEYS = ("op", "arc", "at", "until", "sequence", "id")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 LONGEST = 2 * LONGEST_JSON
-"""Characters of a line."""
+"""The most characters of a line."""
 SHORT = 2000
-"""Characters of a line that a worker keeps as it was read."""
+"""The most characters of a line that a worker keeps as it was read."""
 
 
 def read_line(raw: str | bytes | None) -> Line:

@@ -20,7 +20,7 @@ SAFE = {
     bool: ("boolean",),
     str: ("string",),
 }
-"""Types of columns of which a cast loses no value."""
+"""The types of columns whose casts lose no value."""
 MOMENTS = ("timestamp", "timestamp_ntz", "date")
 NUMBERS = (*WHOLE, "bigint", "float", "double", "decimal")
 EDGE = 2.0**63

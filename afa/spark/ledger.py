@@ -29,14 +29,14 @@ from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 KEPT = 8
-"""States, and steps, that a process remembers."""
+"""How many states, and steps, a process caches."""
 TABLES = 4
-"""Tables of a state that are remembered: each promise that ends an arc wants another one, and engines keep programs in it."""
+"""How many tables of a state are cached: each promise that ends an arc needs another one, and engines keep programs in it."""
 Raw = str | bytes | None
 
 
 class Step(NamedTuple):
-    """What a promise and lines have done.
+    """The effect of a promise and of lines.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ log = logging.getLogger("afa.spark")
 
 
 class Told(NamedTuple):
-    """What is to be said of lines: all buckets find the same."""
+    """The reports about lines; all buckets find the same."""
 
     late: list[Change]
     faults: list[Fault]

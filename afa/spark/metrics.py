@@ -19,7 +19,7 @@ from afa.spark.job import Job
 from afa.spark.packed_rows import FAULT, LATE, MATCH, METRICS
 
 NAME = "afa"
-"""With which the names of observed metrics begin."""
+"""The beginning of the names of observed metrics."""
 FIELDS = {
     "batch": "bigint",
     "bucket": "int",

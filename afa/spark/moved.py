@@ -29,7 +29,7 @@ from afa.spark.shipped import shipped
 from afa.state.sound import wanted
 
 VARIABLES = {"head", "log"}
-"""By which our operator is known among others of a query."""
+"""The name by which this operator is known among others of a query."""
 UNBORN = {"STDS_COMMITTED_BATCH_UNAVAILABLE", "STDS_OFFSET_LOG_UNAVAILABLE"}
 """Errors of Spark's readers of states, by their names, where no batch is committed yet."""
 NUMBER = "hash(key.bucket) AS bucket"

@@ -87,7 +87,7 @@ def store_of(engine: Engine) -> Store:
 
 
 class Image:
-    """What was published under a path; nobody else can take it any more.
+    """An image that was published under a path; nobody else can take it any more.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "not
 
 
 class Parts(NamedTuple):
-    """What came for a bucket."""
+    """The parts that came for a bucket."""
 
     events: pa.Table | None
     arcs: list[bytes | None]

@@ -48,7 +48,7 @@ NO_TIMER = -1
 
 
 class Head(NamedTuple):
-    """What is known of a bucket without its operator.
+    """The head of a bucket: what is known of it without its operator.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ FIXED = {
     "lifetimes": "lifetimes (until=)",
     "since": "beginning (since=, in ticks)",
 }
-"""What must stay, and how it is called."""
+"""The parts of a recipe that must stay, with their names for messages."""
 
 
 class Difference(NamedTuple):

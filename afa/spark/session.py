@@ -19,7 +19,7 @@ from afa.spark.shipped import is_installed
 
 log = logging.getLogger("afa.spark")
 BUCKETS = 16
-"""Into how many parts `match` hashes keys, unless it is told another number."""
+"""How many buckets `match` makes by default."""
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 

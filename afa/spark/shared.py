@@ -33,13 +33,13 @@ from afa.spark import operator_image as image
 from afa.spark.owner import Process, owner, process, watch
 
 OLD = 900.0
-"""Seconds without a batch after which the images of a query go: a query that is triggered less often has time to read its state."""
+"""After so many seconds without a batch the images of a query go: one that is triggered less often has time to read its state."""
 LOST = 3600.0
-"""Seconds after which an image goes though its query runs: it is of a task that failed, or its bucket had no row for so long."""
+"""After so many seconds an image goes though its query runs: its task has failed, or its bucket had no rows for so long."""
 ENDED = 60.0
-"""Seconds for which the images of a query that has ended stay, as it may be started again."""
+"""How many seconds the images of an ended query stay, as it may be started again."""
 OFTEN = 60.0
-"""Seconds between two looks for such."""
+"""The seconds between two looks for such images."""
 
 
 def take(token: bytes) -> image.Image | None:

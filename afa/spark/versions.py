@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from punctuation.time import BEGINNING, FOREVER
 
 END, RETRACT, INSERT = range(3)
-"""What a line does. END: a retraction of the very arc that the code had."""
+"""The operations of a line. END retracts the very arc that the code had."""
 
 
 class Line(NamedTuple):

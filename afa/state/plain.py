@@ -13,7 +13,7 @@ from afa.schema import NAN, ODD
 from punctuation.door import is_arrow, is_pandas
 
 EXACT = 2**53
-"""Up to here each int is a float and the other way round."""
+"""Up to this number ints and floats correspond exactly."""
 
 
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)

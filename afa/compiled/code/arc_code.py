@@ -25,11 +25,11 @@ from afa.model.arc import CONSUME, TIMEOUT
 from afa.schema import NAN
 
 DEPTH = 150
-"""Operations that stand one in the other; more have no native form, as text and code are made by recursion."""
+"""How deep operations may nest. Deeper ones have no native form, as text and code are made by recursion."""
 LONGEST = 4_000
 """Lines of an arc's IR. LLVM takes 15 to 50 microseconds a line, more where there are many, and no signal reaches it there."""
 SHORT = 100
-"""Operations, counted as often as they stand, that never make so many lines."""
+"""How many operations, counted as often as they occur, never make so many lines."""
 ARC = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %reg, ptr noalias %out, ptr noalias readonly %params) nounwind"
 TEST = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %params) nounwind"
 

@@ -15,11 +15,11 @@ from afa.compiled.code.writer import Writer
 TYPES = {"int": "i64", "str": "i64", "none": "i64", "float": "double", "num": "double", "bool": "i1"}
 ZEROS = {"i64": "0", "double": "0.0", "i1": "false"}
 JUMPS = ("all", "any", "not", "if")
-"""Truths that are made of others, and asked no further than needed."""
+"""Operations made of other truths, evaluated no further than needed."""
 CHEAP = 6
-"""Operations; up to here both ends of a choice are computed and one is selected."""
+"""Up to so many operations, both sides of a choice are computed and one is selected."""
 UNROLL = 12
-"""Constants of an `in` that are compared one by one; more make a loop."""
+"""How many constants of an `in` are compared one by one; more make a loop."""
 
 
 class Value(NamedTuple):
@@ -36,7 +36,7 @@ class Value(NamedTuple):
 
 
 Known = dict[Any, Value]
-"""What is computed, by the key of its term."""
+"""The computed values, by the keys of their terms."""
 
 
 def _common(first: Known, *others: Known) -> Known:

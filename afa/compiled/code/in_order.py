@@ -24,11 +24,11 @@ from afa.compiled.kernel import names as k
 LOOP = "i64 @f(ptr noalias %x) nounwind"
 NAN = "0x7FF8000000000000"
 MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slice": "i64", "step": "i64", "latest": "i64"}
-"""What moves on with each row."""
+"""The variables that move on with each row."""
 LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
 """The list before the row, and where the next one goes."""
 RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open": "i64"}
-"""When that list stays as it is, where its nodes begin, and whether they are OPEN already."""
+"""When the list stays as it is, where its nodes begin, and whether they are OPEN already."""
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:

@@ -23,7 +23,7 @@ STEP = (
 )
 UNCHANGED = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
 HEAD = 4
-"""Words of a row before its register: start, m, state, mark."""
+"""How many words of a row stand before its register: start, m, state, mark."""
 ALONE = -(2**63)
 """The mark of a row that is new."""
 START = 62

@@ -19,11 +19,11 @@ _METHODS: dict[str, Callable[[str, tuple[str, ...]], bool]] = {
 
 
 LEAST = 4096
-"""Strings below which it is not asked which are in use."""
+"""Below so many strings, nobody asks which of them are in use."""
 
 
 class Strings:
-    """Numbers for strings.
+    """The numbers of strings.
 
     Examples
     --------

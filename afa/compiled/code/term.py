@@ -62,7 +62,7 @@ MAKE = Kind("make")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """One operation; a term that is used twice is one object and computed once.
+    """A term: one operation. A term that is used twice is one object, and computed once.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 COLD = "!prof !0"
-"""Weights of a branch whose first way is hardly ever taken."""
+"""The weights of a branch whose first side is hardly ever taken."""
 
 
 class Writer:

@@ -32,9 +32,9 @@ from afa.compiled.kernel.walk import walk
 from afa.compiled.kernel.walk_runs import form_fits, write_lists
 
 LARGE = 1 << 13
-"""Words of a block that is worth moving out of."""
+"""How many words a block must have to be worth leaving."""
 FEW = 32
-"""Records after which it is seen how many rows a step takes."""
+"""After so many records the rates of rows a step are learnt."""
 
 
 @kernel

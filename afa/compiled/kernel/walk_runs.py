@@ -30,7 +30,7 @@ from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, store_nodes, waits_since
 
 STATES = 62
-"""Bits of `leaves_list`; one more says that no computation begins."""
+"""The number of state bits of `leaves_list`; one more bit says that no computation begins."""
 
 
 @kernel

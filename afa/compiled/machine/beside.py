@@ -15,12 +15,12 @@ from typing import IO
 from afa.compiled.machine.native import LOCK, native
 
 PAUSE = 0.05
-"""Seconds from one look to the next."""
+"""The seconds between two looks."""
 LOGGER = logging.getLogger("afa")
 
 
 class Beside:
-    """Code that is being compiled elsewhere.
+    """A compilation in another process.
 
     Parameters
     ----------

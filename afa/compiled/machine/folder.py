@@ -18,22 +18,22 @@ except ImportError:  # pragma: no cover (Windows)
 
 MAGIC = b"afa object 1\n"
 CHECK = 32
-"""Bytes of the checksum, which follows the magic."""
+"""The bytes of the checksum, which follows the magic."""
 FILES, BYTES = 4096, 64 << 20
 """The oldest files beyond these go."""
 EVERY = 64
-"""Files written from one look at the size of the folder to the next."""
+"""How many files are written between two looks at the size of the folder."""
 SUFFIX, LAST = ".afa", ".last.afa"
-"""Of a file; of one that outlasts the others."""
+"""The ending of a file; that of a file that outlasts the others."""
 LASTING = 8
-"""So many of those files."""
+"""How many such lasting files there may be."""
 PATIENCE = 60.0
-"""Seconds for which another process is waited for at most."""
+"""The most seconds to wait for another process."""
 HOUR, DAY = 3_600, 86_400
 
 
 class Folder:
-    """Blobs by name, on disk.
+    """A folder of blobs by name, on disk.
 
     Parameters
     ----------

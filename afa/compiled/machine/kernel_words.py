@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from afa.compiled.machine.ir_lines import Lines
 
 ARRAY, WORD = 0, 1
-"""What a name stands for, or a kernel returns: an array, a word, or a tuple of so many words."""
+"""The kind of a name or of a result: an array, a word, or a tuple of so many words."""
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -40,7 +40,7 @@ CONSTANT: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: lambda a, b: a << b,
     ast.Pow: lambda a, b: a**b,
 }
-"""What is done with two constants: beyond int64 on the way, as in ``2**63 - 1``."""
+"""Operations on two constants, which may leave int64 on the way, as in ``2**63 - 1``."""
 BY_ADDRESS = {"call1": 1, "call2": 2, "call4": 4, "call9": 9}
 """Calls of native code (`afa.compiled.kernel.native_call`), and how many words they pass."""
 

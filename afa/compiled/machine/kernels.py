@@ -22,7 +22,7 @@ from afa.compiled.machine.kernel_ir import kernels
 from afa.compiled.machine.native import FULL, HASTE, digest_of, native
 
 LIMIT = 300
-"""Seconds after which a process that compiles the kernels ends, however far it is."""
+"""After so many seconds a process that compiles the kernels ends, finished or not."""
 LOGGER = logging.getLogger("afa")
 SOURCES = ("afa.compiled.kernel", "afa.compiled.machine")
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 9)  # holds the interpreter's lock: state is no thread's own

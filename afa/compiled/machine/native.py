@@ -17,16 +17,16 @@ from afa.compiled.machine.folder import Folder
 
 LOGGER = logging.getLogger("afa")
 SOURCES = ("afa.compiled.code", "afa.compiled.machine")
-"""Packages on which the machine code of a key depends."""
+"""The packages on which machine code depends."""
 LOCK = threading.RLock()
-"""Held while code is compiled, and around every fork: a child never inherits a compilation that nobody ends."""
+"""A lock, held while code is compiled and around every fork, so that a child never inherits a compilation that nobody ends."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 class Effort(NamedTuple):
-    """How much LLVM does for a function.
+    """The effort that LLVM makes for a function.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ ARC = Effort("none", 2)
 at half of it."""
 HASTE = Effort("places", 0, kept=False)
 FULL = Effort("all", 2, lasting=True)
-"""For the kernels."""
+"""The effort for the kernels."""
 
 
 class NativeStatistics(NamedTuple):
@@ -66,7 +66,7 @@ class NativeStatistics(NamedTuple):
 
 
 class Native:
-    """Addresses of functions.
+    """The addresses of compiled functions.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Native:
 
 
 class _Engine:
-    """LLVM, for this machine."""
+    """The LLVM engine for this machine."""
 
     def __init__(self) -> None:
         from llvmlite import __version__, binding
