@@ -9,7 +9,7 @@ A `Table` returns the columns by name, and knows the kind of the input, so that 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from punctuation.base_errors import AfaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+EXACT = 2**53
+"""Up to here each int is a float and the other way round."""
 
 
 class Table:
@@ -43,16 +46,13 @@ class Table:
     ('arrow', None)
     """
 
-    __slots__ = ("columns", "given", "kind", "names")
+    __slots__ = ("columns", "given", "in_arrow", "kind", "names")
 
     def __init__(self, kind: str, given: Any, columns: Any) -> None:
         self.kind, self.given, self.columns = kind, given, columns
-        self.names: list[str] = [str(name) for name in (columns.schema.names if self.in_arrow else columns)]
-
-    @property
-    def in_arrow(self) -> bool:
+        self.in_arrow = kind in ("arrow", "polars")
         """Whether the columns are Arrow's."""
-        return self.kind in ("arrow", "polars")
+        self.names: list[str] = [str(name) for name in (columns.schema.names if self.in_arrow else columns)]
 
     def column(self, name: str) -> Any:
         """Return a column as it came; one of a library that only speaks Arrow as an Arrow column."""
@@ -65,6 +65,16 @@ class Table:
             with contextlib.suppress(pa.ArrowException, TypeError, ValueError):
                 return _without_views(pa.chunked_array(column))
         return column
+
+    def take(self, wanted: Iterable[tuple[str, type | None, bool]]) -> list[Any]:
+        """Return columns, each as a numpy array, an Arrow array or a list.
+
+        Parameters
+        ----------
+        wanted : iterable of (str, type or None, bool)
+            Names; the type of the values, and whether some may be missing: what of pandas is no array stays as it came.
+        """
+        return [_formed(self.column(name), kind, optional) for name, kind, optional in wanted]
 
     def back(self, table: pa.Table) -> Any:
         """Return an Arrow table as one of the kind of an input whose columns are Arrow's."""
@@ -118,6 +128,25 @@ def is_pandas(column: Any) -> bool:
 def type_of(column: Any) -> Any:
     """Return the type that a column says it has; None: it says none."""
     return getattr(column, "type", None) or getattr(column, "dtype", None)
+
+
+def _formed(column: Any, kind: type | None, optional: bool) -> Any:
+    """Return a pandas column as a numpy or Arrow array, any other as it is. Where values may be missing, NaN says that one is."""
+    if not is_pandas(column):
+        return column
+    plain, dtype = isinstance(column.dtype, np.dtype), column.dtype.kind
+    if plain and dtype != "O" and not (optional and dtype == "f"):
+        return column.to_numpy()
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        array = pa.array(column, from_pandas=True)
+        if kind is int and dtype == "f" and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT:  # floats because some are missing
+            array = array.cast(pa.int64())
+        return array
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
+        return column
 
 
 def _kind_of(item: Any) -> str | None:

@@ -22,7 +22,6 @@ from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.statistics import Statistics
-from afa.operator.table_rows import rows_of
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps, steps_of
 from afa.schema import as_ticks
 from afa.state.sound import wanted
@@ -226,7 +225,7 @@ class Before(Around):
             if rows is not None and self.stage.takes_rows(rows) and self._keeps(rows):
                 yield from self._rows_reach(rows)
             else:
-                for item in rows_of(self._core, part, self._key, come.arcs):
+                for item in items_of(self._core, come._replace(parts=[part]), self._key):
                     yield from self._item_reaches(*item)
 
     def _rows_reach(self, rows: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from afa.model.copies import COPIES, total
 from afa.model.keys import Keys
 from afa.operator.call import Core
 from afa.operator.table_out import TIMES
-from afa.operator.table_rows import is_mixed
+from afa.operator.tables import is_mixed
 from afa.schema import ODD, Field
 from punctuation.door import Table
 from punctuation.time import FOREVER

@@ -18,7 +18,6 @@ from afa.change import Change
 from afa.model.keys import Keys
 from afa.operator import tables as table
 from afa.operator.table_out import assemble, check_output
-from afa.operator.table_rows import is_mixed
 from afa.schema import Field
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
@@ -51,7 +50,7 @@ def push_table(sequences: Sequences, keys: Keys | None, batch: Any) -> Any:
     except Unusual:
         return None
     columns, promised = _carry_out(sequences, keys, arrivals, plan)
-    mixed = not listed and is_mixed(sequences.core, first, keys)
+    mixed = not listed and table.is_mixed(sequences.core, first, keys)
     made = assemble(columns, promised if mixed else None, first, sequences.derived.original, keys, mixed)
     if not listed:
         return made

@@ -13,22 +13,15 @@ from afa.model.keys import Keys, take_key
 from afa.operator.call import Core
 from afa.operator.table_out import TIMES
 from afa.schema import ODD, Field
-from punctuation.door import Table, type_of
+from punctuation.door import EXACT, Table, type_of
 from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
 
 
-def is_mixed(core: Core, table: Table, keys: Keys | None) -> bool:
-    """Return whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
-    schema = core.automaton.event_schema
-    own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
-    return "kind" not in own and "kind" in table.names
-
-
-def rows_of(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+def rows_of(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc], mixed: bool) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table as changes, in order."""
-    if is_mixed(core, batch, keys):
+    if mixed:
         return _mixed_rows(core, batch, keys, arcs)
     return _event_rows(core, batch, keys)
 
@@ -147,7 +140,7 @@ def _from_pandas(column: Any, field: Field | None) -> list[Any]:
         return items  # a NaN in a float field is a NaN
     items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
     if field is not None and field.type is int and column.dtype.kind == "f":
-        items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= 2**53 else i for i in items]
+        items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= EXACT else i for i in items]
     return items
 
 

@@ -23,8 +23,9 @@ from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.operator.call import Core
 from afa.operator.table_out import TIMES, assemble, check_output
-from afa.operator.table_rows import is_mixed, rows_of
-from punctuation.door import Table, is_arrow, table_of
+from afa.operator.table_rows import rows_of
+from afa.schema import Field
+from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT
 from punctuation.time import BEGINNING
@@ -127,11 +128,18 @@ def _item(item: Any, keys: Keys | None) -> Item:
     return "event", item, key
 
 
+def is_mixed(core: Core, table: Table, keys: Keys | None) -> bool:
+    """Return whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
+    schema = core.automaton.event_schema
+    own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
+    return "kind" not in own and "kind" in table.names
+
+
 def items_of(core: Core, come: Come, keys: Keys | None) -> Iterator[Item]:
     """Return the input of one call one by one: the rows of its tables, and its items."""
     for part in come.parts:
         if isinstance(part, Table):
-            yield from rows_of(core, part, keys, come.arcs)
+            yield from rows_of(core, part, keys, come.arcs, is_mixed(core, part, keys))
         else:
             yield part
 
@@ -148,7 +156,7 @@ def steps(core: Core, come: Come, keys: Keys | None) -> Iterator[Any]:
 def steps_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Iterable[Any]:
     """Return a table in the engine's form, or its rows. ``promised`` is the promise for all events that stands right behind it."""
     encoded = encoded_of(core, table, keys, arcs)
-    return rows_of(core, table, keys, arcs) if encoded is None else [encoded.promised(promised)]
+    return rows_of(core, table, keys, arcs, is_mixed(core, table, keys)) if encoded is None else [encoded.promised(promised)]
 
 
 def _promised(parts: Sequence[Any], place: int) -> int:
@@ -165,20 +173,20 @@ def encoded_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] 
     """Return the table in the engine's own form; None where it has none, or the table must go row by row."""
     if keys is not None and keys.function is not None:
         return None
-    there = table.names
-    schema = core.automaton.event_schema
-    fields = [field.name for field in schema.fields] if schema else []
-    clash = any(name in TIMES for name in fields) or len(set(there)) != len(there)
-    names = [*fields, *(keys.names if keys else ())]
-    if clash or any(name not in there for name in [*names, "le"]):
+    there, schema = table.names, core.automaton.event_schema
+    fields = schema.fields if schema else ()
+    names, of_key = {field.name for field in fields}, keys.names if keys else ()
+    if not names.isdisjoint(TIMES) or len(set(there)) != len(there) or not {*names, *of_key, "le"}.issubset(there):
         return None
-    special = ["le", *(name for name in ("re", "diff") if name in there)]
+    special = [Field(name, int, name == "re") for name in TIMES if name in there]
     if is_mixed(core, table, keys):
-        special += ["kind", *(["arc"] if "arc" in there and "arc" not in fields else [])]
-    columns, times = {name: table.column(name) for name in names}, {name: table.column(name) for name in special}
+        special += [Field(name, int, False) for name in ("kind", "arc") if name in there and name not in names]
+    found = table.take([*fields, *special, *(Field(name, None, True) for name in of_key)])
+    columns = {field.name: column for field, column in zip(fields, found)}
+    times = {field.name: column for field, column in zip(special, found[len(fields) :])}
     if not core.retractions and not _unbroken(core, columns, times, arcs):
         return None
-    of_keys = [columns[name] for name in keys.names] if keys else None
+    of_keys = found[len(fields) + len(special) :] if keys else None
     return core.engine.encode(columns, times, list(arcs), core.window, of_keys, keys.single if keys else True)
 
 
@@ -205,9 +213,9 @@ def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: 
 
 def _picked(column: Any, places: Any) -> list[Any]:
     """Return some values of a column."""
-    if is_arrow(column):
-        return column.take(places).to_pylist()  # type: ignore[no-any-return]
-    return [column[i] for i in places.tolist()] if isinstance(column, list) else np.asarray(column)[places].tolist()
+    if isinstance(column, np.ndarray):
+        return column[places].tolist()  # type: ignore[no-any-return]
+    return [column[i] for i in places.tolist()] if isinstance(column, list) else column.take(places).to_pylist()
 
 
 # -- the call ----------------------------------------------------------------------------------------------------------------------

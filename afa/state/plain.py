@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from afa.schema import NAN, ODD
-from punctuation.door import is_arrow, is_pandas
-
-EXACT = 2**53
-"""Up to this number ints and floats correspond exactly."""
+from punctuation.door import EXACT
 
 
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
@@ -21,7 +18,7 @@ class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
 
 
 def arrow(column: Any) -> Any:
-    """Return a column as an Arrow array; in pandas a NaN says that nothing is there.
+    """Return a column as an Arrow array.
 
     Raises
     ------
@@ -29,14 +26,17 @@ def arrow(column: Any) -> Any:
     """
     import pyarrow as pa
 
-    pandas = is_pandas(column)
-    if not (is_arrow(column) or pandas or isinstance(column, (np.ndarray, list, tuple))):
-        raise Unfit
     try:
-        array = column if is_arrow(column) else pa.array(column, from_pandas=pandas)
-        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if isinstance(column, pa.ChunkedArray):
+            return column.combine_chunks()
+        if isinstance(column, (np.ndarray, list, tuple)):
+            array = pa.array(column)
+            return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     except (pa.ArrowException, *ODD) as error:
         raise Unfit from error
+    if not isinstance(column, pa.Array):
+        raise Unfit
+    return column
 
 
 def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
@@ -46,17 +46,13 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
     ------
     Unfit
     """
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+    if not optional or (isinstance(column, np.ndarray) and column.dtype.kind != "O"):
         return column, None
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if not optional:
-        return column, None
     array = arrow(column)
-    ints = kind is int and is_pandas(column) and column.dtype.kind == "f"  # floats because some are missing
     try:
-        if pa.types.is_null(array.type) or (ints and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT):
+        if pa.types.is_null(array.type):
             array = array.cast({int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}[kind])
         if not array.null_count:
             return array, None
@@ -76,8 +72,6 @@ def plain(column: Any) -> Any:
     """
     if isinstance(column, np.ndarray) and column.dtype.kind != "O":
         return column
-    if isinstance(getattr(column, "dtype", None), np.dtype) and column.dtype.kind != "O":
-        return column.to_numpy()
     array = arrow(column)
     if array.null_count:
         raise Unfit
