@@ -10,7 +10,7 @@
         gaps               numbers without gaps: which step continues which list
         lists              the same partial match once
         matches            what they stand for -> output log
-      forward            the common case: rows in order, at once; forward_runs: with ignorable runs
+      forward            the common case: rows in order, at once
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out
       key_states         what a snapshot holds
@@ -29,6 +29,17 @@ One late event on its way through these files, as the pictures at their heads sh
     matches          log     : (-, q's match) (+, q' match)
     (the next step's list is what it was: the walk ends)
 
-docs/how-it-works.md tells the same with values. No kernel raises: each returns a status (`names`), and the engine provides what is
-missing and asks again, or takes the call back.
+What kernels take goes by the same names everywhere:
+
+    m, w, p   arrays of int64 words, shape (n,)           c          the batch, shape (rows, records)
+    b         address of a block in m                     key        number of a key: its entry in the directory
+    i         number of a step                            place      where a step stands in the order
+    a, rows   a list: the array and its first word        n, s       how many rows it has, of ``s = N_REG + m[C_R]`` words
+    le, t     times, in ticks                             x          a record, or a row of the columns
+
+What they return says their docstring. A *status* is DONE or a number below 0: NEED_* for room that is missing, FAULT and ENDLESS
+for the user's functions, CROWDED and LATE for records (`names`). No kernel raises: the engine provides what is missing and asks
+again, or takes the call back.
+
+docs/how-it-works.md follows one late event with values.
 """

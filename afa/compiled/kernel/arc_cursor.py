@@ -25,7 +25,10 @@ from afa.compiled.kernel.native_call import call4, kernel
 
 @kernel
 def seek(p: Any, t: int) -> None:
-    """Move to the arcs in force at ``t``. O(1) within a segment, O(bounds passed) forward, O(arc events) back."""
+    """Move the cursor so that the arcs now are those in force at ``t``.
+
+    O(1) within a segment, O(bounds passed) forward, O(arc events) back.
+    """
     if p[P_LOW] <= t < p[P_HIGH]:
         return
     if t < p[P_LOW]:
@@ -46,7 +49,7 @@ def seek(p: Any, t: int) -> None:
 
 @kernel
 def reset(p: Any) -> None:
-    """Move to the instant before all: no arc is in force."""
+    """Move the cursor to the instant before all: no arc is in force."""
     for k in range(p[P_STATES]):
         p[p[P_NOW] + k] = p[p[P_FINALS] + k]
         p[p[P_MARKS] + k] = 0
@@ -64,7 +67,7 @@ def reset(p: Any) -> None:
 
 @kernel
 def begin_arc(p: Any, row: int) -> None:
-    """Put an arc in force. O(1)."""
+    """Put an arc event into force: into the chain of its state, and into a slot. O(1)."""
     at = p[P_ROWS] + row * R_SIZE
     code = p[P_CODES] + p[at + R_CODE] * ARC_SIZE
     if p[code + ARC_KIND] != TIMEOUT:
@@ -82,7 +85,7 @@ def begin_arc(p: Any, row: int) -> None:
 
 @kernel
 def end_arc(p: Any, row: int) -> None:
-    """End an arc. O(1)."""
+    """Put an arc event out of force. O(1)."""
     at = p[P_ROWS] + row * R_SIZE
     code = p[P_CODES] + p[at + R_CODE] * ARC_SIZE
     if p[code + ARC_KIND] != TIMEOUT:
@@ -128,9 +131,10 @@ def give_slot(p: Any, at: int, code: int) -> None:
 
 @kernel
 def run_arc(m: Any, p: Any, code: int, event: int, register: int, out: int) -> int:
-    """Carry out an arc's functions at these addresses. Returns 1 if it is taken, 0 if not, below 0 for a fault.
+    """Run an arc's functions on the event and the register at these addresses; the new register goes to ``out``.
 
-    Native code that meets what only Python can tell (an overflow, a division by zero) hands over to the user's function.
+    Returns 1 if the arc is taken, 0 if not, a number below 0 after a fault. Where native code meets what only Python can tell (an
+    overflow, a division by zero) it is the user's own function that runs.
     """
     at = p[P_CODES] + code * ARC_SIZE
     status = NOWHERE

@@ -27,9 +27,9 @@ def column(m: Any, b: int, which: int) -> int:
 
 @kernel
 def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int) -> int:
-    """Return an empty block with room for so many rows of each kind, or NEED_HEAP.
+    """Make an empty block with room for so many rows of each kind; what its size class has left over goes to events and nodes.
 
-    What the size class has left over goes to events and nodes.
+    Returns its address, or NEED_HEAP.
     """
     v, r = m[C_V], m[C_R]
     fixed = HEAD + COLUMNS * steps + (M_REG + r) * matches + (Q_WORDS + v) * pending
@@ -103,7 +103,7 @@ def move(m: Any, b: int, to: int, first: int) -> None:
 
 @kernel
 def copy_rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
-    """Copy a slice of rows. Returns the slice at its new place."""
+    """Copy a slice of rows from block ``b`` to the end of a section of block ``to``. Returns the slice there."""
     count = rows & COUNT
     if count == 0:
         return 0

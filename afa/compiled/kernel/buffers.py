@@ -21,13 +21,16 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def since_of(w: Any, rows: int, k: int, s: int) -> int:
-    """Return the place of row ``k``'s LE, the step at which it is stored; one column further stands the end that its node had."""
+    """Return where the LE stands at which row ``k`` of a buffer is stored; one column further stands the end of its node."""
     return int(rows + w[W_ROWS] * s + k)
 
 
 @kernel
 def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
-    """Read the list of a place into a row buffer, by start. Returns how many, or a status. O(steps back to ``reach``)."""
+    """Read the list of a place into a row buffer, sorted by start. O(steps back to ``reach``).
+
+    Returns how many rows it has, or NEED_ROWS.
+    """
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times = b + HEAD, b + HEAD + LE * cap
     le = m[times + m[order + place]]
@@ -45,7 +48,10 @@ def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
 
 @kernel
 def add_nodes(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
-    """Add a step's nodes that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer. Returns how many, or a status."""
+    """Add the nodes of step ``i`` that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer.
+
+    Returns how many rows there are then, or NEED_ROWS.
+    """
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     old = m[b + HEAD + ND * cap + i]
     if n + (old & COUNT) >= w[W_ROWS]:
@@ -65,7 +71,10 @@ def add_nodes(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> 
 
 @kernel
 def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
-    """Move W_OLD on to the old list of a step: add the step's nodes, drop what ended. Returns how many rows, or a status."""
+    """Move W_OLD, the list before step ``i`` as it was, on to the list of that step as it was.
+
+    Rows that ended there leave, the step's own nodes come. Returns how many rows there are then, or NEED_ROWS.
+    """
     s, rows, kept = N_REG + m[C_R], w[W_OLD], 0
     for k in range(n):
         if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
@@ -78,7 +87,7 @@ def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
 
 @kernel
 def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
-    """Sort a row buffer by start, with its columns. Returns ``n``. O(n) if it is sorted already."""
+    """Sort a row buffer by start, its columns with it. Returns ``n``. O(n) where it is sorted already."""
     spare = rows + (w[W_ROWS] - 1) * s
     end = w[W_ROWS] - 1
     for k in range(1, n):
@@ -113,7 +122,10 @@ def copy_row(w: Any, rows: int, others: int, k: int, s: int) -> None:
 
 @kernel
 def find_row(w: Any, rows: int, n: int, row: int, s: int) -> int:
-    """Return which of ``n`` rows of a buffer, sorted by start, equals ``row``, or NOWHERE. O(log n + those of one start)."""
+    """Return which of ``n`` rows of a buffer, sorted by start, is the partial match of ``row``; NOWHERE if none is.
+
+    O(log n + those of one start).
+    """
     start = w[row + N_START]
     k = count_until(w, rows, n, s, start - 1)
     while k < n and w[rows + k * s + N_START] == start:

@@ -30,7 +30,7 @@ from afa.compiled.kernel.walk import walk
 
 @kernel
 def tick(m: Any, w: Any, p: Any, b: int) -> int:
-    """Let the time-outs fire that the clock has reached: the last step's list waits until there. Returns a status."""
+    """Fire the time-outs that the clock has reached: the list of the last step waits until there. Returns the status of `walk`."""
     if p[P_TIMEOUT] == 0 or m[b + H_LAST] == m[b + H_FIRST]:
         return DONE
     w[W_EPOCH] += 1
@@ -50,7 +50,7 @@ def cover_of(m: Any, b: int, t: int) -> int:
 
 @kernel
 def oldest(m: Any, b: int, t: int) -> int:
-    """Return the first place that is needed when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
+    """Return the first place that is of use when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
     cover = cover_of(m, b, t)
     if cover < m[b + H_FIRST]:
         return int(m[b + H_FIRST])
@@ -63,7 +63,10 @@ def oldest(m: Any, b: int, t: int) -> int:
 
 @kernel
 def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
-    """Drop what lies before ``cover(t)``. Returns a status. O(log steps + the list of cover)."""
+    """Drop what lies before ``cover(t)``. O(log steps + the list of cover).
+
+    Returns DONE, or NEED_ROWS, NEED_UNDO, NEED_NODES, NEED_MATCHES, NEED_TEMP, FAULT, ENDLESS.
+    """
     m[b + H_CLEANED] = t
     s, cap, cover = N_REG + m[C_R], m[b + H_CAP], cover_of(m, b, t)
     if cover < m[b + H_FIRST]:
@@ -105,9 +108,9 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
 
 @kernel
 def open_matches(m: Any, w: Any, b: int, i: int, t: int) -> int:
-    """Put the matches of ``cover`` that are not final at W_TEMP. Returns how many, or a status.
+    """Put the matches of ``cover`` that are not final at W_TEMP. Returns how many, or NEED_TEMP.
 
-    As they were announced: arcs may have changed since, which is for those who are told of that to see to.
+    They are those that were announced: if arcs have changed since, who is told of that change sees to them.
     """
     width, count = M_REG + m[C_R], 0
     rows = m[b + HEAD + MT * m[b + H_CAP] + i]
@@ -123,7 +126,7 @@ def open_matches(m: Any, w: Any, b: int, i: int, t: int) -> int:
 
 @kernel
 def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
-    """Put the list of ``cover`` at W_SOURCE, each row with the end of its node. Returns how many rows, or a status.
+    """Write the list of ``cover`` to W_SOURCE, each row with the end of its node. Returns how many rows, or a status.
 
     What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
     """
@@ -152,7 +155,7 @@ def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
 
 @kernel
 def expire(m: Any, w: Any, b: int, t: int) -> int:
-    """Drop the retractions that waited for insertions before ``t``. Returns a status."""
+    """Drop the retractions that waited for insertions before ``t``. Returns DONE or NEED_UNDO."""
     size = Q_WORDS + m[C_V]
     base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
     if not room(w, top * size):
@@ -169,7 +172,7 @@ def expire(m: Any, w: Any, b: int, t: int) -> int:
 
 @kernel
 def set_deadlines(m: Any, p: Any, b: int, entry: int) -> None:
-    """Note in the directory which punctuation concerns this block next."""
+    """Write to the directory which punctuations concern this block next: D_ACT, D_CLEAN."""
     cap, s = m[b + H_CAP], N_REG + m[C_R]
     act, dead = FOREVER, FOREVER
     size = Q_WORDS + m[C_V]

@@ -22,8 +22,10 @@ from afa.compiled.kernel.native_call import call4, kernel
 def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
     """Add to a buffer of ``n`` rows all that epsilon arcs in force at ``t`` make of its row ``at``, the last one so far.
 
-    How many rows there are then, or a status. *Requires* `seek` to ``t``. Where it goes on for ever, Python says whether the row
-    is to stand alone.
+    Returns how many rows there are then, or NEED_ROWS, FAULT, ENDLESS. Where the closure goes on for ever, Python says whether the
+    row is to stand alone.
+
+    *Requires* `seek` to ``t``.
     """
     if p[P_EPSILON] == 0:
         return n
@@ -65,11 +67,11 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
 
 @kernel
 def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon: int) -> int:
-    """Make at W_READY what time-outs make of a partial match that consumed its last event at ``le``, from ``since`` to ``horizon``.
+    """Write to W_READY what time-outs make of a partial match, from ``since`` until ``horizon``; its last event was at ``le``.
 
-    Rows at W_READY, each with its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and
-    further time-outs from there are in it. How many, or a status; where they go on for ever, Python says whether none is to fire.
-    Moves the cursor of arcs.
+    Each row has its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and further
+    time-outs from there are in it. Returns how many rows, the first of which is the partial match itself, or NEED_ROWS, FAULT,
+    ENDLESS. Where they go on for ever, Python says whether none is to fire. Moves the cursor of arcs.
     """
     if p[p[P_WAITS] + a[row + N_STATE]] < 0:
         return 0
@@ -112,7 +114,7 @@ def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon:
 
 @kernel
 def date_rows(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
-    """Date the rows from ``n`` to ``end`` and keep those that are new. Returns how many rows there are then."""
+    """Give the rows from ``n`` to ``end`` the instant ``t``, and keep those that are new. Returns how many rows there are then."""
     new_set(w)
     for k in range(1, n):
         add_to_set(w, w, ready + k * s, s, w[ready + k * s + N_END] & 0xFFFFFFFFFFFF)
@@ -129,7 +131,7 @@ def date_rows(w: Any, ready: int, n: int, end: int, t: int, s: int) -> int:
 
 @kernel
 def undated(m: Any, w: Any, rows: int, n: int) -> int:
-    """Keep each value once of the rows that time-outs made, and none that equals the first row. Returns how many."""
+    """Drop the instants of rows that time-outs made, and keep each partial match once. Returns how many are left."""
     s = N_REG + m[C_R]
     for k in range(n):
         w[rows + k * s + N_END] = ALONE

@@ -25,10 +25,11 @@ from afa.compiled.kernel.native_call import call9, kernel
 
 @kernel
 def call_step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int) -> int:
-    """Call the automaton's step function for ``n`` rows and the computation that begins. Returns how many rows are at ``out``.
+    """Call the automaton's step function with ``n`` rows and the computation that begins.
 
-    Below 0: -1, only arc by arc; -2, more than ``room``. ``base``: the address of the array in which the rows stand; ``event`` and
-    ``out`` are addresses. A row that stays as it is has the number of its source in place of ``end`` (App. D).
+    ``base`` is the address of the array in which the rows stand, ``event`` and ``out`` are addresses. A row that stays as it is has
+    the number of its source in place of ``end`` (App. D). Returns how many rows there are at ``out``, or -1: only arc by arc; -2:
+    more than ``room``.
     """
     begin = p[P_BEGIN]
     p[begin + N_START] = le
@@ -50,7 +51,10 @@ def repeated(a: Any, rows: int, n: int, s: int) -> bool:
 def derive(
     m: Any, w: Any, p: Any, b: int, a: Any, base: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """Derive at W_NEW what ``a[rows:][:n]`` become by a step, and what begins there. Returns how many rows, or a status."""
+    """Write to W_NEW what ``a[rows:][:n]``, the list before a step, becomes by its events; with what begins there, if ``begins``.
+
+    Returns how many rows, or NEED_ROWS, FAULT, ENDLESS.
+    """
     if n == 0 and not begins:
         return 0
     seek(p, le)
@@ -70,7 +74,10 @@ def derive(
 def derive_nodes(
     m: Any, w: Any, p: Any, b: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """Do what `derive` does for nodes, in a list without runs: the rows stand behind the nodes of the block."""
+    """Write behind the nodes of a block what ``m[rows:][:n]``, the list before a step, becomes by its events: for whole lists.
+
+    Returns how many nodes, or NEED_NODES, NEED_ROWS, FAULT, ENDLESS.
+    """
     if n == 0 and not begins:
         return 0
     s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
@@ -99,7 +106,7 @@ def derive_nodes(
 def arc_by_arc(
     m: Any, w: Any, p: Any, b: int, a: Any, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """Do what `derive` does, arc by arc."""
+    """Write to W_NEW what `derive` does, for any automaton: each row through each arc that is in force. Returns the same."""
     m[C_GENERAL] += 1
     s = N_REG + m[C_R]
     ready = w[W_READY]
@@ -134,9 +141,9 @@ def arc_by_arc(
 
 @kernel
 def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, events: int, k: int) -> int:
-    """Add to the ``count`` rows at W_NEW what the ones at W_READY become by any event of the step. Returns how many, or a status.
+    """Add to the ``count`` rows at W_NEW what the ones at W_READY become by any event of the step.
 
-    The first of them is row ``k`` of the list; only that one can stay.
+    The first of them is row ``k`` of the list; only that one can stay. Returns how many rows there are then, or a status.
     """
     s, size = N_REG + m[C_R], E_WORDS + m[C_V]
     first = b + m[b + H_EVENTS] + (events >> 24) * size

@@ -18,7 +18,7 @@ from afa.compiled.kernel.swap import drop_arcs
 
 @kernel
 def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
-    """Do one thing; see each name."""
+    """Do the one thing that ``what`` names. Returns what the kernel that does it returns."""
     if what not in (FORWARD, GROUPS):
         m[C_COMING] = 0
     if what == RUN:

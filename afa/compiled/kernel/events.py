@@ -29,7 +29,9 @@ from afa.compiled.kernel.step import mark
 
 @kernel
 def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
-    """Append the ``n`` records at W_INDEX as new steps behind all others. Returns their first place, or a status.
+    """Append the ``n`` records at W_INDEX as new steps behind all others.
+
+    Returns the first place of them, or NEED_BLOCK, NEED_EVENTS.
 
     *Requires* records at times that only rise, insertions of one copy each, all after the last step.
     """
@@ -65,7 +67,10 @@ def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
 
 @kernel
 def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
-    """Merge the ``n`` records at W_INDEX, in order, into the steps. Returns the first marked place, or a status."""
+    """Merge the ``n`` records at W_INDEX, which are in order, into the steps.
+
+    Returns the first place that may be marked, or NEED_BLOCK, NEED_PLACES, NEED_UNDO, or a status of `apply_to_step`.
+    """
     cap = m[b + H_CAP]
     if m[b + H_LAST] + n > cap or m[b + H_STEPS] + n > cap:
         return NEED_BLOCK
@@ -160,7 +165,8 @@ def is_before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
 def apply_to_step(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
     """Apply records ``first`` to ``last`` of W_INDEX to one step's events.
 
-    Returns 1 if the set of distinct events changed, 0 if only copy counts did, a negative status if room ran out.
+    Returns 1 if the set of distinct events changed, 0 if only copy counts did, or NEED_TEMP, NEED_UNDO, NEED_EVENTS, NEED_BLOCK,
+    CROWDED.
     """
     v = m[C_V]
     size = E_WORDS + v
@@ -236,7 +242,10 @@ def is_event(a: Any, row: int, c: Any, x: int, v: int) -> bool:
 
 @kernel
 def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
-    """Set off ``count`` copies of a record's event against its waiting retractions. Returns how many are in force, or a status."""
+    """Offset ``count`` copies of a record's event against the retractions of it that wait; if ``count`` is negative, they wait.
+
+    Returns how many copies are in force, or NEED_UNDO, NEED_BLOCK, CROWDED.
+    """
     v = m[C_V]
     size = Q_WORDS + v
     base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
@@ -282,7 +291,7 @@ def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
 
 @kernel
 def empty_step(m: Any, w: Any, p: Any, b: int, i: int) -> int:
-    """Remove nodes and matches of a step that has no events any more. Returns a status."""
+    """Withdraw the matches of a step that has no events any more, and note how far its nodes reached. Returns a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     if not room(w, 8):
         return NEED_UNDO

@@ -5,8 +5,16 @@
     batch         v   v   v                 events [ ..   | e8 e9 e10 ->
                                             nodes  [ .. list of 7 | list of 8 | list of 9 | ->      each derived from the one before
 
-The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`);
-here is what it leaves: punctuations, changes of arcs, matches.
+    with runs     LE        20        21        22        23
+                  events    e         ignored   ignored   f
+                  nodes     p, q      -         -         p', s      a list that stays costs a step and no node; 23 ends all runs:
+                  end       23  23                        ALONE      its list is written anew, one slice of nodes
+
+The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`),
+of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches.
+
+The runs that a block has at the beginning may be nodes of several steps. They are read into W_SOURCE and can only stay (X_FIXED);
+the first event that changes them (`first_step`) writes a list of one slice, with which the loop goes on.
 """
 
 from __future__ import annotations
@@ -14,20 +22,26 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.derive import repeated
+from afa.compiled.kernel.buffers import load_list
+from afa.compiled.kernel.derive import call_step, repeated
+from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
+from afa.compiled.kernel.native_call import call1, call2, kernel, peek, peek_byte
 from afa.compiled.kernel.order import promise
 from afa.compiled.kernel.swap import change_arc
+from afa.compiled.kernel.walk_runs import STATES, end_runs, extend_all, summarize
 
 LEAVE, NEXT, READY = 0, 1, 2
+MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
+NAN_WORD = 0x7FF8000000000000
+STAYS, ASK = 1 << 32, -100
 
 
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
-    """Return whether `forward` or `forward_runs` serves this program and this block."""
+    """Return whether `forward` serves this program and this block."""
     if m[C_GAPLESS]:
         return False
     loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
@@ -36,7 +50,7 @@ def may_go_forward(m: Any, p: Any, b: int) -> bool:
 
 @kernel
 def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
-    """Tell the loops where they read and write, as far as that stays. Returns where their words are."""
+    """Tell the loop where it reads and writes, as far as that stays. Returns where its words X_* are."""
     x, base, scratch = w[W_LOOP], m[C_M], m[C_W]
     w[x + X_NONE] = 0
     w[x + X_LE_AT] = c[0, F_LE]
@@ -63,16 +77,16 @@ def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
 
 @kernel
 def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: int, top: int, latest: int, bound: int) -> int:
-    """Tell a loop where it begins: step, place and event. Returns how many rows there is room for."""
+    """Tell the loop at which step, place and event it begins. Returns how many rows the block has room for."""
     x, base, cap = w[W_LOOP], m[C_M], m[b + H_CAP]
-    room = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
-    w[x + X_RECORD], w[x + X_HIGH] = record, min(high, record + room)
+    left = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
+    w[x + X_RECORD], w[x + X_HIGH] = record, min(high, record + left)
     w[x + X_LATEST] = max(latest, m[C_EVENTS] - 1) if m[C_EVENTS] > BEGINNING else latest
     w[x + X_BOUND] = bound
     w[x + X_ORDER], w[x + X_TIMES] = base + 8 * (b + HEAD + place), base + 8 * (b + HEAD + LE * cap + i)
     w[x + X_STEP], w[x + X_SLICE] = i, top << 24 | 1
     w[x + X_EVENT] = base + 8 * (b + m[b + H_EVENTS] + top * (E_WORDS + m[C_V]))
-    return int(room)
+    return int(left)
 
 
 @kernel
@@ -83,7 +97,10 @@ def row_of(c: Any, record: int) -> int:
 
 @kernel
 def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
-    """See to a row where a loop ended. Returns NEXT (it was a punctuation or an arc), READY (an event) or LEAVE (another way)."""
+    """Look at the row where a loop ended, and carry it out if it is a punctuation or a change of arcs: NEXT.
+
+    Returns READY for an event that the loop may take, LEAVE for what must go another way.
+    """
     record = row_of(c, record)
     le, change = peek(c[0, F_LE] + 8 * record), w[W_LOOP] + X_CHANGE
     if c[0, F_KIND] != 0:
@@ -112,59 +129,153 @@ def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> i
 
 @kernel
 def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*). Returns the first that must go another way, or a status.
+    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*) one by one.
 
-    *Requires* `may_go_forward`.
+    Returns the first row that must go another way, or a status. *Requires* `may_go_forward`.
     """
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
+    cap, order, nodes = m[b + H_CAP], b + HEAD, b + m[b + H_NODES]
+    times, s, runs = order + LE * cap, N_REG + m[C_R], m[C_RUNS]
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
-    first = i
-    base, nodes = m[C_M], b + m[b + H_NODES]
+    first, loop = i, p[P_LOOP_RUNS] if runs else p[P_LOOP]
     x = set_columns(m, w, p, c, b)
     p[p[P_BEGIN] + N_M] = FOREVER
-    source = m[lists + m[order + place - 1]] if place > m[b + H_FIRST] else 0
-    rows, n = nodes + (source >> 24) * s, source & COUNT
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
+    n = first_runs(m, w, p, b, x) if runs else first_list(m, w, b, x)
+    if n < 0:
+        return n
     record, status = low, DONE
     while record < high:
-        room = set_position(m, w, b, record, high, i, place, event_top, latest, w[x + X_CHANGE])
-        w[x + X_OUT], w[x + X_TOP] = base + 8 * (nodes + top * s), top
-        w[x + X_SRC], w[x + X_N] = base + 8 * rows, n
-        code = call1(p[P_LOOP], m[C_W] + 8 * x)
+        bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
+        left = set_position(m, w, b, record, high, i, place, event_top, latest, bound)
+        w[x + X_OUT], w[x + X_TOP] = m[C_M] + 8 * (nodes + top * s), top
+        code = call1(loop, m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
         if taken > 0:
             i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
             latest = m[times + i - 1]
-            n = w[x + X_N]
-            rows = nodes + (top - n) * s
         if code == LOOP_LOOK:
-            status = finish_step(m, w, p, b, i, place, event_top, peek(c[0, F_LE] + 8 * row_of(c, record)), top, w[x + X_MADE])
-            if status < 0:
-                break
-            rows, n = nodes + top * s, status
-            latest = m[times + i]
-            i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + n
-            continue
-        if code < 0 or record >= high:
+            le = peek(c[0, F_LE] + 8 * row_of(c, record))
+            status = finish_step(m, w, p, b, i, place, event_top, le, top, w[x + X_MADE])
+        elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
-        found = between_loops(m, w, p, c, record, latest)
-        while found == NEXT:
-            record += 1
-            if record >= high:
-                break
+        else:
             found = between_loops(m, w, p, c, record, latest)
-            taken = 0
-        if found == LEAVE:
+            if found == LEAVE:
+                break
+            if found == NEXT:
+                record += 1
+                continue
+            if taken == left:
+                status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
+                break
+            if w[x + X_FIXED] == 0:  # other arcs
+                continue
+            status = first_step(m, w, p, c, b, i, place, event_top, top, n, record)
+            if status == STAYS:
+                latest = m[times + i]
+                i, place, event_top, record = i + 1, place + 1, event_top + 1, record + 1
+                continue
+        if status < 0:
             break
-        if found == READY and taken == room:
-            status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
-            break
+        latest = m[times + i]
+        w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * (nodes + top * s), status
+        if runs:
+            summarize_nodes(m, w, p, x, nodes + top * s, status, latest)
+        i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + status
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
     if m[C_ORDERED]:
         write_sequence(m, b, first, i)
-    return count_taken(m, i - first, latest, record, status)
+    return count_taken(m, i - first, latest, record, DONE if status == ASK else status)
+
+
+@kernel
+def first_list(m: Any, w: Any, b: int, x: int) -> int:
+    """Tell the loop for whole lists the list of the block's last step. Returns how many rows it has."""
+    place, source = m[b + H_LAST] - 1, 0
+    if place >= m[b + H_FIRST]:
+        source = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
+    w[x + X_SRC] = m[C_M] + 8 * (b + m[b + H_NODES] + (source >> 24) * (N_REG + m[C_R]))
+    w[x + X_N] = source & COUNT
+    w[x + X_FIXED] = 0
+    return int(source & COUNT)
+
+
+@kernel
+def first_runs(m: Any, w: Any, p: Any, b: int, x: int) -> int:
+    """Read the list of the block's last step into W_SOURCE, and tell the loop for runs what it must know of it.
+
+    Returns how many rows it has, or NEED_ROWS. It stays there until an event changes it.
+    """
+    place = m[b + H_LAST] - 1
+    n = load_list(m, w, b, place, w[W_SOURCE]) if place >= m[b + H_FIRST] else 0
+    if n < 0:
+        return n
+    states = summarize(m, w, p, b, n)
+    w[x + X_WANTED] = -1 if states == BUSY else states | 1 << STATES
+    w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = w[W_LOW], w[W_HIGH], w[W_REACH]
+    w[x + X_OPEN] = w[x + X_FIXED] = 1
+    w[x + X_N] = 0
+    return n
+
+
+@kernel
+def summarize_nodes(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) -> None:
+    """Tell the loop for runs when the ``n`` nodes of a step at ``le``, its list from now on, stay as they are."""
+    s, states, low, high = N_REG + m[C_R], 0, FOREVER, BEGINNING
+    for k in range(n):
+        row = rows + k * s
+        state = m[row + N_STATE]
+        states |= -1 if state >= STATES or p[p[P_NOW] + state] else 1 << state
+        low, high = min(low, m[row + N_M]), max(high, m[row + N_M])
+    w[x + X_WANTED], w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = states | 1 << STATES, low, high, le
+    w[x + X_OPEN] = w[x + X_FIXED] = 0
+
+
+@kernel
+def first_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
+    """Make step ``i`` of an event, the first one behind the ``n`` rows at W_SOURCE that the loop itself can't take.
+
+    Returns STAYS if the list stays as it is, else how many new nodes are its list, ASK, or NEED_UNDO, NEED_NODES, or a status of
+    `finish_step`.
+    """
+    record = row_of(c, record)
+    x, s, le = w[W_LOOP], N_REG + m[C_R], peek(c[0, F_LE] + 8 * record)
+    at = b + m[b + H_EVENTS] + event * (E_WORDS + m[C_V])
+    re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
+    m[at + E_RE] = re
+    m[at + E_COPIES] = 1
+    for j in range(m[C_V]):
+        m[at + E_WORDS + j] = payload_word(c, j, record)
+    words, wanted = m[C_M] + 8 * (at + E_WORDS), w[x + X_WANTED]
+    if not room(w, 64 + 8 * n):
+        return NEED_UNDO
+    simple = wanted != -1 and le < w[W_LOW] and re >= w[W_HIGH]
+    if simple and call2(p[P_UNCHANGED], words, m[C_P] + 8 * p[P_SLOTS]) & wanted == wanted:
+        if w[W_SOONEST] <= le:
+            w[W_SOONEST] = extend_all(m, w, b, n, le)
+        put_step(m, b, i, place, event, le, 0, min(le, w[W_REACH]))
+        return STAYS
+    out = b + m[b + H_NODES] + top * s
+    count = call_step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_M] + 8 * out, m[b + H_NODE_CAP] - top)
+    if count < 0:
+        return NEED_NODES if count == -2 else ASK
+    for k in range(count):  # rows that stay, too
+        m[out + k * s + N_END] = ALONE
+    end_runs(m, w, b, w[W_SOURCE], 0, n, le)
+    return finish_step(m, w, p, b, i, place, event, le, top, count)
+
+
+@kernel
+def payload_word(c: Any, j: int, x: int) -> int:
+    """Return word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0."""
+    found = peek(c[0, F_WORDS + 2 * j] + 8 * x)
+    if c[0, F_WORDS + 2 * j + 1] == FLOAT:
+        if found == MINUS_ZERO:
+            return 0
+        if (found & MAGNITUDE) > INFINITY:
+            return NAN_WORD
+    return int(found)
 
 
 @kernel
@@ -178,7 +289,7 @@ def write_sequence(m: Any, b: int, first: int, end: int) -> None:
 
 @kernel
 def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
-    """Take note that ``n`` events were taken, the last at ``latest``. Returns the next record, or a status.
+    """Note that ``n`` events were taken, the last of them at ``latest``. Returns the record that comes next, or a status.
 
     A block that is full after some events has done them: C_SHORT; the rest is for another unit, in a larger one.
     """
@@ -191,7 +302,10 @@ def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
 
 @kernel
 def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
-    """Make a step of an event and ``count`` new nodes, with their matches, each once. Returns how many nodes, or a status."""
+    """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice.
+
+    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES.
+    """
     s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
     if repeated(m, out, count, s):

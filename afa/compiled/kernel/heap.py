@@ -29,7 +29,7 @@ def room(w: Any, words: int) -> bool:
 
 @kernel
 def save(m: Any, w: Any, address: int, n: int) -> None:
-    """Keep ``n`` words before they are written. *Requires* `room` for ``n + 2``."""
+    """Copy ``n`` words to the undo log before they are written. *Requires* `room` for ``n + 2``."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
     for i in range(n):
         w[top + i] = m[address + i]
@@ -40,7 +40,7 @@ def save(m: Any, w: Any, address: int, n: int) -> None:
 
 @kernel
 def put(m: Any, w: Any, address: int, value: int) -> None:
-    """Write one word, and keep the old one. *Requires* `room` for 3."""
+    """Write one word; the old one goes to the undo log. *Requires* `room` for 3."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
     w[top] = m[address]
     w[top + 1] = address
@@ -51,7 +51,7 @@ def put(m: Any, w: Any, address: int, value: int) -> None:
 
 @kernel
 def save_entry(m: Any, w: Any, key: int) -> None:
-    """Keep the directory's entry of a key whose block is about to be replaced. *Requires* `room` for 5."""
+    """Copy the directory's entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 5."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
     w[top] = key
     for i in range(3):
@@ -62,7 +62,7 @@ def save_entry(m: Any, w: Any, key: int) -> None:
 
 @kernel
 def save_deadlines(m: Any, w: Any, key: int) -> None:
-    """Keep what the directory says of a key whose block stays. *Requires* `room` for 4."""
+    """Copy the deadlines of a key whose block stays to the undo log. *Requires* `room` for 4."""
     top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * D_SIZE
     w[top], w[top + 1], w[top + 2] = key, m[entry + D_ACT], m[entry + D_CLEAN]
     w[top + 3] = DEADLINES
@@ -71,7 +71,7 @@ def save_deadlines(m: Any, w: Any, key: int) -> None:
 
 @kernel
 def rollback(m: Any, w: Any, mark: int) -> None:
-    """Take back all writes since the log stood at ``mark``."""
+    """Restore what was written since the undo log stood at ``mark``."""
     base = w[W_UNDO]
     top = w[W_UNDO_TOP]
     while top > mark:
@@ -100,7 +100,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
 
 @kernel
 def commit(m: Any, w: Any) -> None:
-    """Forget how to take back what was written, and free the blocks that were replaced."""
+    """Empty the undo log, and free the blocks that were replaced."""
     base = w[W_UNDO]
     top = w[W_UNDO_TOP]
     while top > 0:
@@ -134,9 +134,9 @@ def class_of(words: int) -> int:
 
 @kernel
 def take_block(m: Any, words: int) -> int:
-    """Return the address of a free block of at least so many words, or NEED_HEAP; its first word is its size class.
+    """Take a block of at least so many words from the heap; its first word is its size class.
 
-    One that was used before is taken even if it is somewhat larger: memory that is new costs more.
+    Returns its address, or NEED_HEAP. One that was used before is taken even if it is somewhat larger: new memory costs more.
     """
     size = class_of(words)
     if size + LARGER >= CLASSES:

@@ -48,7 +48,7 @@ def covered(m: Any, b: int) -> bool:
 
 @kernel
 def given(m: Any, b: int) -> int:
-    """Return how many steps a snapshot must give with their lists: up to the first behind H_PRUNED. The others follow."""
+    """Return how many steps there are whose lists a snapshot must give: to the first behind H_PRUNED; the others follow from it."""
     if m[b + H_PRUNED] == BEGINNING:
         return 0
     return int(min(find_place(m, b, m[b + H_PRUNED] + 1, 0) + 1, m[b + H_LAST]) - m[b + H_FIRST])
@@ -56,7 +56,7 @@ def given(m: Any, b: int) -> int:
 
 @kernel
 def save_head(m: Any, c: Any, b: int, k: int) -> None:
-    """Write how many changes and rows a block has, and the times of its cover."""
+    """Write how many changes and rows a block has, and the times of its cover, to column ``k``."""
     cap, changes = m[b + H_CAP], m[b + H_PENDING_TOP]
     for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         changes += m[b + HEAD + EV * cap + m[b + HEAD + place]] & COUNT
@@ -86,7 +86,7 @@ def save_cover(m: Any, c: Any, b: int, at: int) -> int:
 
 @kernel
 def save_changes(m: Any, c: Any, b: int, at: int) -> int:
-    """Write the events of a block and its waiting retractions from column ``at`` on. Returns the column behind them."""
+    """Write the events of a block and its retractions that wait from column ``at`` on. Returns the column behind them."""
     v, cap = m[C_V], m[b + H_CAP]
     for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         step = m[b + HEAD + place]
@@ -123,7 +123,7 @@ def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
 
 @kernel
 def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
-    """Make a key's first block, with a cover step of ``n`` partial matches. Returns a status."""
+    """Make a key's first block, with a cover step of ``n`` partial matches. Returns DONE, NEED_UNDO or NEED_HEAP."""
     b = grow(m, w, key, n, DONE)
     if b < 0:
         return int(b)
@@ -147,7 +147,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
 
 @kernel
 def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
-    """Make first blocks of keys with steps whose lists are given, from column C_NEXT of the batch on. Returns a status.
+    """Make the first blocks of keys, with steps whose lists are given, from column C_NEXT of the batch on. Returns a status.
 
     A column ``[key, steps, rows, events, pruned, cleaned]``; for each step a column ``[LE, rows, events, reach]``, its nodes, and
     its events as CHANGES has them, but from the first word of a column on.

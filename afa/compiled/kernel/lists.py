@@ -66,7 +66,7 @@ def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
 
 @kernel
 def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
-    """Keep each partial match once: one that stays before an equal one that was derived. Returns how many are left. O(n).
+    """Keep each partial match once; one that stays before an equal one that was derived. Returns how many are left. O(n).
 
     Equal ones have one start, and stand side by side with all others of that start.
     """

@@ -74,9 +74,9 @@ def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def scan(m: Any, c: Any, low: int, high: int) -> int:
-    """Take records in order of arrival until ``high``, or the first that needs the others done before it. Returns where it stopped.
+    """Take records in order of arrival until ``high``, or the first that needs what came before it carried out.
 
-    Late events are told apart, and what is seen moves the present.
+    Late events are told apart, and what is seen moves the present. Returns where it stopped, or LATE.
     """
     safe = m[C_WAITING] == 0
     latest, started = BEGINNING, False
@@ -108,7 +108,7 @@ def scan(m: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
-    """Carry out the events among records ``low`` to ``high``, but those that are TAKEN. Returns a status."""
+    """Serve the events among records ``low`` to ``high``, key by key, but those that are TAKEN. Returns a status."""
     index = w[W_INDEX]
     if m[C_KEYED] == 0:
         n = listed_events(w, c, low, high)
@@ -134,7 +134,7 @@ def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def rows_to_come(m: Any, c: Any, key: int) -> int:
-    """Return about how many rows of a key are still to come in this call; 0: no more than are being served."""
+    """Return about how many rows of a key are still to come in this call; 0: no more than are at work."""
     if c[0, F_COUNTS] == 0:
         return 0
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
@@ -144,9 +144,9 @@ def rows_to_come(m: Any, c: Any, key: int) -> int:
 
 @kernel
 def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
-    """Carry out the events among records ``low`` to ``high`` one by one, but those that are TAKEN. Returns a status.
+    """Serve the events among records ``low`` to ``high`` one by one, but those that are TAKEN. Returns a status.
 
-    At I_ARC of each, where the output log ends after it.
+    At I_ARC of each stands where the output log ends after it.
     """
     for x in range(low, high):
         if c[I_KIND, x] != EVENT:
@@ -161,10 +161,10 @@ def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
-    """Put rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX, grouped by key, by LE. Returns how many keys.
+    """Put rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX, those of a key side by side by LE.
 
-    Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED the keys; behind the first half of W_SORT where the rows
-    of each of them end.
+    Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED stand the keys; behind the first half of W_SORT where
+    the rows of each of them end. Returns how many keys.
     """
     heads, links, touched, index, ends = w[W_HEADS], w[W_NEXT], w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH]
     le_at, kind_at, key_at = c[0, F_LE], c[0, F_KIND], c[0, F_KEY]
@@ -204,9 +204,9 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
 
 @kernel
 def forward_keys(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from C_NEXT and C_FROM on; where it stopped, or a status.
+    """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from C_NEXT and C_FROM on.
 
-    ``c[1, row - low]`` says of each whether it was not taken. See `group_rows`.
+    ``c[1, row - low]`` says of each whether it was not taken. Returns where it stopped, or a status. See `group_rows`.
     """
     count = group_rows(m, w, c, low, high)
     stopped = m[C_PLACE]

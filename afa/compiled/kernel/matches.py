@@ -40,9 +40,9 @@ def among(w: Any, row: int, rows: int, count: int, width: int) -> bool:
 
 @kernel
 def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: int) -> int:
-    """Add to the matches at W_TEMP, of which there are ``count``, those of partial matches in a final state at ``le``; each once.
+    """Add to the ``count`` matches at W_TEMP those of partial matches in a final state at ``le``, each once.
 
-    How many there are then, or NEED_TEMP. O(n) where lifetimes end in the order in which they began, else O(n matches).
+    Returns how many there are then, or NEED_TEMP. O(n) where lifetimes end in the order in which they began, else O(n matches).
     """
     r = m[C_R]
     s, width, now, temp = N_REG + r, M_REG + r, p[P_NOW], w[W_TEMP]
@@ -107,9 +107,9 @@ def log_match(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
 
 @kernel
 def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
-    """Make the ``count`` matches at W_TEMP those of step ``i``, and log what changes. Returns a status.
+    """Make the ``count`` matches at W_TEMP those of step ``i``; what changes goes to the output log.
 
-    *Requires* `room` for 3 in the undo log.
+    Returns DONE, NEED_LOG or NEED_MATCHES. *Requires* `room` for 3.
     """
     slices = b + HEAD + MT * m[b + H_CAP]
     old = m[slices + i]

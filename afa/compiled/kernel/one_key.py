@@ -20,7 +20,6 @@ from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
-from afa.compiled.kernel.forward_runs import forward_runs
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
 from afa.compiled.kernel.heap import free_block, rollback, room, save, save_deadlines, save_entry, size_of
 from afa.compiled.kernel.names import *
@@ -39,7 +38,7 @@ FEW = 32
 
 @kernel
 def replace_block(m: Any, w: Any, key: int, b: int) -> None:
-    """Give a key another block, or none. The old one is kept for as long as the call can be undone."""
+    """Give a key another block, or none (0); the old one is kept for as long as the call can be taken back."""
     entry = m[C_DIR] + key * D_SIZE
     old = m[entry + D_BLOCK]
     if m[entry + D_OWNED] != m[C_SERIAL]:
@@ -52,11 +51,11 @@ def replace_block(m: Any, w: Any, key: int, b: int) -> None:
 
 @kernel
 def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
-    """Move a key's state to a block with room for ``n`` more records, or make its first one. Returns the block, or a status.
+    """Move a key's state to a block with room for ``n`` records more, or make its first one.
 
     What `clean` is about to drop stays behind. There is room for all that is known to come in the call: with less, a long one would
-    move the state again and again.
-    ``status``: what the old block, which was made for the same records, was short of; DONE for another one.
+    move the state again and again. ``status`` is what the old block, which was made for the same records, was short of; DONE for
+    another one. Returns the block, or NEED_UNDO, NEED_HEAP.
     """
     if not room(w, 8):
         return NEED_UNDO
@@ -90,7 +89,7 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
 
 @kernel
 def is_spacious(m: Any, b: int) -> bool:
-    """Return whether a block is large and nearly empty, so that the next long call can have it once it is free."""
+    """Return whether a block is large and nearly empty: the next long call can have it once it is free."""
     return bool(size_of(m[b + H_CLASS]) >= LARGE and 8 * (m[b + H_LAST] - m[b + H_FIRST]) <= m[b + H_CAP])
 
 
@@ -104,7 +103,10 @@ def is_short(m: Any, b: int, n: int) -> bool:
 
 @kernel
 def to_whole_lists(m: Any, w: Any, key: int) -> int:
-    """Move a key's state to a block in which each step has its whole list. Returns the block, or a status."""
+    """Move a key's state to a block in which each step has its whole list.
+
+    Returns the block, or NEED_UNDO, NEED_ROWS, NEED_HEAP.
+    """
     if not room(w, 8):
         return NEED_UNDO
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
@@ -126,7 +128,7 @@ def to_whole_lists(m: Any, w: Any, key: int) -> int:
 
 @kernel
 def learn_rates(m: Any, b: int) -> None:
-    """Learn from a block how many rows a step takes: no less than here, or with many keys about what most take."""
+    """Set C_RATE to what steps of this block take: no less than here, or with many keys about what most take."""
     steps = m[b + H_STEPS]
     if steps < 8:
         return
@@ -142,7 +144,11 @@ def learn_rates(m: Any, b: int) -> None:
 
 @kernel
 def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int, high: int) -> int:
-    """Serve a key: the ``n`` records at W_INDEX, a change of arcs in ``[low, high)``, or what is due. Returns a status."""
+    """Put the ``n`` records at W_INDEX into a key's block, or do what else ``what`` names, in as large a block as it takes.
+
+    Returns DONE, or what the caller must see to: NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP, FAULT, ENDLESS,
+    CROWDED; then all is as it was before.
+    """
     entry = m[C_DIR] + key * D_SIZE
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = save_counters(m, w, p), w[W_UNDO_TOP]
@@ -206,7 +212,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
 
 @kernel
 def save_counters(m: Any, w: Any, p: Any) -> Any:
-    """Return the counters outside the block that must be restored if the work on a key is rolled back."""
+    """Return the counters outside the block that a rolled-back unit must restore."""
     return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[P_BOUNDCOUNT]
 
 
@@ -219,7 +225,7 @@ def restore_counters(m: Any, w: Any, p: Any, old: Any) -> None:
 
 @kernel
 def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int, low: int, high: int) -> int:
-    """Do the work on a key in its block as it is. Returns a status."""
+    """Do the work of `serve` in the block as it is. Returns a status; NEED_BLOCK, NEED_LISTS and the like ask for another block."""
     w[W_MADE] = m[b + H_STEPS]
     w[W_EPOCH] += 1
     w[W_FROM] = FOREVER
@@ -255,7 +261,7 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     if what == FORWARD:
         m[C_STOPPED], m[C_SHORT] = low, DONE
         if may_go_forward(m, p, b):
-            low = forward_runs(m, w, p, c, b, low, high) if m[C_RUNS] else forward(m, w, p, c, b, low, high)
+            low = forward(m, w, p, c, b, low, high)
             m[C_STOPPED] = low
         return low
     if n == 0:

@@ -68,7 +68,7 @@ def earlier(m: Any, c: Any, x: int, y: int) -> bool:
 
 @kernel
 def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
-    """Sort the records ``w[W_INDEX][:n]``. Returns whether they are insertions at times that only rise.
+    """Bring the records ``w[W_INDEX][:n]`` into order. Returns whether they are insertions at times that only rise.
 
     What arrives behind the largest time so far is set aside, sorted, and merged back: in order O(n), else O(n + late log late).
     *Requires* room for ``2 * n`` at W_SORT.
@@ -104,10 +104,10 @@ def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
 
 @kernel
 def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
-    """Do what `arrange` does for rows ``low`` to ``high`` of the columns at ``c`` (F_*). Returns how many events are at W_INDEX.
+    """Put the events among rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX in order, and take punctuations.
 
-    Ends (C_PLACE) at the first row that is an arc, or late; takes punctuations. C_STOPPED says how many events are not after the
-    last step of the block. 0: there are two events of one LE.
+    Ends (C_PLACE) at the first row that is an arc, or late. C_STOPPED says how many events are not after the last step of the
+    block. Returns how many events; 0: there are two of one LE.
     """
     index, aside, le_at, kind_at = w[W_INDEX], w[W_SORT], c[0, F_LE], c[0, F_KIND]
     kept = late = 0

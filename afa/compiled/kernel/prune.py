@@ -30,7 +30,7 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
-    """Drop of a key's state what G_* say that nothing needs. Returns a status. O(state)."""
+    """Drop of a key what G_* say that nothing needs. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
     entry = m[C_DIR] + key * D_SIZE
     b = m[entry + D_BLOCK]
     if b == 0:
@@ -65,7 +65,7 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
 
 @kernel
 def copy_events(m: Any, c: Any, b: int, to: int) -> None:
-    """Copy the steps, with the events that are still of use."""
+    """Copy the steps, with the events that are of use still."""
     order, cap, new = b + HEAD + m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
     for j in range(m[to + H_STEPS]):
         i = m[order + j]
@@ -129,8 +129,10 @@ def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
 
 @kernel
 def first_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
-    """The first place, from that of a node on, where something can continue it, or where it stands for a match that is not final;
-    NOWHERE if it does not stand there."""
+    """Return the first place, from that of a node on, where something can continue it, or where it stands for an open match.
+
+    NOWHERE if the node does not stand there.
+    """
     order, times, state = b + HEAD, b + HEAD + LE * m[b + H_CAP], m[row + N_STATE]
     le, final = m[times + m[order + place]], max(m[C_FINAL], m[b + H_CLEANED])
     at = max(find_place(m, b, c[G_IDLE, state], 0) - 1, place)
@@ -151,7 +153,7 @@ def first_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
 
 @kernel
 def note_pruned(m: Any, b: int, to: int, place: int, at: int, end: int) -> None:
-    """A node that stood at a place, until ``end``, stands now at a later one, or NOWHERE: where it did stand last is H_PRUNED."""
+    """Move H_PRUNED to where a node did stand last that stood at a place, until ``end``, and stands at ``at`` now, or NOWHERE."""
     last = place
     if at != NOWHERE:
         last = at - 1

@@ -19,7 +19,7 @@ LOW = (1 << 32) - 1
 
 @kernel
 def net(w: Any, order: Any, n: int, r: int) -> int:
-    """Give entries of the output log that cancel out the sign 0. Returns how many are left.
+    """Set the signs of those entries of the output log to 0 that cancel each other. Returns how many are left.
 
     ``order[0]`` sorts them by the change that they belong to (``order[1]``), T and key. O(n m), m of them of one change, T and key.
     """
@@ -46,9 +46,10 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
 
 @kernel
 def sizes(m: Any, w: Any, p: Any) -> int:
-    """Put at W_TEMP how many events, partial matches, runs, matches, waiting retractions and keys are held. O(what is held).
+    """Count at W_TEMP the events, partial matches, intervals, matches, waiting retractions and keys held. O(what is held).
 
     Of events and of retractions the low halves of their copies are counted there, the high halves behind: no sum of them wraps.
+    Returns DONE.
     """
     at = w[W_TEMP]
     for i in range(8):

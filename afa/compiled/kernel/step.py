@@ -37,13 +37,13 @@ def marked(w: Any, place: int) -> bool:
 
 @kernel
 def is_cover(m: Any, b: int, i: int) -> bool:
-    """Return whether a step without events is ``cover``; else it is a stone, whose events a promise with a condition took."""
+    """Return whether a step without events is ``cover``; else it is a stone: a promise with a condition took its events."""
     return bool(m[b + HEAD + LE * m[b + H_CAP] + i] < max(m[b + H_CLEANED], m[C_FINAL]))
 
 
 @kernel
 def complete(m: Any, w: Any, b: int, place: int) -> bool:
-    """Return whether the list at a place, which is not new, can be derived from the list before it."""
+    """Return whether the list at a place, which is not new, is what the list before it gives."""
     pruned, order, times = m[b + H_PRUNED], b + HEAD, b + HEAD + LE * m[b + H_CAP]
     if pruned == BEGINNING or m[times + m[order + place]] >= w[W_WHOLE]:
         return True
@@ -65,7 +65,7 @@ def waits_since(m: Any, b: int, place: int) -> int:
 
 @kernel
 def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
-    """Store these as the nodes of a step; they are the last ones of their section. *Requires* `room` for 6."""
+    """Make ``rows``, the last ones of their section, the nodes of step ``i``. *Requires* `room` for 6."""
     cap = m[b + H_CAP]
     lists, reaches = b + HEAD + ND * cap, b + HEAD + REACH * cap
     count = rows & COUNT
@@ -93,7 +93,10 @@ def may_match(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool
 
 @kernel
 def derive_matches(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int) -> int:
-    """Set a step's matches to those that ``a[rows:][:n]`` mean. Returns a status. *Requires* `room` for 3."""
+    """Make the matches of a step those that its partial matches ``a[rows:][:n]`` stand for. *Requires* `room` for 3.
+
+    Returns DONE, or NEED_TEMP, NEED_LOG, NEED_MATCHES, NEED_ROWS, FAULT, ENDLESS.
+    """
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
     le = m[b + HEAD + LE * cap + i]

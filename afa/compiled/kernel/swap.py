@@ -18,7 +18,7 @@ from afa.compiled.kernel.native_call import kernel
 
 @kernel
 def change_arc(m: Any, p: Any, code: int, diff: int, now: int) -> bool:
-    """Begin (``diff`` 1) or end (-1) an arc at ``now``. Returns False, and does nothing, if the program can't take it this way."""
+    """Begin an arc (``diff`` 1) or end it (-1) at ``now``. Returns whether that is for this program; if not, nothing is done."""
     last = p[P_BOUNDS] + (p[P_BOUNDCOUNT] - 1) * B_SIZE
     if p[P_PLAIN] == 0 or code < 0 or now == FOREVER or p[P_BOUNDCOUNT] >= p[P_BOUNDCAP]:
         return False

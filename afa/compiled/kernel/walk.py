@@ -34,7 +34,10 @@ from afa.compiled.kernel.walk_runs import walk_runs
 
 @kernel
 def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
-    """Bring all lists and matches up to date from the first marked place at or after ``place``. Returns a status."""
+    """Bring all lists and matches up to date from the first marked place at or after ``place``.
+
+    Returns DONE, or NEED_UNDO, NEED_NODES, NEED_MATCHES, NEED_LOG, NEED_ROWS, NEED_TEMP, FAULT, ENDLESS.
+    """
     if p[P_TIMEOUT]:
         mark_neighbours(m, w, b)
         place = max(place - 1, m[b + H_FIRST])
@@ -64,7 +67,7 @@ def mark_neighbours(m: Any, w: Any, b: int) -> None:
 
 @kernel
 def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
-    """Walk from a marked place on, until lists are unchanged, without runs. Returns the place where they are, or a status."""
+    """Derive whole lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
     nodes, last = b + m[b + H_NODES], m[b + H_LAST]
