@@ -13,17 +13,14 @@ from afa import AfaError
 from punctuation.time import FOREVER
 from tests.corpus import PATHS, Case, emitted, is_arc
 from tests.model import ERROR, LATE, OK, Blocks, Model
-from tests.ways import WAYS, Moved, Numbered, Way
+from tests.ways import WAYS, Way
 
 IDS = [path.stem for path in PATHS]
 
 
-def goes(way: type[Way], engine: str, path: Path) -> bool:
+def goes(way: type[Way], path: Path) -> bool:
     """Whether any arrival of a case goes a way."""
-    case = Case(path)
-    if "gapless" in case.options and way is not Numbered and (engine == "compiled" or way is Moved):
-        return False  # the compiled engine does not take it yet
-    return way.reach(case).arrivals > 0
+    return way.reach(Case(path)).arrivals > 0
 
 
 RUNS = [
@@ -31,7 +28,7 @@ RUNS = [
     for way in WAYS
     for engine in way.engines
     for path in PATHS
-    if goes(way, engine, path)
+    if goes(way, path)
 ]
 
 
