@@ -58,7 +58,7 @@ def refused_call(choose: Seeded, here: World, operator: Any, side: Side) -> None
 def waiting_blocks(operator: Any) -> int:
     """What the kernels know of retractions that wait: the one of their words that lasts from call to call and is no measure."""
     engine = operator._core.engine
-    return int(engine.memory.m[k.C_WAITING]) if engine.name == "compiled" else 0
+    return int(engine.store.memory.m[k.C_WAITING]) if engine.name == "compiled" else 0
 
 
 def carried_out(here: World, operator: Any, op: Any) -> Any:
