@@ -2,13 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: flights test test-nojit test-spark lint stress bench docs clean
+.PHONY: flights test fast held test-nojit test-spark lint stress bench docs clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
 
+# Workers side by side, one for each core; pytest alone runs the same tests one after the other.
 test: .venv/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical
+
+# After each edit: what finds most in a minute; tests/conftest.py says what is left out.
+fast: .venv/ready
+	$(BIN)/python -m pytest -n logical -m "not slow and not spark and not stress"
+
+# The tests that hold one file, by the table in tests/README.md: make held F=afa/state/packed.py
+held: .venv/ready
+	$(BIN)/python -m tests.held $(F)
 
 # The kernels as the Python that they are, with every index checked; a closure of 10,000 steps would take minutes.
 test-nojit: .venv/ready

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,6 +16,21 @@ if nojit.DISABLED:
 ENGINES = ("interpreted", "compiled")
 """Each meaning is tested on each of them."""
 
+SLOW = (  # beginnings of names, below this folder
+    "spark/",  # the bucket is in the cases
+    "test_bench",
+    # processes, threads, signals, files of megabytes
+    *("compiled/test_beside", "test_cli.py", "test_cli_streams", "test_docs", "test_examples", "test_flights", "test_threads"),
+    *("test_damage", "test_incremental", "test_interrupts"),
+    # seconds of compilation
+    *("compiled/test_code", "compiled/test_lengths", "compiled/test_memory", "compiled/test_steps", "compiled/test_translate"),
+    # random runs, beside those that stay: of each kind of thing the cases and a sample of the worlds
+    *("test_cleanse_auto", "test_functions_that_raise", "test_promised_tables", "test_promises_with_conditions"),
+    *("test_small_worlds", "test_state_machine", "test_stress_sample.py::test_long", "test_stress_sample.py::test_worlds_"),
+    *("test_engines_agree.py::test_a_fault", "test_engines_agree.py::test_many", "test_faults.py::test_faults_at_random"),
+)
+"""What `make fast` leaves out: more than a second of CPU each, and seldom the first to fail."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector."""
@@ -24,6 +40,19 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if spark.startswith(("4.0.", "4.1.")):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow: ``pytest -m "not slow"``."""
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+            item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kept() -> None:
+    """Let what the files before have left be collected no more: it made each full collection a quarter of a second long."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import SLOW
 from tests.held import ROOT, TESTS, files, holding, main, table
 
 TOPS = ("afa", "punctuation", "speculation")
@@ -23,6 +24,10 @@ def test_every_test_holds_something() -> None:
     """Those that hold the tests themselves aside."""
     named = {file for names in table().values() for name in names for file in files(name)}
     assert sorted(path.name for path in set(TESTS.rglob("test_*.py")) - named) == ["test_held.py"]
+
+
+def test_what_is_slow_is_there() -> None:
+    assert [name for name in SLOW if not list(TESTS.glob(f"{name.partition('::')[0]}*"))] == []
 
 
 def test_the_longest_path_counts() -> None:
