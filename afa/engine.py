@@ -27,7 +27,7 @@ from afa.cuts import Cuts
 from afa.errors import AfaError
 from afa.journal import Journal
 from afa.model.arc import Arc
-from afa.model.arctable import ArcTable
+from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.raised import Faults
 from afa.state.states import States
@@ -147,6 +147,9 @@ class Host(Protocol):
 
     def take_record(self, item: Change | Punctuation) -> None:
         """Take a punctuation, or a change of an arc, in the midst of a batch: calls `Engine.swap`, or what a punctuation calls."""
+
+    def replace_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> None:
+        """Put a table in force, as one swap, that a batch leads to: some arc events have gone, others have come."""
 
     def follow_arcs(self, table: ArcTable) -> None:
         """Take over a table of arcs that the engine has made by carrying out changes of arcs itself."""

@@ -11,6 +11,7 @@ import pytest
 
 from afa import (
     BEGINNING,
+    FOREVER,
     AfaError,
     Arc,
     Automaton,
@@ -26,6 +27,7 @@ from afa import (
     retract,
 )
 from afa.operator import snapshot
+from afa.rewrite.triggers import Triggers
 from punctuation import SideOutput
 
 REDUCED: dict[str, Any] = {"retractions": False, "keep_payloads": False}
@@ -249,3 +251,29 @@ def test_what_only_python_can_ask_of_an_event_is_asked_once(engine: str) -> None
     op.push(insert(Anything((1, 2), "abc"), 1))
     out = op.push_many({"what": [None, (3,)], "name": ["abcd", "x"], "le": [2, 3]})
     assert list(out["le"]) == [3]
+
+
+def test_the_changes_of_arcs_in_a_table_are_known_before_its_first_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    swaps: list[int] = []
+    followed_by = Triggers.followed_by
+
+    def counted(self: Triggers, events: Any, le: int, now: int) -> Triggers:
+        swaps.append(le)
+        return followed_by(self, events, le, now)
+
+    def table(*rows: Any) -> dict[str, Any]:
+        heat, le, diff, kind, arc = zip(*[row if isinstance(row, tuple) else (row, next(les), 1, 0, 0) for row in rows])
+        who, text = ["N1"] * len(rows), [""] * len(rows)
+        return {"who": who, "heat": heat, "text": text, "le": le, "diff": diff, "kind": kind, "arc": arc}
+
+    monkeypatch.setattr(Triggers, "followed_by", counted)
+    arcs = [Arc("a", "c", "heat < 2", name="cold"), Arc("a", "c", "heat < 1", name="icy"), Arc.timeout("a", "c", "9", name="waits")]
+    cold, icy, waits = [(0.0, BEGINNING, 1, 1, number) for number in range(3)]
+    op, les = Operator(rises(), window=9, engine="compiled", **REDUCED), iter([1, 3, 2, 5, 6, 7])
+    out = op.push_many(table(0.5, cold, 0.5, 1.5, (0.0, BEGINNING, -1, 1, 0), icy, 0.5), arcs=arcs)
+    assert sorted(out["le"].tolist()) == [2, 3, 5]
+    assert swaps == [2]
+    found = [(event.arc.name, event.le, event.re) for event in op._core.arcs.table.events[3:]]
+    assert found == [("cold", 2, 4), ("icy", 4, FOREVER)]
+    op.push_many(table(0.5, waits, 0.5, cold), arcs=arcs)
+    assert swaps == [2, 7, 8]  # a time-out: the batch is cut

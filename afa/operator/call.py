@@ -227,6 +227,12 @@ class Core(Single):
         """Count so many changes of events as taken."""
         self.changes += changes
 
+    def replace_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> None:
+        """Put a table in force, as one swap, that a batch leads to."""
+        for event in come:
+            self.automaton.check_arc(event.arc)
+        self.arcs.replace(table, gone, come)
+
     def follow_arcs(self, table: ArcTable) -> None:
         """Take over a table of arcs that the engine has made by carrying out changes of arcs itself."""
         self.arcs.follow(table)

@@ -21,6 +21,8 @@ class Rewriting(Tests, Protocol):
         The rewritten automaton; its own arcs are an example.
     schema : Schema
         Of the user's events: what messages speak of.
+    events : sequence of ArcEvent
+        The user's arcs in force.
     table : ArcTable
         The rewritten arcs in force.
     bits : list of int or None
@@ -35,6 +37,7 @@ class Rewriting(Tests, Protocol):
     @property
     def schema(self) -> Schema: ...
 
+    events: Sequence[ArcEvent]
     table: ArcTable
     bits: list[int | None]
 

@@ -22,6 +22,7 @@ from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
+from afa.rewrite.known_ahead import difference, lifetimes, presents
 from afa.rewrite.rewriting import Rewriting
 from afa.rewrite.rewritten_batch import RewrittenBatch, Rows, plain_columns
 from punctuation.progress import Progress
@@ -131,9 +132,15 @@ class RewrittenEngine:
         return None if rows is None else RewrittenBatch(cast(Rows, rows), made, own, self.rewriting.schema)
 
     def run_columns(self, batch: RewrittenBatch, host: Host, cuts: Cuts | None = None) -> None:
-        """Carry out a batch, cut at each change of an arc: events behind it are rewritten by the arcs that are in force then."""
+        """Carry out a batch. Its changes of arcs are known ahead; where they can't be, it is cut at each of them.
+
+        Behind a cut, events are rewritten by the arcs that are in force then.
+        """
         n, kind, low = len(batch.rows.le), batch.rows.kind, 0
         changes = [] if kind is None else np.flatnonzero(kind == ARC).tolist()
+        if changes and self._know_ahead(batch, changes, host):
+            self._run_part(batch, np.flatnonzero(kind != ARC), host, cuts)
+            return
         for high in [*changes, n]:
             if low < high:
                 self._run_part(batch, slice(low, high), host, cuts)
@@ -143,16 +150,25 @@ class RewrittenEngine:
                     cuts.after(self.cut(), self._progress.final)
             low = high + 1
 
-    def _run_part(self, batch: RewrittenBatch, part: slice, host: Host, cuts: Cuts | None) -> None:
-        """Carry out some rows, without changes of arcs. What is late is told here, where payloads are known."""
+    def _know_ahead(self, batch: RewrittenBatch, changes: list[int], host: Host) -> bool:
+        """Put the arcs in force that a batch leads to, with their lifetimes; returns whether it can be done."""
+        progress, rows, before = self._progress, batch.rows, self.rewriting.events
+        now = presents(rows.le, rows.kind, progress.events, progress.now)
+        after = lifetimes(before, [(rows.item(row), int(now[row])) for row in changes])
+        if after is not None:
+            host.replace_arcs(*difference(before, after), ArcTable(after))
+        return after is not None
+
+    def _run_part(self, batch: RewrittenBatch, part: Any, host: Host, cuts: Cuts | None) -> None:
+        """Carry out some rows (a slice, or numbers), no changes of arcs. What is late is told: payloads are known here."""
         le = batch.rows.le[part]
         promised, events = batch.promises(part, self._progress.events)
         late = events & (le < promised)
-        places = np.arange(part.start, part.stop)
-        rows: Any = part
+        places = np.arange(part.start, part.stop) if isinstance(part, slice) else part
+        rows = part
         if late.any():
             for i in np.flatnonzero(late).tolist():
-                host.take_late(batch.event(part.start + i), int(promised[i]))
+                host.take_late(batch.event(int(places[i])), int(promised[i]))
             rows, events = places[~late], events[~late]
         if not len(events):
             return

@@ -85,7 +85,7 @@ class Triggers:
         keep: Callable[[int], bool] = lambda le: False,
     ) -> None:
         self.reduction = reduction
-        self.events = tuple(events)
+        self.events: Sequence[ArcEvent] = tuple(events)
         known = before._parts if before is not None else {}
         self._parts: dict[int, Parts] = {}
         for arc in {id(event.arc): event.arc for event in events if event.arc.kind == CONSUME}.values():
