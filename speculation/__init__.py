@@ -5,7 +5,7 @@ tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
 before_after  Before, After: a stage at the input or at the output of an operator
-stage         what the stages share; stage_state: as bytes
+stage         what the stages share; stage_state: as bytes; stage_statistics: their numbers
 recent        the last so many items, by age and in order
 waiting       changes that wait, in order; waiting_rows: rows of tables that wait; event_columns: the form in which they do
 ordered       Ordered: nothing speculative, where events are numbered without gaps
@@ -15,9 +15,10 @@ ordered       Ordered: nothing speculative, where events are numbered without ga
 """
 
 from speculation.before_after import After, Before
-from speculation.cleanse import Cleanse, CleanseStatistics
-from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
+from speculation.cleanse import Cleanse
+from speculation.consolidate import Consolidate, consolidate
 from speculation.ordered import Ordered
+from speculation.stage_statistics import CleanseStatistics, ConsolidateStatistics
 from speculation.tradeoff import Point, tradeoff
 
 __all__ = [

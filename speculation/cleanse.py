@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,37 +25,8 @@ from speculation import stage_state as saved
 from speculation.before_after import After, Before
 from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
 from speculation.stage import Output, Stage, checked
+from speculation.stage_statistics import CleanseStatistics
 from speculation.waiting_rows import Rows, copies_of
-
-
-class CleanseStatistics(NamedTuple):
-    """The numbers of one `Cleanse`, in copies: a change with ``diff=2`` counts as two.
-
-    Parameters
-    ----------
-    held : int
-        Changes that wait now.
-    peak_held : int
-        The most changes that ever waited.
-    passed : int
-        Changes that left at once.
-    released : int
-        Changes that left after they had waited.
-    annihilated : int
-        Pairs of an insertion and its retraction that met while one of them waited.
-    bound : int
-        The bound: all changes that have left have an LE below it, and a change that comes with such an LE leaves at once.
-    stale : int
-        Punctuations that promised nothing new.
-    """
-
-    held: int
-    peak_held: int
-    passed: int
-    released: int
-    annihilated: int
-    bound: int
-    stale: int
 
 
 class Cleanse(Stage):
@@ -328,6 +299,15 @@ class Cleanse(Stage):
     def rows(self) -> Rows:
         """The rows of tables that wait."""
         return self._rows
+
+    @property
+    def bound(self) -> int:
+        """All that has left has an LE below the bound, and what comes with such an LE leaves at once."""
+        return self._bound
+
+    def go_on(self, rows: Any, bound: int) -> None:
+        """Let rows wait that another stage with this bound has held."""
+        self._rows, self._bound = Rows().plus(rows), max(self._bound, bound)
 
     def takes_rows(self, table: Any) -> bool:
         """Return whether rows can wait as rows: no change waits, no controller needs to see each, those that wait are alike."""

@@ -1,4 +1,4 @@
-"""Hold rows back until the watermark comes near them: the user decides how far ahead of it the operator works ([AFA10] Sec. 5.3).
+"""Rows that wait for the watermark: a `Cleanse` before the operator of a bucket ([AFA10] Sec. 5.3), as part of its state.
 
 A row waits until its time is below the promise + ``ahead``. So which rows wait is known from that bound alone, and a state holds
 the rows that have come since the last one. The bound never moves back, though another job may go on with another ``ahead``.
@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.spark.ipc import stream_of, table_of
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import BEGINNING
+from speculation.cleanse import Cleanse
+from speculation.waiting_rows import joined
 
 
 class Due(NamedTuple):
@@ -40,31 +42,36 @@ class Held:
     """
 
     def __init__(self, schema: pa.Schema, ahead: int | None, blobs: Sequence[bytes] = (), bound: int = BEGINNING) -> None:
-        self._schema, self._ahead, self.bound = schema, ahead, bound
+        self._schema, self._stage = schema, Cleanse(ahead)
         tables = [table_of(blob) for blob in blobs if blob]
         for table in tables:
             table.validate(full=True)  # offsets of damaged strings lead beyond the memory
         rows = pa.concat_tables([schema.empty_table(), *map(self._fitting, tables)])
-        self.rows = rows.filter(pc.greater_equal(rows["le"], bound))
+        self._stage.go_on(rows.filter(pc.greater_equal(rows["le"], bound)), bound)
         self._fresh = schema.empty_table()  # of these, those that are in no state yet
 
+    @property
+    def bound(self) -> int:
+        """All that has left has an LE below it."""
+        return self._stage.bound
+
+    @property
+    def rows(self) -> pa.Table:
+        """The rows that wait."""
+        tables = self._stage.rows.tables
+        return joined(tables) if tables else self._schema.empty_table()
+
     def take(self, events: pa.Table | None, promised: int) -> Due:
-        """Let rows come, and go. O(rows that wait)."""
-        if self._ahead is None and not len(self.rows):
+        """Let rows come, and go. O(rows that come or go, and the log of those that wait)."""
+        if self._stage.sigma is None and not self._stage.rows.tables:
             return Due(None, events)
         come = self._schema.empty_table() if events is None else self._fitting(events)
-        if self._ahead is None:
-            self.bound, reach = max(self.bound, pc.max(self.rows["le"]).as_py() + 1), FOREVER
-        else:
-            self.bound = reach = max(self.bound, promised + self._ahead)
-        before = pc.less(self.rows["le"], promised)
-        soon = pc.and_not(pc.less(self.rows["le"], reach), before)
-        now = pc.less(come["le"], reach)
-        due = Due(_some(self.rows.filter(before)), _some(pa.concat_tables([self.rows.filter(soon), come.filter(now)])))
-        self._fresh = pa.concat_tables([self._fresh, come.filter(pc.invert(now))])
-        rows = pa.concat_tables([self.rows, come])
-        self.rows = rows.filter(pc.greater_equal(rows["le"], reach)).combine_chunks()
-        return due
+        released = self._stage.punctuate(max(promised, BEGINNING + 1)) or self._schema.empty_table()
+        before = pc.less(released["le"], promised)
+        passed = self._stage.pass_rows(come)
+        self._fresh = pa.concat_tables([self._fresh, come.filter(pc.greater_equal(come["le"], self.bound))])
+        soon = released.filter(pc.invert(before))
+        return Due(_some(released.filter(before)), _some(soon if passed is None else pa.concat_tables([soon, passed])))
 
     def save(self, incremental: bool) -> bytes:
         """Return the rows that wait, or those that have come since the last time and wait; nothing if there are none."""
@@ -80,13 +87,16 @@ class Held:
 
     def join(self, others: Sequence[Held]) -> None:
         """Let rows that wait elsewhere wait here, as long as there; to be saved as a whole."""
-        self.rows = pa.concat_tables([self.rows, *(other.rows for other in others)]).combine_chunks()
-        self.bound = min([self.bound, *(other.bound for other in others)])
+        rows = pa.concat_tables([self.rows, *(other.rows for other in others)])
+        bound = min([self.bound, *(other.bound for other in others)])
+        self._stage = Cleanse(self._stage.sigma)
+        self._stage.go_on(rows, bound)
 
     @property
     def next(self) -> int | None:
         """Which promise lets the next row through, less one; None if none waits."""
-        return None if self._ahead is None or not len(self.rows) else int(pc.min(self.rows["le"]).as_py()) - self._ahead
+        ahead, tables = self._stage.sigma, self._stage.rows.tables
+        return None if ahead is None or not tables else min(table["le"][0].as_py() for table in tables) - ahead
 
     def _fitting(self, rows: pa.Table) -> pa.Table:
         if "diff" not in rows.column_names:

@@ -1,0 +1,53 @@
+"""The numbers of the stages."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class CleanseStatistics(NamedTuple):
+    """The numbers of one `Cleanse`, in copies: a change with ``diff=2`` counts as two.
+
+    Parameters
+    ----------
+    held : int
+        Changes that wait now.
+    peak_held : int
+        The most changes that ever waited.
+    passed : int
+        Changes that left at once.
+    released : int
+        Changes that left after they had waited.
+    annihilated : int
+        Pairs of an insertion and its retraction that met while one of them waited.
+    bound : int
+        The bound: all changes that have left have an LE below it, and a change that comes with such an LE leaves at once.
+    stale : int
+        Punctuations that promised nothing new.
+    """
+
+    held: int
+    peak_held: int
+    passed: int
+    released: int
+    annihilated: int
+    bound: int
+    stale: int
+
+
+class ConsolidateStatistics(NamedTuple):
+    """The numbers of one `Consolidate`, in copies: a change with ``diff=2`` counts as two.
+
+    Parameters
+    ----------
+    held : int
+        Changes that wait now.
+    came : int
+        Changes that came so far.
+    left : int
+        Changes that left so far.
+    """
+
+    held: int
+    came: int
+    left: int
