@@ -8,10 +8,7 @@ before_after  Before, After: a stage at the input or at the output of an operato
 stage         what the stages share; stage_state: as bytes; stage_statistics: their numbers
 recent        the last so many items, by age and in order
 waiting       changes that wait, in order; waiting_rows: rows of tables that wait; event_columns: the form in which they do
-ordered       Ordered: nothing speculative, where events are numbered without gaps
-  sequences     its changes row by row; numbers: which are in force; barrier: events that no arc takes
-  ordered_table  its tables; ordered_batch, ordered_blocks, ordered_columns: what they are sorted into
-  ordered_state  as bytes
+ordered       Ordered: an operator with gapless=, nothing speculative
 """
 
 from speculation.before_after import After, Before

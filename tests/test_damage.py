@@ -255,15 +255,17 @@ def test_promises_do_not_go_back_in_a_chain(engine: Any) -> None:
 
 
 ORDERED: list[tuple[tuple[int, ...], Any, str]] = [
-    ((5, 0, 0), 5, r"expected no key but got 5"),
-    ((5,), lambda keys: keys * 2, r"expected different keys"),
-    ((5, 0, 1, 1), 5, r"expected a cover that is final but got \[1, 5, "),
-    ((5, 0, 2, 0, 0), 3, r"expected events that are not final but got Entry"),
-    ((5, 0, 2, 3), [7, 3], r"expected numbers in order, and their times but got Entry"),
-    ((5, 0, 2, 0), [6], r"expected columns of one length"),
-    ((5, 0, 3, 0, 0), 3, r"expected retractions that are not overdue"),
-    ((5, 0, 3, 4), [], r"expected copies of each retraction that waits"),
-    ((5, 0), [None, None, [[], [], [], []], [[], [], [], [], []]], r"expected a key that holds something"),
+    ((8, 11, 1), bytes([3, 2, 0]), r"expected each number once"),
+    ((8, 12, 1, 1), bytes([1, 0, 7]), r"expected numbers that ascend with their times"),
+    ((8, 14, 1, 0), 2, r"expected numbers that ascend with their times"),
+    ((8, 14, 2, 0), 2, r"expected a cover with the end of its event"),
+    ((8, 14, 2, 0), 21, r"expected partial matches that end with their cover"),
+    ((8, 14, 0), b"", r"expected 1 bits"),
+    ((8, 14, 0), bytes(1), r"expected a cover of each key with partial matches"),
+    ((8, 14), None, r"expected a cover with the end of its event"),
+    ((2, 6), None, r"expected no numbers of covers"),
+    ((2, 6, 0), "kind", r"expected the field 'kind', which numbers the events, or none but got sequence='seq'"),
+    ((2, 6, 3), [0, 1], r"expected a snapshot's fields"),
 ]
 
 

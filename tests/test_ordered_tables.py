@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Punctuation, insert
+from afa.compiled.compiled_engine import CompiledEngine
+from afa.operator.call import Core
 from punctuation.time import BEGINNING, FOREVER
-from speculation import Ordered, ordered, ordered_batch, ordered_table
-from speculation.ordered_columns import Unusual
+from speculation import Ordered
 from tests import oracle
 from tests.strategies import Choices, Seeded
 
@@ -126,19 +127,22 @@ def keyed_change(change: Change) -> Change:
 
 
 class Counted:
-    """Which tables went through arrays."""
+    """How many tables went through arrays, and how many calls row by row."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.by_arrays = self.by_rows = 0
-        push_table = ordered.push_table
+        columns, rows = CompiledEngine.run_columns, Core.run_parts
 
-        def counted(*args: Any) -> Any:
-            found = push_table(*args)
-            self.by_arrays += found is not None
-            self.by_rows += found is None
-            return found
+        def by_arrays(engine: CompiledEngine, *args: Any) -> Any:
+            self.by_arrays += 1
+            return columns(engine, *args)
 
-        monkeypatch.setattr(ordered, "push_table", counted)
+        def by_rows(core: Core, *args: Any) -> Any:
+            self.by_rows += 1
+            return rows(core, *args)
+
+        monkeypatch.setattr(CompiledEngine, "run_columns", by_arrays)
+        monkeypatch.setattr(Core, "run_parts", by_rows)
 
 
 class Side:
@@ -160,11 +164,7 @@ class Side:
         """What both must agree on."""
         names = ("changes", "late", "stale", "repeated", "barriers", "matches", "pending")
         found = {name: getattr(self.op.statistics, name) for name in names}
-        return {
-            **found,
-            "blocks": {key: numbers.blocks for key, numbers in self.op._sequences.keys.items()},
-            "late ones": self.late,
-        }
+        return {**found, "late ones": self.late}
 
 
 @pytest.mark.parametrize("gaps", ["break", "join"])
@@ -173,7 +173,6 @@ def test_a_table_means_what_its_rows_mean(gaps: Any, keys: int, shape: str, monk
     counted = Counted(monkeypatch)
     for seed in range(8):
         choose = Seeded(f"tables {gaps} {keys} {shape} {seed}")
-        monkeypatch.setattr(ordered_table, "FEW", choose.one([0, 64]))
         stream = Stream(choose, keys, 40, lifetimes=choose.chance(30), late=choose.chance(40))
         options: dict[str, Any] = {"key": "who" if keys > 1 else None, "window": choose.one([6, 20]), "gaps": gaps}
         automaton = WAITS if choose.chance(30) else AUTOMATON
@@ -192,7 +191,7 @@ def test_a_table_means_what_its_rows_mean(gaps: Any, keys: int, shape: str, monk
             ours.op._check()
         assert ours.told() == rows.told()
         assert set(rows.gaps) <= set(ours.gaps)  # of a key that one has forgotten in the midst of a batch the other knows
-    assert shape == "pandas" or counted.by_arrays > 2 * counted.by_rows  # pandas: for the optional field
+    assert counted.by_arrays > 8
 
 
 class Tick(NamedTuple):
@@ -207,42 +206,6 @@ def ticks(numbers: list[int], **more: Any) -> dict[str, Any]:
     """Falling ticks of these numbers, at ten times that."""
     count = len(numbers)
     return {"change": np.full(count, -1.0), "seq": np.array(numbers), "le": 10 * np.array(numbers), **more}
-
-
-def by_sorting(numbers: Any, codes: Any, others: Any) -> Any:
-    """What `ordered_batch.in_order` is to find, by a sort."""
-    rows = [row for row in range(len(numbers)) if row not in others]
-    pairs = {row: (0 if codes is None else int(codes[row]), int(numbers[row])) for row in rows}
-    rows.sort(key=pairs.__getitem__)
-    begins = [i for i, row in enumerate(rows) if not i or pairs[row] != (pairs[rows[i - 1]][0], pairs[rows[i - 1]][1] + 1)]
-    return None if len(set(pairs.values())) < len(rows) else (rows, begins)
-
-
-def test_rows_are_brought_in_order_however_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dense and sparse, in order and shuffled, with gaps at the ends or in the midst, and rows that are no events."""
-    seen = set()
-    for seed in range(600):
-        choose = Seeded(f"in order {seed}")
-        monkeypatch.setattr(ordered_batch, "LOOK", choose.one([1, 3, 512]))
-        n, keys = choose.number(1, 40), choose.one([0, 0, 1, 3])
-        numbers = np.cumsum([choose.one([1, 1, 1, choose.one([2, 9, 90])]) for _ in range(n)]) + choose.number(-20, 20)
-        by = choose.one([0, 3, n])  # so many places later at most
-        numbers = numbers[np.argsort([i + choose.number(0, by) for i in range(n)], kind="stable")]
-        if choose.chance(30):
-            numbers[choose.number(0, n - 1)] = numbers[choose.number(0, n - 1)]
-        share = choose.one([0, 10, 60])
-        others = np.array([row for row in range(n) if choose.chance(share)], np.int64)[: n - 1]
-        numbers[others] = choose.one([0, 10**12])  # a punctuation has no number
-        codes = np.array([choose.number(0, keys - 1) for _ in range(n)]) if keys else None
-        expected = by_sorting(numbers, codes, set(others.tolist()))
-        seen.add((expected is None, keys > 1, len(others) > 0))
-        if expected is None:
-            with pytest.raises(Unusual):
-                ordered_batch.in_order(numbers, codes, others)
-        else:
-            rows, begins = ordered_batch.in_order(numbers, codes, others)
-            assert (rows.tolist(), begins.tolist()) == expected, f"seed {seed}"
-    assert len(seen) == 8
 
 
 def test_tables_of_numbers_go_through_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,8 +234,7 @@ def test_a_gap_of_one_key_closes_beside_keys_that_are_new(monkeypatch: pytest.Mo
     op._check()
 
 
-def test_what_is_unusual_goes_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Counted(monkeypatch)
+def test_what_is_unusual_means_what_its_rows_mean() -> None:
     op = Ordered(FALLS, window=25, late="drop", repeated="drop")
     op.push_many({name: column.tolist() for name, column in ticks([1, 2, 4]).items()})
     for unusual in (
@@ -288,7 +250,6 @@ def test_what_is_unusual_goes_row_by_row(monkeypatch: pytest.MonkeyPatch) -> Non
     ):
         op.push_many(unusual)
         op._check()
-    assert (counted.by_arrays, counted.by_rows) == (1, 9)
     assert (op.statistics.repeated, op.statistics.late, op.statistics.changes) == (2, 1, 9)
     for wrong, message in [
         (ticks([53], le=np.array([500])), "times that follow the numbers but got seq=53 at le=500"),

@@ -137,7 +137,8 @@ class State:
 
     def sizes(self) -> tuple[int, int, int, int, int]:
         """Return how many events, partial matches, intervals, matches and pending retractions are held. O(steps)."""
-        events = sum(sum(entry.events.values()) or not entry.nodes for entry in self.index.values())  # so do stones, and covers
+        stones = sum(not (y.events or y.nodes or y.over > y.le) for y in self.index.values())  # a stone counts as one event
+        events = sum(sum(y.events.values()) for y in self.index.values()) + stones
         nodes = sum(len(entry.nodes) for entry in self.index.values())
         matches = sum(len(bucket) for bucket in self.matches.values())
         return events, nodes, len(self.runs), matches, sum(self.pending.values())

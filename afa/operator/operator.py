@@ -243,8 +243,13 @@ class Operator:
         AutomatonError
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
+        return cls._of(snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap))
+
+    @classmethod
+    def _of(cls, core: Core) -> Operator:
+        """Return the operator with this core."""
         op = cls.__new__(cls)
-        op._core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap)
+        op._core = core
         return op
 
     def __reduce__(self) -> tuple[Any, ...]:

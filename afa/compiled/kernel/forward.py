@@ -42,8 +42,6 @@ STAYS, ASK = 1 << 32, -100
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Return whether `forward` serves this program and this block."""
-    if m[C_GAPLESS]:
-        return False
     loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
     return bool(p[P_STEP] != 0 and loop != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
 
@@ -144,9 +142,22 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     if n < 0:
         return n
     record, status = low, DONE
+    until = low if m[C_GAPLESS] else high  # numbers are adjacent up to this row
+    number = m[b + HEAD + SEQ * cap + m[order + place - 1]] if place > m[b + H_FIRST] else 0
     while record < high:
+        if record >= until:
+            until, number = next_gap(m, c, record, high, number)
+            if until == record:  # the next event is not of the next number: nothing goes on to it
+                row = row_of(c, record)
+                here = peek(c[0, F_WORDS + 2 * m[C_SEQ]] + 8 * row)
+                if place > m[b + H_FIRST]:
+                    if here <= number:
+                        break
+                    m[b + H_GAP] = min(m[b + H_GAP], peek(c[0, F_LE] + 8 * row))
+                w[x + X_N] = 0
+                until, number = next_gap(m, c, record + 1, high, here)
         bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
-        left = set_position(m, w, b, record, high, i, place, event_top, latest, bound)
+        left = set_position(m, w, b, record, until, i, place, event_top, latest, bound)
         w[x + X_OUT], w[x + X_TOP] = m[C_M] + 8 * (nodes + top * s), top
         code = call1(loop, m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
@@ -159,6 +170,8 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
+        elif record >= until:
+            continue
         else:
             found = between_loops(m, w, p, c, record, latest)
             if found == LEAVE:
@@ -187,6 +200,23 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     if m[C_ORDERED]:
         write_sequence(m, b, first, i)
     return count_taken(m, i - first, latest, record, DONE if status == ASK else status)
+
+
+@kernel
+def next_gap(m: Any, c: Any, record: int, high: int, number: int) -> Any:
+    """Return the first row from ``record`` on that is an event and not of the number after that of the event before; and the latter.
+
+    ``number``: of the event before ``record``.
+    """
+    at, kinds = c[0, F_WORDS + 2 * m[C_SEQ]], c[0, F_KIND]
+    while record < high:
+        row = row_of(c, record)
+        if kinds == 0 or peek_byte(kinds + row) == EVENT:
+            if number == FOREVER or peek(at + 8 * row) != number + 1:
+                break
+            number += 1
+        record += 1
+    return record, number
 
 
 @kernel

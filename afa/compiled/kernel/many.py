@@ -119,12 +119,12 @@ def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
         key = w[w[W_TOUCHED] + k]
         x, n = w[w[W_HEADS] + key] - 1, 0
         w[w[W_HEADS] + key] = 0
+        if status < 0:  # W_INDEX says what the status is about
+            continue
         while x != NOWHERE:
             w[index + n] = x
             n += 1
             x = w[w[W_NEXT] + x - low]
-        if status < 0:
-            continue
         status = serve(m, w, p, c, key, n, SERVE, 0, 0)
         if status >= 0:
             for i in range(n):

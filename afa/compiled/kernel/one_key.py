@@ -239,12 +239,9 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     if what == EXPIRE:
         return expire(m, w, b, low)
     if m[C_GAPLESS]:
-        place = pass_gaps(m, w, b, max(m[C_EVENTS], m[C_FINAL]))
-        if place >= 0:
-            place = walk(m, w, p, b, place)
-        if place < 0:
-            return place
-        w[W_EPOCH] += 1
+        status = join_gaps(m, w, p, b)
+        if status < 0:
+            return status
     if what == TICK:
         return tick(m, w, p, b)
     if m[b + H_CLEANED] < m[C_FINAL]:
@@ -279,6 +276,19 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     if m[C_GAPLESS] and status >= 0:
         forget_cover(m, b)
     return status
+
+
+@kernel
+def join_gaps(m: Any, w: Any, p: Any, b: int) -> int:
+    """Let gaps be final that can't close any more, and lists go on across them where they are to. A status."""
+    final = m[C_FINAL]
+    place = pass_gaps(m, w, b, max(m[C_EVENTS], final))
+    if 0 <= place < m[b + H_LAST]:
+        m[C_FINAL] = min(final, m[C_EVENTS])  # what a join brings is not final, though the call promises that it will be
+        place = walk(m, w, p, b, place)
+        m[C_FINAL] = final
+        w[W_EPOCH] += 1
+    return min(place, DONE)
 
 
 @kernel

@@ -78,7 +78,7 @@ def size_up(m: Any, w: Any, p: Any, b: int) -> None:
             copies = m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (E_WORDS + v) + E_COPIES]
             w[at] += copies & LOW
             w[at + 6] += copies >> 32
-        w[at] += events & COUNT == 0 and nodes & COUNT == 0  # a stone
+        w[at] += events & COUNT == 0 and nodes & COUNT == 0 and m[C_GAPLESS] == 0  # a stone
         w[at + 1] += nodes & COUNT
         for k in range(nodes & COUNT):
             w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (N_REG + r) + N_END] != ALONE
