@@ -204,7 +204,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
 
 @kernel
 def next_gap(m: Any, c: Any, record: int, high: int, number: int) -> Any:
-    """Return the first row from ``record`` on that is an event and not of the number after that of the event before; and the latter.
+    """Return the first event from row ``record`` on whose number is not adjacent to that of the event before it, and the latter.
 
     ``number``: of the event before ``record``.
     """
