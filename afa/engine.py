@@ -202,6 +202,10 @@ class Engine(Protocol):
     @property
     def bits(self) -> list[int | None] | None: ...
 
+    @property
+    def numbers(self) -> Numbered | None:
+        """What it tells where numbers are gapless. None: they are not."""
+
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
@@ -355,7 +359,12 @@ class ByRows:
     bits: list[int | None] | None = None
     serial = 0
     automaton: Automaton
-    _log: Sequence[Change] = ()
+    _log: list[Change] | None = None  # None: no output was cut so far
+
+    @property
+    def numbers(self) -> Numbered | None:
+        """None: numbers are not gapless."""
+        return None
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         """See `Engine`."""
@@ -389,13 +398,15 @@ class ByRows:
         """End the output of one change."""
         found = self.collect()
         put_in_order(found)
-        self._log = [*self._log, *found]
+        if self._log is None:
+            self._log = []
+        self._log += found
         return len(self._log)
 
     def log(self, cuts: Cuts | None = None) -> Logged:
         """Return the difference as columns."""
         self.cut()
-        changes = self._log
+        changes = self._log or []
         self.forget()
         if cuts is not None:
             cuts.keep(np.arange(len(changes)))
@@ -403,4 +414,4 @@ class ByRows:
 
     def forget(self) -> None:
         """Forget the output so far."""
-        self._log = ()
+        self._log = None

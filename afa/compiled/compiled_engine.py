@@ -22,7 +22,7 @@ from afa.compiled.memory import Batch
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Host, Logged, Setup, Sizes
+from afa.engine import Host, Logged, Numbered, Setup, Sizes
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -171,6 +171,11 @@ class CompiledEngine:
         return Logged(fields, rows[:, k.L_T], rows[:, k.L_RE], rows[:, k.L_SIGN], keys)
 
     # -- numbers without gaps: see `afa.engine.Numbered` -------------------------------------------------------------------
+
+    @property
+    def numbers(self) -> Numbered | None:
+        """What it tells where numbers are gapless; None: they are not."""
+        return None if self.store.gaps is None else self
 
     def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
         """Return LE and event, ``(payload, RE)``, of the step of a key with a number; None as the event of one that is final."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
-from afa.engine import ByRows, Setup, Sizes
+from afa.engine import ByRows, Numbered, Setup, Sizes
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.onekey import OneKey
 from afa.interpreted.state import State
@@ -64,6 +64,11 @@ class InterpretedEngine(ByRows):
         self._one.apply(self.state(key), changes)
 
     # -- numbers without gaps: see `afa.operator.gapless` ------------------------------------------------------------------
+
+    @property
+    def numbers(self) -> Numbered | None:
+        """What it tells where numbers are gapless; None: they are not."""
+        return None if self._gaps is None else self
 
     def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
         """Return LE and event, ``(payload, RE)``, of the step of a key with a number; of one that is final, None as its event."""

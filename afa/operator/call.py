@@ -10,7 +10,7 @@ push, push_arc, push_many
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from afa.change import Change, put_in_order
 from afa.conditions.condition import Condition, condition_of
@@ -443,7 +443,9 @@ class Core(Single):
 
     @property
     def _numbered(self) -> Numbered:
-        return cast(Numbered, self.engine)
+        numbers = self.engine.numbers
+        assert numbers is not None
+        return numbers
 
     def _numbers(self) -> dict[str, int]:
         assert self.gapless is not None

@@ -34,7 +34,7 @@ def presents(le: Any, kind: Any, promised: int, now: int) -> Any:
 def lifetimes(events: Sequence[ArcEvent], changes: Iterable[tuple[Any, int]]) -> list[ArcEvent] | None:
     """Return what changes of arcs, each a `Change` with its present, make of the arc events in force.
 
-    None: one has a lifetime of its own, is refused, or time-outs are among the arcs: these go one by one.
+    None: one has a lifetime of its own, comes and goes at one present, or is refused; or there are time-outs. These go one by one.
 
     Examples
     --------
@@ -62,8 +62,9 @@ def lifetimes(events: Sequence[ArcEvent], changes: Iterable[tuple[Any, int]]) ->
         last = max(open_ones, key=lambda each: (found[each].arc is arc, found[each].le, found[each].re))  # as `ArcTable.find`
         event = found.pop(last)
         by_arc[arc] = [each for each in open_ones if each != last]
-        if now > event.le:
-            found[number] = event._replace(re=now)
+        if now == event.le:
+            return None
+        found[number] = event._replace(re=now)
     return list(found.values())
 
 

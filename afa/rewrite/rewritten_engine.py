@@ -17,7 +17,7 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.promised import Paths, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Engine, Host
+from afa.engine import Engine, Host, Numbered
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
@@ -60,6 +60,11 @@ class RewrittenEngine:
     def bits(self) -> list[int | None]:
         """What a snapshot says of the arcs in force."""
         return self.rewriting.bits
+
+    @property
+    def numbers(self) -> Numbered | None:
+        """What it tells where numbers are gapless; None: they are not."""
+        return None
 
     # -- arcs and promises -----------------------------------------------------------------------------------------------------
 

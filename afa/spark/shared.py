@@ -62,7 +62,7 @@ def put(token: bytes, operator: Keyed, note: Any) -> None:
     try:
         place.mkdir(mode=0o700, exist_ok=True)
         space = os.statvfs(place)
-        if operator._core.engine.store.memory.file is None and space.f_bavail < _spared(place, space.f_blocks):  # type: ignore[attr-defined]
+        if image.store_of(operator._core.engine).memory.file is None and space.f_bavail < _spared(place, space.f_blocks):
             return
         image.publish(operator, place / token.hex(), note)
     except OSError:
