@@ -16,17 +16,16 @@ from typing import Any, NamedTuple
 from afa.compiled.code.arc_code import ArcCode, ends
 from afa.compiled.code.emit import Emitter, Value
 from afa.compiled.code.term import Term
+from afa.compiled.kernel.names import ALONE, N_END, N_M, N_REG, N_STATE, STATES
 
 STEP = (
     "i64 @f(ptr noalias readonly %ev, i64 %re, i64 %le, ptr noalias readonly %src, i64 %n, ptr noalias readonly %begin, "
     "ptr noalias %out, i64 %cap, ptr noalias readonly %slots) nounwind"
 )
 UNCHANGED = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
-HEAD = 4
-"""How many words of a row stand before its register: start, m, state, mark."""
-ALONE = -(2**63)
-"""The mark of a row that is new."""
-START = 62
+HEAD = N_REG
+"""How many words of a row stand before its register: start, m, state, and as mark its end: ALONE for a row that is new."""
+START = STATES
 """The bit of `unchanged` for the start state that no event part lets begin; states above have no bit."""
 
 
@@ -95,7 +94,7 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int) -
     e.line(f"%to = phi ptr [%out, %{before}], [%to_next, %next]")
     e.line(f"%row = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %i, {stride}')}")
     _alive(e, "%row", "", "next")
-    e.line(f"%state = {_load('%row', e, 2)}")
+    e.line(f"%state = {_load('%row', e, N_STATE)}")
     e.line(f"switch i64 %state, label %next [{' '.join(f'i64 {s}, label %state{s}' for s in states)}]")
     ways = [("%to", "loop"), ("%to", "alive")]
     for state in states:
@@ -129,7 +128,7 @@ class _Row(NamedTuple):
 
 def _alive(e: Emitter, row: str, suffix: str, no: str) -> None:
     """Go on if the lifetime of a row lasts."""
-    e.line(f"%m{suffix} = {_load(row, e, 1)}")
+    e.line(f"%m{suffix} = {_load(row, e, N_M)}")
     e.branch(e.let(f"icmp sle i64 %m{suffix}, %le"), no, f"alive{suffix}")
     e.place(f"alive{suffix}")
     e.line(f"%short{suffix} = icmp slt i64 %m{suffix}, %re")
@@ -201,15 +200,15 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.branch(stayed, end, first)
         e.place(first)
         after = _room(e, to, width)
-        e.copy("%row", to, HEAD - 1)
-        e.store("i64", "%i", to, 3)
+        e.copy("%row", to, N_END)
+        e.store("i64", "%i", to, N_END)
         e.copy("%reg", e.address(to, HEAD), width)
         ways.append((after, "true", e.block))
         e.goto(end)
         e.place(moves)
     after = _room(e, to, width)
     e.copy(row.pointer, to, 1)
-    for word, ssa in ((1, f"%until{row.suffix}"), (2, dst), (3, str(ALONE))):
+    for word, ssa in ((N_M, f"%until{row.suffix}"), (N_STATE, dst), (N_END, str(ALONE))):
         e.store("i64", ssa, to, word)
     if slot.code.transfer is None:
         e.copy(f"%reg{row.suffix}", e.address(to, HEAD), width)

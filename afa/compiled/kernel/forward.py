@@ -31,7 +31,7 @@ from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call1, call2, kernel, peek, peek_byte
 from afa.compiled.kernel.order import promise
 from afa.compiled.kernel.swap import change_arc
-from afa.compiled.kernel.walk_runs import STATES, end_runs, extend_all, summarize
+from afa.compiled.kernel.walk_runs import end_runs, extend_all, summarize
 
 LEAVE, NEXT, READY = 0, 1, 2
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000

@@ -373,5 +373,6 @@ HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
 BREAK, JOIN = 1, 2  # of C_GAPLESS
 ONCE, ALWAYS = 1, 2  # of C_LOOKED
 GAP = 2  # of L_SIGN
+STATES = 62  # bits of what the function at P_UNCHANGED gives, by state; one more says that no computation begins
 BUSY = -1  # a list of which no event is known to leave it as it is
 CLOSURE_LIMIT = 10_000

@@ -34,9 +34,6 @@ from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, store_nodes, waits_since
 
-STATES = 62
-"""The number of state bits of `leaves_list`; one more bit says that no computation begins."""
-
 
 @kernel
 def summarize(m: Any, w: Any, p: Any, b: int, n: int) -> int:
