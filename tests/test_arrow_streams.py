@@ -13,7 +13,6 @@ from punctuation import BoundedDisorder
 from punctuation.door import is_table, table_of
 from speculation import Cleanse, Consolidate
 
-duckdb = pytest.importorskip("duckdb")
 pl = pytest.importorskip("polars")
 
 
@@ -58,6 +57,7 @@ class Foreign:
 
 
 def of_duckdb(table: pa.Table) -> Any:
+    duckdb = pytest.importorskip("duckdb")  # here: what keeps a module makes it tell of leaks at the end
     return duckdb.connect().from_arrow(table)
 
 

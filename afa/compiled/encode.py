@@ -18,8 +18,9 @@ from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.store import Store
 from afa.model.arc import Arc
-from afa.schema import NAN
-from afa.state.plain import Unfit, distinct, filled, ints, numbers
+from afa.schema import NAN, Field
+from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.states import Column
 from punctuation.promise import Punctuation
 
 _NAN_WORD = np.array([NAN]).view(np.int64)[0]
@@ -212,9 +213,8 @@ def encode(
     Unfit
         It must go row by row.
     """
-    le = ints(times["le"])
-    n = len(le)
-    diff, kind, arc = (ints(times[name], n) if name in times else None for name in ("diff", "kind", "arc"))
+    le, diff, kind, arc = ints([times.get(name) for name in ("le", "diff", "kind", "arc")])
+    n, slots = len(le), store.payloads.layout.slots
     re = _ends(times["re"], le, kind, window) if "re" in times else None
     if kind is not None and not _known(kind, arc, len(arcs)):
         raise Unfit
@@ -226,7 +226,8 @@ def encode(
         raise Unfit
     if re is None and _beyond(le, kind, window):
         raise Unfit
-    fields = [_field(columns[slot.field.name], slot, store.strings, n) for slot in store.payloads.layout.slots]
+    found = field_columns([columns[slot.field.name] for slot in slots], [slot.field for slot in slots], n)
+    fields = [Source(slot, _numbered(column, store.strings), column.present) for slot, column in zip(slots, found)]
     for slot, values, _ in fields:
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
@@ -235,10 +236,12 @@ def encode(
     return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, order, not len(odd), [], names)
 
 
+_RE = Field("re", int, True)
+
+
 def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
     """Return the ends of lifetimes; where none is said, what the window says, and of an arc FOREVER."""
-    filling, present = filled(column, int, optional=True)
-    re = ints(filling, len(le))
+    ((re, present, _),) = field_columns([column], [_RE], len(le))
     if present is None:
         return re
     missing = ~present if kind is None else ~present & (kind == k.EVENT)
@@ -272,22 +275,11 @@ def _any_event(wrong: Any, kind: Any) -> bool:
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
-def _field(column: Any, slot: Slot, strings: Strings, n: int) -> Source:
-    kind = slot.field.type
-    assert kind is not None
-    column, present = filled(column, kind, slot.width == 2)
-    values = _numbers(column, strings) if kind is str else numbers(column, kind)
-    if len(values) != n:
-        raise Unfit
-    return Source(slot, values, present)
-
-
-def _numbers(column: Any, strings: Strings) -> Any:
-    """Strings as their numbers."""
-    indices, texts = distinct(column)
-    if not all(type(text) is str for text in texts):
-        raise Unfit
-    return np.fromiter((strings.number(text) for text in texts), np.int64, len(texts))[indices]
+def _numbered(column: Column, strings: Strings) -> Any:
+    """Return the values of a column; strings as their numbers."""
+    if column.texts is None:
+        return column.values
+    return strings.numbers_of(column.texts)[column.values]
 
 
 def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from afa.change import Change
 from afa.engine import Batch
 from afa.rewrite.vectors import Picked
 from afa.schema import Field, Schema
-from afa.state.plain import Unfit, distinct, filled, ints, numbers
+from afa.state.plain import Unfit, field_columns, ints
 from afa.state.states import Column, records
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT, PUNCTUATION
@@ -84,26 +84,15 @@ class RewrittenBatch(NamedTuple):
 def plain_columns(columns: Mapping[str, Any], times: Mapping[str, Any], schema: Schema) -> dict[str, Column] | None:
     """Return the columns of the events' fields; None where one is not plainly of its type."""
     try:
-        n = len(ints(times["le"]))
-        return {field.name: _column(columns[field.name], field, n) for field in schema.fields}
+        n, names = len(ints([times["le"]])[0]), [field.name for field in schema.fields]
+        found = field_columns([columns[name] for name in names], schema.fields, n)
+        return {name: _in_form(column, field) for name, column, field in zip(names, found, schema.fields)}
     except Unfit:
         return None
 
 
-def _column(column: Any, field: Field, n: int) -> Column:
-    """A field's column, if it is plainly of its type."""
-    if field.type is None:
-        raise Unfit
-    texts = None
-    column, present = filled(column, field.type, field.optional)
-    if field.type is str:
-        values, texts = distinct(column)
-        if not all(type(text) is str for text in texts):
-            raise Unfit
-    else:
-        values = numbers(column, field.type)
-    if values.shape != (n,):
-        raise Unfit
+def _in_form(column: Column, field: Field) -> Column:
+    """Return a column with values in their field's type."""
     if field.type is float:
-        return Column(values + 0.0, present)  # -0.0 becomes 0.0
-    return Column(values.astype(np.bool_ if field.type is bool else np.int64, copy=False), present, texts)
+        return column._replace(values=column.values + 0.0)  # -0.0 becomes 0.0
+    return column._replace(values=column.values.astype(np.bool_ if field.type is bool else np.int64, copy=False))

@@ -5,11 +5,13 @@ A column that is not plainly of its type is `Unfit`: its rows go one by one, whi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from afa.schema import NAN, ODD
+from afa.schema import NAN, ODD, Field
+from afa.state.states import Column
 from punctuation.door import EXACT
 
 
@@ -99,12 +101,43 @@ def numbers(column: Any, kind: type) -> Any:
     return np.ascontiguousarray(values, np.float64 if kind is float else np.int64)
 
 
-def ints(column: Any, n: int | None = None) -> Any:
-    """Return a column of int64, of ``n`` rows if that is said."""
-    values = numbers(filled(column, int, optional=False)[0], int)
-    if n is not None and len(values) != n:
+def ints(given: Sequence[Any]) -> list[Any]:
+    """Return columns of int64, all of one length; None stays None.
+
+    Raises
+    ------
+    Unfit
+    """
+    found = [None if column is None else numbers(column, int) for column in given]
+    if len({len(column) for column in found if column is not None}) > 1:
         raise Unfit
-    return values
+    return found
+
+
+def field_columns(given: Iterable[Any], fields: Iterable[Field], n: int) -> list[Column]:
+    """Return the columns of some fields, of ``n`` rows; strings as their places in a list of texts.
+
+    Raises
+    ------
+    Unfit
+    """
+    return [_column(column, field, n) for column, field in zip(given, fields)]
+
+
+def _column(column: Any, field: Field, n: int) -> Column:
+    if field.type is None:
+        raise Unfit
+    texts = None
+    column, present = filled(column, field.type, field.optional)
+    if field.type is str:
+        values, texts = distinct(column)
+        if not all(type(text) is str for text in texts):
+            raise Unfit
+    else:
+        values = numbers(column, field.type)
+    if values.shape != (n,):
+        raise Unfit
+    return Column(values, present, texts)
 
 
 def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:

@@ -6,7 +6,7 @@ that a stream of ever new ones takes bounded memory; nothing in the state is rew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,10 @@ class Strings:
             self._ranks = None  # INVARIANT: no number is known that has no rank
             found = self._numbers[text] = self._place(text)
         return found
+
+    def numbers_of(self, texts: Sequence[str]) -> Any:
+        """Return the numbers of some strings, as an array."""
+        return np.fromiter(map(self.number, texts), np.int64, len(texts))
 
     def _place(self, text: str) -> int:
         if not self._free:
