@@ -46,7 +46,7 @@ class Batches:
         n, low, store = len(batch.le), 0, self._store
         if not n:
             return
-        store.ready(min(n, self._size()), n)
+        store.ready(min(n, self._spread()), n)
         ends, bounds = _ends(batch), self._bounds(batch)
         moves = bounds[0] < bounds[-1]  # then rows make room for others
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
@@ -66,7 +66,7 @@ class Batches:
                     low += 1
                     straight = self._straight(batch)
                 elif not store.keyed:
-                    low = self._arranged(straight, batch, low, min(low + self._size(), n), host)
+                    low = self._arranged(straight, batch, low, min(low + self._spread(), n), host)
                 if low > begun:
                     continue
             high = min(low + self._size(), n)
@@ -128,6 +128,10 @@ class Batches:
         words = max(1, memory.row * int(memory.m[k.C_RATE + 1]) >> 6)
         return min(CHUNK, max(ROOM // words, LEAST))
 
+    def _spread(self) -> int:
+        """Return how many records to bring into order at once: more where numbers are gapless, as a late one withdraws nothing."""
+        return 8 * CHUNK if self._store.gaps and not self._store.keyed else self._size()
+
     def _words(self, n: int) -> Batch:
         """Return an array for ``n`` records; kept: memory that is new costs more than what is written to it."""
         rows = k.I_WORDS + self._store.payloads.layout.width
@@ -167,11 +171,13 @@ class Batches:
         progress.stale += int(m[k.C_STALE])
         self._run_rows(batch, index[:behind], host)
         if behind < n:
-            columns = only(straight, index)
-            done = self._forward(columns, behind, n, host)
+            rest = index[behind:]
+            there = batch.only(rest, events=True) if store.gaps else None  # many rows in order are read faster than by numbers
+            columns = there.straight(store.arcs.program.codes) if there is not None else only(straight, rest)
+            done = self._forward(columns, 0, len(rest), host)
             while store.memory.m[k.C_SHORT]:
-                done = self._forward(columns, done, n, host)
-            self._run_rows(batch, index[done:], host)
+                done = self._forward(columns, done, len(rest), host)
+            self._run_rows(batch, rest[done:], host)
         if promised > progress.events:
             host.progress_to(promised)
         return stopped
