@@ -9,7 +9,7 @@ A call is all or nothing over both. ``statistics`` are the operator's; the stage
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from afa.change import Change
@@ -22,7 +22,7 @@ from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.statistics import Statistics
-from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps, steps_of
+from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, step_of, steps
 from afa.schema import as_ticks
 from afa.state.sound import wanted
 from punctuation.door import Table, table_of
@@ -233,14 +233,14 @@ class Before(Around):
             return
         head = self.stage.pass_rows(rows)
         if head is not None:
-            yield from self._steps_of(head)
+            yield self._step_of(head)
         self._core.progress.see(int(rows.column("le").to_numpy().max()))
 
-    def _steps_of(self, rows: Any, promised: int = BEGINNING) -> Iterable[Any]:
+    def _step_of(self, rows: Any, promised: int = BEGINNING) -> Any:
         """Return rows as `Core.take` takes them."""
         table = table_of(rows)
         assert table is not None
-        return steps_of(self._core, table, self._key, promised=promised)
+        return step_of(self._core, table, self._key, promised=promised)
 
     def _keeps(self, rows: Any) -> bool:
         """Return whether no row can break a promise with a condition."""
@@ -271,7 +271,7 @@ class Before(Around):
             if isinstance(released, list):
                 yield from (("event", change, change.key) for change in released)
             elif released is not None:
-                yield from self._steps_of(released, t)
+                yield self._step_of(released, t)
             if released is not None:
                 yield port, item, None
         else:

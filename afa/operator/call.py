@@ -156,25 +156,26 @@ class Core(Single):
             out += self._collect(before)
         return out
 
-    def take(self, items: Iterable[Any]) -> None:
-        """Carry out items, and tables in the engine's form, in order of arrival, within a call.
+    def take(self, steps: Iterable[Any]) -> None:
+        """Carry out items, lists of items and tables in the engine's form, in order of arrival, within a call.
 
         Their output stays with the engine until it is collected.
         """
         batch: dict[Hashable, list[Change]] = {}
-        for step in items:
-            if type(step) is not tuple:
+        for step in steps:
+            kind = type(step)
+            if kind is not tuple and kind is not list:
                 self._flush(batch)
                 self.engine.run_columns(step, self)
                 continue
-            port, item, key = step
-            if port == "event" and isinstance(item, Change):
-                change = self.check_event(item, key)
-                if change is not None:
-                    batch.setdefault(key, []).append(change)
-            else:
-                self._flush(batch)
-                self._control(port, item)
+            for port, item, key in (step,) if kind is tuple else step:
+                if port == "event" and isinstance(item, Change):
+                    change = self.check_event(item, key)
+                    if change is not None:
+                        batch.setdefault(key, []).append(change)
+                else:
+                    self._flush(batch)
+                    self._control(port, item)
         self._flush(batch)
 
     def end_arc(self, arc: Arc, t: int) -> Output:

@@ -148,15 +148,15 @@ def steps(core: Core, come: Come, keys: Keys | None) -> Iterator[Any]:
     """Return the input of one call in the form of `Core.take`: tables in the engine's form, or row by row; items."""
     for place, part in enumerate(come.parts):
         if isinstance(part, Table):
-            yield from steps_of(core, part, keys, come.arcs, _promised(come.parts, place + 1))
+            yield step_of(core, part, keys, come.arcs, _promised(come.parts, place + 1))
         else:
             yield part
 
 
-def steps_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Iterable[Any]:
+def step_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Any:
     """Return a table in the engine's form, or its rows. ``promised`` is the promise for all events that stands right behind it."""
     encoded = encoded_of(core, table, keys, arcs)
-    return rows_of(core, table, keys, arcs, is_mixed(core, table, keys)) if encoded is None else [encoded.promised(promised)]
+    return rows_of(core, table, keys, arcs, is_mixed(core, table, keys)) if encoded is None else encoded.promised(promised)
 
 
 def _promised(parts: Sequence[Any], place: int) -> int:
@@ -247,11 +247,12 @@ def carry_out(core: Core, taken: Iterable[Any], net: bool) -> Found:
 def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
     """Carry out steps one by one, and each row of a table on its own."""
     for step in taken:
-        if type(step) is tuple:
-            core.take([step])
-            cuts.after(core.engine.cut(), core.progress.final)
-        else:
+        if type(step) is not tuple and type(step) is not list:
             core.engine.run_columns(step, core, cuts)
+            continue
+        for item in [step] if type(step) is tuple else step:
+            core.take([item])
+            cuts.after(core.engine.cut(), core.progress.final)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------------
