@@ -64,7 +64,8 @@ def lifetimes(events: Sequence[ArcEvent], changes: Iterable[tuple[Any, int]]) ->
         by_arc[arc] = [each for each in open_ones if each != last]
         if now == event.le:
             return None
-        found[number] = event._replace(re=now)
+        if now > event.le:  # else it is gone, as nothing of its lifetime is left
+            found[number] = event._replace(re=now)
     return list(found.values())
 
 
