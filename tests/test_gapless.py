@@ -6,12 +6,17 @@ import copy
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from afa.operator.snapshot import MAGIC, VERSION, plain, unseal
 from punctuation import sealed
+from punctuation.time import FOREVER
+from speculation import Cleanse
+from tests import oracle
 from tests.test_gapless_worlds import ENGINES
+from tests.test_ordered_worlds import World, carried_out, model_of
 from tests.text import E
 
 FALLS = Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1")])
@@ -140,3 +145,29 @@ def test_blobs_that_are_none_are_refused() -> None:
     plain_body[2][-2] = None
     with pytest.raises(SnapshotError, match="no numbers of covers"):
         Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(plain_body)))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_stages_stand_around_it(name: Any) -> None:
+    for seed in range(8):
+        world = World(f"around {seed}", arcs=False)
+        ends = []
+        for place in (None, "before", "after"):
+            op: Any = Operator(world.automaton, gapless="seq", engine=name, gaps="join", **world.options())
+            op = op if place is None else getattr(Cleanse(2), place)(op)
+            model, found = model_of(world), []
+            for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
+                found += carried_out(op, model, step) or []
+            ends.append(oracle.net(found))
+        assert ends[0] == ends[1] == ends[2], f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_table_without_net_gives_what_its_rows_give(name: Any) -> None:
+    table = {"kind": [0, 0, 1, 1, 0, 2], "seq": [1, 5, 6, 2, 2, 3], "le": [10, 50, 60, 20, 20, 30]}
+    rows = Operator(FALLS, gapless="seq", window=99, engine=name, repeated="drop")
+    one_by_one = [change for i in range(6) for change in rows.push(event(table["seq"][i], table["le"][i], table["kind"][i]))]
+    op = Operator(FALLS, gapless="seq", window=99, engine=name, repeated="drop")
+    out = op.push_many({name: np.array(column) for name, column in table.items()}, net=False)
+    assert out["le"].tolist() == [change.le for change in one_by_one] == [60, 20]
+    assert op.statistics == rows.statistics
