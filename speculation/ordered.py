@@ -57,6 +57,7 @@ class Ordered:
 
     Examples
     --------
+    >>> from typing import NamedTuple
     >>> from afa import insert
     >>> class Tick(NamedTuple):
     ...     change: float

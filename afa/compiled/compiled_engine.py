@@ -243,6 +243,7 @@ class CompiledEngine:
         self.store.memory.m[k.C_LOOKED] = 0
         self.store.missing, self.store.look = [], None
         arcs_of.recover(self.store)
+        self.store.memory.recover()
         self._end()
 
     def _end(self) -> None:

@@ -198,6 +198,11 @@ class Memory:
             self._resize(self.w, what, size)
             self.sizes = {**self.sizes, what: size}
 
+    def recover(self) -> None:
+        """Tell the kernels the sizes again: a call that has failed may have been interrupted within `grow`."""
+        for what in CAPACITIES:
+            self._resize(self.w, what, self.sizes[what])
+
     def settle(self) -> None:
         """End a call: give the system back what the call's logs needed beyond the usual."""
         if self.sizes["undo"] <= LASTING["undo"] and self.sizes["log"] <= LASTING["log"]:
