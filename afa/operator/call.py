@@ -19,7 +19,7 @@ from afa.conditions.promised import Paths, PromisesByKey
 from afa.cuts import Cuts
 from afa.engine import Engine, Logged, Numbered, Setup
 from afa.engines import make_engine, rewritten_engine
-from afa.errors import AfaError, AutomatonError, ChangeError, blame
+from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
@@ -28,6 +28,7 @@ from afa.model.copies import as_diff
 from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless
+from afa.operator.sequence import check_number, sequence_of
 from afa.operator.single import Output, Single
 from afa.operator.statistics import Statistics
 from afa.operator.twin import twin
@@ -75,19 +76,10 @@ class Core(Single):
         window = None if window is None else as_time(window, "window")
         if window is not None and window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
-        _check_sequence(automaton, sequence)
-        if gapless is not None:
-            if sequence not in (None, gapless.field):
-                raise AfaError(
-                    f"expected the field {gapless.field!r}, which numbers the events, or none but got sequence={sequence!r}"
-                )
-            if not keep_payloads:
-                raise AfaError(f"expected keep_payloads=True with gapless={gapless.field!r} but got keep_payloads=False")
-            sequence = gapless.field
         self.gapless = gapless
         self.automaton = automaton
         self.window = window
-        self.sequence = sequence
+        self.sequence = sequence = sequence_of(automaton, sequence, gapless, keep_payloads)
         self.keyed = keyed
         self.retractions = retractions
         self.late = Late(late)
@@ -353,7 +345,7 @@ class Core(Single):
         if diff < 0 and not self.retractions:
             raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
         if self.sequence is not None:
-            _check_number(payload, self.sequence, (int, float) if self.automaton.event_schema is None else (int, float, str))
+            check_number(payload, self.sequence, self.automaton.event_schema is not None)
         return Change(payload, le, re, diff, key)
 
     # -- punctuations ------------------------------------------------------------------------------------------------------
@@ -439,7 +431,7 @@ class Core(Single):
             retractions=self.withdrawn,
             late=self.late.count,
             stale=self.progress.stale,
-            **({} if self.gapless is None else self._numbers()),
+            **({} if self.gapless is None else self.gapless.statistics(self._numbered)),
         )
 
     @property
@@ -447,10 +439,6 @@ class Core(Single):
         numbers = self.engine.numbers
         assert numbers is not None
         return numbers
-
-    def _numbers(self) -> dict[str, int]:
-        assert self.gapless is not None
-        return {**dict(zip(("gaps", "missing", "repeated"), self.gapless.counters)), "barriers": self._numbered.open_gaps}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Core:
         return twin(self, memo)  # type: ignore[no-any-return]
@@ -469,21 +457,3 @@ class Core(Single):
 def _by_event(change: Change) -> Any:
     """Return a sort key that depends neither on arrival nor on refused calls."""
     return change.le, change.re, repr(change.key), repr(change.payload)
-
-
-def _check_sequence(automaton: Automaton, sequence: str | None) -> None:
-    if sequence is None or automaton.event_schema is None:
-        return
-    for field in automaton.event_schema.fields:
-        if field.name == sequence:
-            if field.optional or field.type not in (int, float, str):
-                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}: {field}")
-            return
-    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
-
-
-def _check_number(payload: Any, sequence: str, kinds: tuple[type, ...]) -> None:
-    number = getattr(payload, sequence, None)
-    if type(number) not in kinds or number != number:
-        names = " or ".join(kind.__name__ for kind in kinds)
-        raise ChangeError(f"expected {names} but got {sequence}={number!r} in {payload!r}")

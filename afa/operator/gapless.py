@@ -69,6 +69,10 @@ class Gapless:
         """Return the counters: gaps that have become final, numbers that were missing in them, repeated events."""
         return self.gap_count, self.missing, self.repeats
 
+    def statistics(self, engine: Numbered) -> dict[str, int]:
+        """Return the fields of `afa.operator.statistics.Statistics` that tell of numbers."""
+        return {"gaps": self.gap_count, "missing": self.missing, "repeated": self.repeats, "barriers": engine.open_gaps}
+
     def put_counters(self, counters: tuple[int, int, int]) -> None:
         """Restore the counters, and forget the call under way."""
         self.gap_count, self.missing, self.repeats = counters
