@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from afa import Keyed, Operator, Punctuation
+from afa import AfaError, Keyed, Operator, Punctuation
 from punctuation.time import FOREVER
 from tests import oracle
 from tests.strategies import Seeded
@@ -111,3 +111,38 @@ def test_each_key_is_as_if_it_were_alone(name: Any) -> None:
 
 def _noted(gaps: list[Any]) -> Any:
     return lambda *gap: gaps.append(gap)
+
+
+def test_both_engines_say_and_hold_the_same() -> None:
+    """Also where the arc input makes promises of its own: statistics, gaps that are told, snapshots to the byte."""
+    for seed in range(WORLDS):
+        world = World(f"agree {seed}", revise=seed % 3 > 0)
+        choose = world.choose
+        options: dict[str, Any] = {**world.options(), "gapless": "seq", "gaps": choose.one(["break", "join"]), "repeated": "drop"}
+        options["arc_punctuation"] = choose.chance(50)
+        told: list[list[Any]] = [[], []]
+        a, b = (
+            Keyed(world.automaton, key=("side",), engine=name, on_gap=_noted(gaps), **options)  # type: ignore[arg-type]
+            for name, gaps in zip(["interpreted", "compiled"], told)
+        )
+        for step in world.steps:
+            if options["arc_punctuation"] and choose.chance(25):
+                step = [*step, ("arc", Punctuation(choose.number(-2, 12)))]
+            for port, item in step:
+                sides = [None] if port == "arc" or isinstance(item, Punctuation) else choose.one([["l"], ["r"], ["l", "r"]])
+                for side in sides:
+                    assert _said(a, port, item, side) == _said(b, port, item, side), f"seed {seed}: {item}"
+            assert a.statistics == b.statistics._replace(
+                intervals=a.statistics.intervals, partial_matches=a.statistics.partial_matches, state_size=a.statistics.state_size
+            )
+            assert sorted(map(repr, told[0])) == sorted(map(repr, told[1])), f"seed {seed}"
+        assert a.snapshot() == b.snapshot(), f"seed {seed}"
+
+
+def _said(op: Any, port: str, item: Any, side: str | None) -> Any:
+    try:
+        if side is not None:
+            return op.push(item, key=(side,))
+        return op.push_arc(item) if port == "arc" else op.push(item)
+    except AfaError as error:
+        return type(error), str(error)
