@@ -186,18 +186,6 @@ class Core(Single):
         self.arcs.replace(table, gone, come)
         return self._collect(before)
 
-    def run_columns(self, batch: Any, then: Iterable[Punctuation] = ()) -> tuple[Logged, int | None]:
-        """Carry out, within a call, a batch that the engine has encoded, and the promises after it.
-
-        Returns the output, and the punctuation if it moved.
-        """
-        before = self.progress.final
-        self.engine.run_columns(batch, self)
-        for promise in then:
-            self._control("event", promise)
-        found = self.logged()
-        return found, self.progress.final if self.progress.final > before else None
-
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
         found = self.engine.log(cuts)

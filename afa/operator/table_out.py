@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from afa.change import Change
 from afa.errors import ChangeError
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
 from punctuation.door import Table, type_of
-from punctuation.promise import Punctuation
 
 TIMES = ("le", "re", "diff")
 MATCH, PUNCTUATION = 0, 2
@@ -34,31 +32,17 @@ def check_output(automaton: Automaton, keys: Keys | None, like: Table) -> None:
         raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
 
 
-def write(items: Iterable[Change | Punctuation], like: Table, automaton: Automaton, keys: Keys | None, mixed: bool) -> Any:
-    """Return output as a table like the input: the key's columns, the register's fields, ``le``, ``re``, ``diff``.
-
-    ``mixed``: with a column ``kind``, and a row for the punctuation.
-    """
-    items = list(items)
-    changes = [item for item in items if isinstance(item, Change)]
-    promised = max((item.t for item in items if isinstance(item, Punctuation)), default=None)
-    return assemble(columns_of(changes, keys), promised, like, automaton, keys, mixed)
-
-
-def columns_of(changes: Iterable[Change], keys: Keys | None) -> list[Any] | None:
-    """Return changes as columns, in the order of `write`; None: there are none."""
-    rows = [(*(keys.parts(change.key) if keys else ()), *change.payload, change.le, change.re, change.diff) for change in changes]
-    return [list(column) for column in zip(*rows)] or None
-
-
 def assemble(
-    columns: Sequence[Any] | None, promised: int | None, like: Table, automaton: Automaton, keys: Keys | None, mixed: bool
+    columns: Sequence[Any], promised: int | None, like: Table, automaton: Automaton, keys: Keys | None, mixed: bool
 ) -> Any:
-    """Return a table like the input from columns, in the order of `write`; None: empty ones."""
+    """Return a table like the input, of columns in this order: the key's, the register's fields, ``le``, ``re``, ``diff``.
+
+    ``mixed``: with a column ``kind``, and a row for the punctuation ``promised``.
+    """
     schema = automaton.register_schema
     labels = list(keys.labels) if keys else []
     names = [*labels, *(field.name for field in schema.fields), *TIMES]
-    listed = [[] for _ in names] if columns is None else list(columns)
+    listed = list(columns)
     fields = [*_key_fields(automaton, labels), *schema.fields, *(Field(name, int, False) for name in TIMES)]
     if mixed:
         names, fields = [*names, "kind"], [*fields, Field("kind", int, False)]

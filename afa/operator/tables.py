@@ -288,3 +288,8 @@ def found_columns(rows: Logged, keys: Keys | None) -> list[Any]:
     if keys.single:
         return [found, *columns]
     return [*([list(part) for part in zip(*map(keys.parts, found))] or [[] for _ in keys.labels]), *columns]
+
+
+def written(out: Iterable[Any], like: Table, automaton: Automaton, keys: Keys | None) -> Any:
+    """Return the changes of an output as a table like another one; its punctuations are left out."""
+    return assemble(found_columns(Found.of(out, automaton).rows, keys), None, like, automaton, keys, mixed=False)

@@ -25,7 +25,7 @@ from afa.model.raised import Faults, Raised
 from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
-from afa.operator.table_out import write
+from afa.operator.tables import written
 from afa.spark import shared
 from afa.spark.answer import Answer, Fault, shortened
 from afa.spark.hashing import bucket_numbers
@@ -257,7 +257,7 @@ class Bucket:
     def _written(self, work: Callable[..., Any], *args: Any) -> Any:
         """Return what changes, as a table; within a call."""
         operator = self._operator
-        return write(work(*args), self._job.empty, operator.automaton, operator._key, mixed=False)
+        return written(work(*args), self._job.empty, operator.automaton, operator._key)
 
     # -- state ---------------------------------------------------------------------------------------------------------------
 
