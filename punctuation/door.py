@@ -9,7 +9,7 @@ A `Table` returns the columns by name, and knows the kind of the input, so that 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +105,8 @@ def table_of(item: Any) -> Table | None:
     if isinstance(item, Table):
         return item
     if isinstance(item, Mapping):
-        return Table("dict", item, item)
+        held = _held(item)
+        return Table("dict", held, held)
     kind = _kind_of(item)
     if kind in ("arrow", "pandas"):
         return Table(kind, item, item)
@@ -113,6 +114,13 @@ def table_of(item: Any) -> Table | None:
         return None
     table = _read(item)
     return Table(kind or "arrow", item if kind == "polars" else table, table)
+
+
+def _held(columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return columns that can be read more than once, each value there or None: masked arrays and iterators as lists."""
+    odd = {name: list(column) for name, column in columns.items() if isinstance(column, Iterator)}
+    odd |= {name: column.tolist() for name, column in columns.items() if isinstance(column, np.ma.MaskedArray)}
+    return {**columns, **odd} if odd else columns
 
 
 def is_arrow(column: Any) -> bool:
@@ -184,6 +192,9 @@ def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if is_view(kind):
         return column.cast(pa.large_string())
     if pa.types.is_dictionary(kind) and is_view(kind.value_type):
-        plain = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.large_string())) for part in column.chunks]
+        plain = [
+            pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.large_string()), ordered=kind.ordered)
+            for part in column.chunks
+        ]
         return pa.chunked_array(plain, pa.dictionary(kind.index_type, pa.large_string(), kind.ordered))
     return column

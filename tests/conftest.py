@@ -55,6 +55,12 @@ def kept() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let all go: DuckDB tells at the end of the process of each of its objects that is left."""
+    gc.unfreeze()
+    gc.collect()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Workers take file after file; one of them takes all that names Spark, so that there is one Spark."""

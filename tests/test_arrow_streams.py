@@ -162,3 +162,18 @@ def test_a_table_is_told_without_being_read() -> None:
     assert opened is not None
     assert opened.given == TABLE
     assert table_of(opened) is opened
+
+
+def test_an_enum_of_polars_is_ordered_and_taken() -> None:
+    frame = pl.DataFrame(COLUMNS).with_columns(pl.col("word").cast(pl.Enum(["w0", "w1", "w2"])))
+    plain, coded = (Operator(AUTOMATON, window=5).push_many(table) for table in (pl.DataFrame(COLUMNS), frame))
+    assert coded.rows() == plain.rows()
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_masked_values_are_missing_and_iterators_are_read_once(engine: Any) -> None:
+    size = np.ma.masked_array(np.arange(N), mask=np.arange(N) % 5 == 0)
+    odd = {**COLUMNS, "size": size, "price": iter(COLUMNS["price"])}
+    even = {**COLUMNS, "size": [None if i % 5 == 0 else i for i in range(N)]}
+    found, wanted = (Operator(AUTOMATON, window=5, engine=engine).push_many(table) for table in (odd, even))
+    assert {name: list(column) for name, column in found.items()} == {name: list(column) for name, column in wanted.items()}

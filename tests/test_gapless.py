@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from afa import AfaError, Arc, Automaton, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa import AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from afa.operator.snapshot import MAGIC, VERSION, plain, unseal
 from punctuation import sealed
 from punctuation.time import FOREVER
@@ -20,6 +20,15 @@ from tests.test_ordered_worlds import World, carried_out, model_of
 from tests.text import E
 
 FALLS = Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1")])
+
+
+class Sided(NamedTuple):
+    sort: int
+    seq: int
+    side: int
+
+
+ENDS = Automaton(start="a", final={"b"}, event=Sided, arcs=[Arc("a", "b", "sort == 1")])
 
 
 def event(number: int, le: int, kind: int = 0) -> Any:
@@ -171,3 +180,46 @@ def test_a_table_without_net_gives_what_its_rows_give(name: Any) -> None:
     out = op.push_many({name: np.array(column) for name, column in table.items()}, net=False)
     assert out["le"].tolist() == [change.le for change in one_by_one] == [60, 20]
     assert op.statistics == rows.statistics
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("as_table", [False, True])
+@pytest.mark.parametrize("second", [1, 4])
+def test_the_numbers_of_a_key_that_is_over_begin_anew_within_a_batch(name: Any, as_table: bool, second: int) -> None:
+    told: list[Any] = []
+    op = Keyed(ENDS, key="side", gapless="seq", engine=name, repeated="drop", on_gap=lambda *gap: told.append(gap))
+    first, again = Sided(1, 1, 7), Sided(1, second, 7)
+    rows: Any = [insert(first, 0, 2), Punctuation(5), insert(again, 7, 9), Punctuation(10)]
+    if as_table:
+        rows = {"sort": [1] * 4, "seq": [1, 0, second, 0], "side": [7] * 4, "le": [0, 5, 7, 10], "re": [2, 6, 9, 11]}
+        rows["kind"] = [0, 2, 0, 2]
+    out = op.push_many(rows)
+    assert (list(out["kind"]).count(0) if as_table else sum(isinstance(item, Change) for item in out)) == 2
+    assert (told, op.statistics.repeated) == ([], 0)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("keys", [1, 10])
+def test_other_keys_have_no_part_in_what_gaps_are_told(name: Any, keys: int) -> None:
+    told: list[Any] = []
+    op = Keyed(ENDS, key="side", gapless="seq", engine=name, on_gap=lambda *gap: told.append(gap))
+    for key in range(keys):
+        op.push(insert(Sided(1, 1, key), 0, 100))
+    op.push(Punctuation(1))
+    for number, le, re, promise in [(2, 20, 101, None), (3, 21, 22, 30), (7, 31, 40, 50)]:
+        op.push(insert(Sided(1, number, 0), le, re))
+        if promise is not None:
+            op.push(Punctuation(promise))
+    assert told == []
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_gap_before_the_end_of_a_large_table_is_told(name: Any) -> None:
+    told: list[Any] = []
+    n = 20_000
+    op = Keyed(ENDS, key="side", gapless="seq", engine=name, on_gap=lambda *gap: told.append(gap))
+    le = np.concatenate([[0], np.arange(3, n + 3), [n + 20]])
+    rows = {"sort": np.zeros(n + 2, np.int64), "seq": np.concatenate([[1], np.arange(1, n + 1), [4]]), "le": le, "re": le + 2}
+    op.push_many([{**rows, "side": np.concatenate([[7], np.full(n, 1), [7]])}, Punctuation(n + 20)])
+    op.push(Punctuation(n + 50))
+    assert told == [(7, 2, 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from afa import BEGINNING, FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from afa import BEGINNING, FOREVER, Change, Keyed, LateEventError, Operator, Punctuation, insert, retract
 from afa.compiled import inforce
 from tests.automata import arc, small
 from tests.text import E, T, arc_of
@@ -130,3 +130,13 @@ def test_arcs_that_ended_in_a_loop_are_dropped_by_a_promise_behind_it(monkeypatc
     op.push_many({"sort": zeros, "seq": zeros, "le": le, "diff": diff, "kind": kind, "arc": number}, arcs=[new])
     op._check()
     assert [event.arc.name for event in op._core.arcs.table.events] == ["a-b", "b-c"]
+
+
+def test_a_time_out_arc_that_comes_to_a_key_not_yet_cleaned_withdraws_nothing_final() -> None:
+    waits = insert(arc_of(arc("a", "z", kind="timeout", at="100", name="t")))
+    one_by_one, at_once = (Keyed(small("a", "a", arc("a", "a")), key="kind", window=3, engine="compiled") for _ in range(2))
+    out = [*one_by_one.push(insert(E(7), 0)), *one_by_one.push(Punctuation(0)), *one_by_one.push(Punctuation(2))]
+    out += [*one_by_one.push_arc(waits), *one_by_one.push(Punctuation(3))]
+    assert [(item.le, item.diff) for item in out if isinstance(item, Change)] == [(0, 1)]
+    out = at_once.push_many([insert(E(7), 0), Punctuation(0), Punctuation(2), waits, Punctuation(3)])
+    assert [(item.le, item.diff) for item in out if isinstance(item, Change)] == [(0, 1)]

@@ -78,7 +78,7 @@ def scan(m: Any, c: Any, low: int, high: int) -> int:
 
     Late events are told apart, and what is seen moves the present. Returns where it stopped, or LATE.
     """
-    safe = m[C_WAITING] == 0
+    safe = m[C_WAITING] == 0 and (m[C_GAPLESS] == 0 or m[C_KEYED] == 0)
     latest, started = BEGINNING, False
     x = low
     while x < high:

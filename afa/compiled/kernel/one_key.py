@@ -242,17 +242,16 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
         status = join_gaps(m, w, p, b)
         if status < 0:
             return status
-    if what == TICK:
-        return tick(m, w, p, b)
     if m[b + H_CLEANED] < m[C_FINAL]:
         status = clean(m, w, p, b, m[C_FINAL])
         if status < 0:
             return status
     if m[C_GAPLESS]:
+        forget_cover(m, b)
         if n:
             m[b + H_GAP] = min(m[b + H_GAP], c[I_LE, w[w[W_INDEX]]]) if what == SERVE else m[b + H_GAP]
-        else:
-            forget_cover(m, b)
+    if what == TICK:
+        return tick(m, w, p, b)
     if what == SWAP:
         return walk(m, w, p, b, mark_lifetime(m, w, b, low, high))
     if what == FORWARD:
