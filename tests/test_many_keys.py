@@ -1,4 +1,4 @@
-"""Long streams over few instants and many keys, most of them not cleaned when something comes to them: the engines agree, step by step.
+"""Long streams over few instants and many keys, most of which wait for their cleaning: the engines agree, step by step.
 
 The compiled engine cleans a key when it is touched; what a promise has made final must be final for it before that, too.
 """
