@@ -18,6 +18,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     compiled/      the fast one: the same over arrays, arcs as machine code
     engines        which of them serves; explain: what becomes of each arc
     operator/      Operator and Keyed: calls, promises, tables, snapshots
+    language/      queries as text, as Python and as SQL
     spark/, cli/   on Spark; on the command line (above the package `speculation`)
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.

@@ -35,6 +35,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.compiled"],
     ["afa.engines", "afa.explain"],
     ["afa.operator"],
+    ["afa.language"],
     ["afa"],
     ["speculation"],
     ["afa.spark"],

@@ -1,0 +1,115 @@
+"""The pattern tree: the one form behind SASE+ text, the Python builder and SQL.
+
+    Component   one event, its type and predicates
+    Seq         one after the other, with a gap between each two neighbours
+    Either      one of several
+    Repeat      low to high times, with a gap between two iterations
+    Gap         what may be skipped between two neighbours, and what must be absent
+    Tree        the query: pattern, key, order, window, what is returned
+
+All are frozen and compared by structure: notations that mean the same give equal trees. Conjuncts stand where they are asked, in
+the order in which they are written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from afa.expression.nodes import Expr
+
+STRICT, PARTITION, NEXT, ANY = "strict", "partition", "next", "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A component: takes one event; within a `Repeat` one an iteration.
+
+    ``where`` is asked of each event; ``first`` of the first one that the component takes, ``rest`` of all others; ``done``, of all
+    events together, when the match goes on to another component or ends.
+    """
+
+    name: str
+    type: str | None = None  # None: events of any type
+    where: tuple[Expr, ...] = ()
+    first: tuple[Expr, ...] = ()
+    rest: tuple[Expr, ...] = ()
+    done: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What may lie between two neighbours of a match: events skipped by a strategy, none of which an absent component would take.
+
+    strict      no event of the stream
+    partition   no event of the key
+    next        none that the component in which the match rests could take, by one more iteration if it repeats, else the next ones
+    any         any
+    """
+
+    strategy: str = NEXT
+    absent: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """One item after the other; ``gaps[i]`` lies between items i and i + 1."""
+
+    items: tuple[Pattern, ...]
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of the items; the left ones are preferred where one match is chosen."""
+
+    items: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The item low to high times (None: without bound); more are preferred if ``greedy``, where one match is chosen."""
+
+    item: Pattern
+    low: int = 1
+    high: int | None = None
+    gap: Gap = Gap()
+    greedy: bool = True
+
+
+Pattern = Component | Seq | Either | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A query, before it is lowered to an automaton.
+
+    Parameters
+    ----------
+    event : type
+        The event schema, a NamedTuple.
+    type_column : str or None
+        The field that holds the type of an event; None: components have no types.
+    key : tuple of str
+        The fields of the partition; empty: one stream.
+    order : str or None
+        The field that orders events of one instant (the operator's ``sequence``); None: they are alternatives.
+    window : int or None
+        Ticks: a match's last event lies before its first one + window.
+    before, after : tuple of Component
+        Absent before the first event (within the window that ends with the match), and after the last one (until the window's end).
+    returns : tuple of (str, Expr)
+        Names and values of what a match shows.
+    payload : str
+        The name of the class of what is shown.
+    """
+
+    pattern: Pattern
+    event: type
+    type_column: str | None = None
+    key: tuple[str, ...] = ()
+    order: str | None = None
+    window: int | None = None
+    before: tuple[Component, ...] = ()
+    after: tuple[Component, ...] = ()
+    returns: tuple[tuple[str, Expr], ...] = ()
+    payload: str = "Match"

@@ -1,0 +1,47 @@
+"""Terms of predicates: the nodes of `afa.expression`, and two more that name events of the match.
+
+A predicate is asked of one event, the *event under test*; its fields are ``Field("e", name)``. All else that it reads lies before
+that event in the match:
+
+    Ref("a", "one", "price")        a.price                 of a component that takes one event
+    Ref("a", "first", "price")      a[1].price
+    Ref("a", "last", "price")       a[i-1].price within a's own predicates, a[a.LEN].price elsewhere
+    Ref("a", "last", "price", 2)    a[i-3].price; a[a.LEN-2].price
+    Ref("", "last", "price")        of the event taken before, whichever component took it
+    Aggregate("a", "avg", "price")  avg(a[..i-1].price) within a's own predicates, avg(a[].price) elsewhere
+    Aggregate("a", "count")         i - 1 within a's own predicates, a.LEN elsewhere
+
+In conditions of a whole component (`Component.done`) and in RETURN there is no event under test: all events of the match count.
+
+What is not there (an optional component that took nothing, too few iterations, a field that is None) is None. **A comparison with
+None holds of nothing**, and neither does its negation: predicates have SQL's three values, and one holds only if it is true;
+``is None`` asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from afa.expression.nodes import Expr
+
+AGGREGATES = ("min", "max", "sum", "count", "avg", "first", "last")
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Expr):
+    """A field of one event of the match."""
+
+    component: str
+    which: str  # "one", "first", "last"
+    field: str
+    back: int = 0  # of "last": how many events before it
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Expr):
+    """A value over the events that a component has taken: "min", "max", "sum", "count" or "avg"."""
+
+    component: str
+    function: str
+    field: str | None = None  # None: of "count" only
+    now: bool = False  # whether the event under test counts as well (SQL's running aggregates)
