@@ -73,7 +73,7 @@ def matches(
         for last in range(first, len(steps)):
             le = steps[last][0].le
             later = steps[last + 1][0].le if last + 1 < len(steps) else max(le, punctuation)
-            resting = closure({(c, le) for c in consume(steps[last], alive, arcs)}, arcs, latest=later)
+            resting = closure({(c, le) for c in consume(steps[last], alive, arcs, skip=last > first)}, arcs, latest=later)
             found |= {(c.register, t, c.m) for c, t in resting if is_final(c.state, t, automaton, arcs)}
             alive = {c for c, _ in resting}
     return found
@@ -95,8 +95,8 @@ def steps_of(events: list[Event], sequence: str | None) -> list[list[Event]]:
     return [groups[place] for place in sorted(groups)]
 
 
-def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) -> set[Computation]:
-    """Every way in which a computation takes one event of the step along one arc in force."""
+def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent], skip: bool) -> set[Computation]:
+    """Every way in which a computation takes one event of the step along one arc in force, or passes all of them by a skip."""
     out = set()
     for c in alive:
         for payload, le, re in step:
@@ -104,6 +104,10 @@ def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) ->
                 if arc.kind == "consume" and arc.src == c.state and begin <= le < end and arc.fence(payload, c.register):
                     register = c.register if arc.transfer is None else arc.transfer(payload, c.register)
                     out.add(Computation(arc.dst, one_nan(register), min(c.m, re)))
+        for arc, begin, end in arcs if skip else []:
+            serves = arc.kind == "skip" and arc.src == c.state and begin <= step[0].le < end
+            if serves and all(arc.fence(payload, c.register) for payload, _, _ in step):
+                out.add(c)
     return {c for c in out if step[0].le < c.m}
 
 

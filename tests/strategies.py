@@ -19,6 +19,8 @@ T = TypeVar("T")
 KINDS = 3
 HORIZON = 8
 STATES = ("a", "b", "c", "d")
+SKIPS = 0
+"""How many percent of the ignorable arcs are skips: all events of a step are asked, none is consumed."""
 
 
 class Choices(Protocol):
@@ -118,7 +120,7 @@ def arc(
     else:
         ignorable = loop and choose.chance(50)
         spec |= {"fence": fence(choose, width), "transfer": None if ignorable else transfer(choose, width)}
-    return thin(spec)
+    return as_skip(choose, thin(spec))
 
 
 def automaton(choose: Choices, waits: bool = False) -> dict[str, Any]:
@@ -174,7 +176,14 @@ def chain(choose: Choices) -> dict[str, Any]:
         spec["name"] = f"own{i}"
     register = [None, "R1(0)", "R2(0, 1)"][width]
     final = sorted({states[-1], choose.one([states[-1], states[-1], choose.one(states)])})
-    return {"start": "a", "final": final, "arcs": [thin(spec) for spec in arcs], "register": register, "event": "E"}
+    arcs = [as_skip(choose, thin(spec)) for spec in arcs]
+    return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E"}
+
+
+def as_skip(choose: Choices, spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of an ignorable arc, perhaps as one of a skip; that of another arc as it is."""
+    ignorable = spec["src"] == spec["dst"] and not spec.keys() & {"kind", "transfer", "final"}
+    return {**spec, "kind": "skip"} if SKIPS and ignorable and choose.chance(SKIPS) else spec
 
 
 def waiting(choose: Choices, width: int, states: Sequence[str]) -> dict[str, Any]:

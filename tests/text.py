@@ -73,10 +73,12 @@ def arc_of(spec: dict[str, Any]) -> Arc:
     """The arc that a spec describes; each call makes a new object."""
     kind, src, dst = spec.get("kind", "consume"), spec["src"], spec["dst"]
     names = {"name": spec.get("name"), "final": spec.get("final", False)}
-    head = "lambda e, r: " if kind == "consume" else "lambda r: "
+    head = "lambda e, r: " if kind in ("consume", "skip") else "lambda r: "
     if kind == "timeout":
         return Arc.timeout(src, dst, function(head + spec["at"]), **names)
     fence = function(head + spec.get("fence", "True"))
+    if kind == "skip":
+        return Arc.skip(src, fence, name=spec.get("name"))
     transfer = function(head + spec["transfer"]) if spec.get("transfer") else None
     make = Arc if kind == "consume" else Arc.epsilon
     return make(src, dst, fence, transfer, **names)

@@ -8,8 +8,8 @@ from afa.draw.words import fence_of, final_states, kind_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 
-LINKS = {"consume": "-->", "ignorable": "--o", "epsilon": "-.->", "time-out": "==>"}
-SIGNS = {"consume": "", "ignorable": "ignores ", "epsilon": "ε ", "time-out": "time-out "}
+LINKS = {"consume": "-->", "ignorable": "--o", "skip": "--x", "epsilon": "-.->", "time-out": "==>"}
+SIGNS = {"consume": "", "ignorable": "ignores ", "skip": "skips ", "epsilon": "ε ", "time-out": "time-out "}
 LONG = 80
 """The most characters of an arc's label; a longer fence is cut."""
 
@@ -28,7 +28,8 @@ def mermaid(automaton: Automaton) -> str:
     -------
     str
         A dot leads to the start state; final states are double circles. Lines are solid where an event is consumed, end in a
-        circle where it is ignored, are dotted for epsilon and thick for time-out arcs.
+        circle where it is ignored, in a cross where all events of an instant are skipped, are dotted for epsilon and
+        thick for time-out arcs.
 
     Notes
     -----

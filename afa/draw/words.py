@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.draw.arc_source import text_of
-from afa.model.arc import CONSUME, EPSILON, TIMEOUT, Arc, always
+from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc, always
 from afa.model.automaton import Automaton
 
-KINDS = {CONSUME: "consume", EPSILON: "epsilon", TIMEOUT: "time-out"}
+KINDS = {CONSUME: "consume", SKIP: "skip", EPSILON: "epsilon", TIMEOUT: "time-out"}
 
 
 def kind_of(arc: Arc) -> str:
-    """Return ``consume``, ``ignorable``, ``epsilon`` or ``time-out``."""
-    return "ignorable" if arc.ignorable else KINDS[arc.kind]
+    """Return ``consume``, ``ignorable``, ``skip``, ``epsilon`` or ``time-out``."""
+    return "ignorable" if arc.ignorable and arc.kind == CONSUME else KINDS[arc.kind]
 
 
 def fence_of(arc: Arc) -> str:

@@ -10,7 +10,12 @@ from afa.expression.nodes import Expr
 from afa.expression.written import Readable
 from afa.schema import Schema
 
-KINDS: dict[str, tuple[Kind, ...]] = {"consume": (FENCE, TRANSFER), "epsilon": (EPSILON_FENCE, EPSILON_TRANSFER), "timeout": (AT,)}
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "consume": (FENCE, TRANSFER),
+    "skip": (FENCE,),
+    "epsilon": (EPSILON_FENCE, EPSILON_TRANSFER),
+    "timeout": (AT,),
+}
 """Which functions each kind of arc has."""
 
 
@@ -22,6 +27,7 @@ class ArcLike(Protocol):
     kind: str
     name: str | None
     final: bool
+    select: str | None
 
 
 class Schemas(Protocol):

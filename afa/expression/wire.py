@@ -6,12 +6,13 @@
 
     key       value                                      left out
     src, dst  str, not empty, at most 1,000 characters   an error
-    kind      "consume", "epsilon", "timeout"            "consume"
+    kind      "consume", "skip", "epsilon", "timeout"    "consume"
     fence     str, text of a truth value                 an error; "True" of an epsilon arc; not of a time-out
-    transfer  str, text of a register                    the register stays; not of a time-out
+    transfer  str, text of a register                    the register stays; not of a time-out or skip
     at        str, text of an instant                    of a time-out an error; else not allowed
     name      str or null, at most 1,000 characters      no name
     final     true or false                              false
+    select    str or null, at most 1,000 characters      no component; of "consume" only
 
 The text is Python's, within `afa.expression.from_text`: at most 10,000 characters, fields and constants only; nothing in it is run.
 What `json_of` writes says ``e.`` and ``r.``, and a register without its class's name: it fits any automaton with these fields.
@@ -30,14 +31,14 @@ from afa.expression.nodes import Const
 from afa.expression.refusal import Unreadable
 from afa.expression.text import text_of_expr
 
-KEYS = ("src", "dst", "kind", "fence", "transfer", "at", "name", "final")
+KEYS = ("src", "dst", "kind", "fence", "transfer", "at", "name", "final", "select")
 LONGEST_NAME = 1_000
 LONGEST_JSON = 10 * LONGEST
 """How many characters a whole object may have."""
 
 
 def fields_of(data: Any) -> tuple[Any, ...]:
-    """Return the fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final.
+    """Return the fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final, select.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def fields_of(data: Any) -> tuple[Any, ...]:
     if not isinstance(kind, str) or kind not in KINDS:
         raise AutomatonError(f"expected one of {', '.join(KINDS)} but got kind={_short(kind)} in the JSON of an arc")
     roles = {function.role for function in KINDS[kind]}
-    needed = {"consume": ["fence"], "timeout": ["at"]}.get(kind, [])
+    needed = {"consume": ["fence"], "skip": ["fence"], "timeout": ["at"]}.get(kind, [])
     for key in ("fence", "transfer", "at"):
         if key in given and key not in roles:
             wanted = " and ".join(sorted(roles))
@@ -70,9 +71,13 @@ def fields_of(data: Any) -> tuple[Any, ...]:
         _check_text(key, given[key])
     if type(given.get("final", False)) is not bool:
         raise AutomatonError(f"expected true or false but got final={_short(given['final'])} in the JSON of an arc")
+    if kind != "consume" and given.get("select") is not None:
+        raise AutomatonError(f"expected no select but got {_short(given['select'])} in the JSON of an arc of kind {kind!r}")
+    if kind == "skip" and (given["src"] != given["dst"] or given.get("final", False)):
+        raise AutomatonError("expected dst equal to src, and not final, but got another one in the JSON of an arc of kind 'skip'")
     fence = given.get("fence", "True" if kind == "epsilon" else None)
     rest = (given.get(key) for key in ("transfer", "at", "name"))
-    return kind, given["src"], given["dst"], fence, *rest, given.get("final", False)
+    return kind, given["src"], given["dst"], fence, *rest, given.get("final", False), given.get("select")
 
 
 def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
@@ -101,6 +106,8 @@ def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
         found["name"] = arc.name
     if arc.final:
         found["final"] = True
+    if arc.select is not None:
+        found["select"] = arc.select
     return found
 
 
@@ -129,9 +136,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_text(key: str, value: Any) -> None:
     """Check a name, or the text of a function."""
-    if value is None and key in ("name", "transfer"):
+    if value is None and key in ("name", "transfer", "select"):
         return
-    most = LONGEST_NAME if key in ("src", "dst", "name") else LONGEST
+    most = LONGEST_NAME if key in ("src", "dst", "name", "select") else LONGEST
     if not isinstance(value, str) or len(value) > most or (key in ("src", "dst") and not value):
         raise AutomatonError(f"expected a str of at most {most} characters but got {key}={_short(value)} in the JSON of an arc")
 

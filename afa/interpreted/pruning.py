@@ -40,6 +40,8 @@ def prune(algorithm: Algorithm, s: State, promises: Promises, arcs: int) -> None
             drop_final(s, t)
     if s.ordered:
         return  # steps of one LE lie beside each other: what comes between them is not told by LE alone
+    if algorithm.transitions.table.skips:
+        return  # an event that comes to a step may end a computation there, and one that takes no arc may, too
     steps = list(s.index.values())
     for y, z in zip(steps, [*steps[1:], None]):
         changed = _drop_events(s, y, promises, arcs)

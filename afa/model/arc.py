@@ -14,7 +14,7 @@ from afa.expression.nodes import Const
 from afa.expression.written import Written
 from afa.schema import Schema
 
-CONSUME, EPSILON, TIMEOUT = "consume", "epsilon", "timeout"
+CONSUME, SKIP, EPSILON, TIMEOUT = "consume", "skip", "epsilon", "timeout"
 
 
 def always(register: Any) -> bool:
@@ -39,6 +39,8 @@ class Arc:
         Arcs of one name are equal; without one an arc equals only itself.
     final : bool
         Whether ``dst`` is final for as long as this arc is in force.
+    select : str, optional
+        The component of a query for which the arc selects the event. None: for none; the event is only passed over.
 
     Notes
     -----
@@ -52,7 +54,7 @@ class Arc:
     'change > -0.01'
     """
 
-    __slots__ = ("__weakref__", "at", "dst", "fence", "final", "kind", "name", "src", "transfer")
+    __slots__ = ("__weakref__", "at", "dst", "fence", "final", "kind", "name", "select", "src", "transfer")
 
     at: Callable[..., Any]
     dst: str
@@ -60,6 +62,7 @@ class Arc:
     final: bool
     kind: str
     name: str | None
+    select: str | None
     src: str
     transfer: Callable[..., Any] | None
 
@@ -72,8 +75,9 @@ class Arc:
         *,
         name: str | None = None,
         final: bool = False,
+        select: str | None = None,
     ) -> None:
-        self._fill(CONSUME, src, dst, fence, transfer, None, name, final)
+        self._fill(CONSUME, src, dst, fence, transfer, None, name, final, select)
 
     @classmethod
     def epsilon(
@@ -89,6 +93,22 @@ class Arc:
         """Make an arc that consumes no event. Its ``fence(register)`` and ``transfer(register)`` see the register only."""
         arc = cls.__new__(cls)
         arc._fill(EPSILON, src, dst, fence, transfer, None, name, final)
+        return arc
+
+    @classmethod
+    def skip(cls, state: str, fence: Callable[..., Any] | str, *, name: str | None = None) -> Arc:
+        """Make an arc by which a computation in ``state`` passes all events of one instant, and consumes none of them.
+
+        It is taken if ``fence(event, register)`` holds of *every* event of the step. An ignorable arc consumes one event of the
+        step, whatever the others are, and that event's RE shortens the match; a skipped one shortens nothing. No run begins by it.
+
+        Examples
+        --------
+        >>> Arc.skip("fall", "not change < 0")
+        arc fall -> fall (skip)
+        """
+        arc = cls.__new__(cls)
+        arc._fill(SKIP, state, state, fence, None, None, name, False)
         return arc
 
     @classmethod
@@ -114,12 +134,13 @@ class Arc:
         at: Callable[..., Any] | str | None,
         name: str | None,
         final: bool,
+        select: str | None = None,
     ) -> None:
         for role, function in (("fence", fence), ("transfer", transfer), ("at", at)):
             if isinstance(function, str):
-                function = Written(function, Kind(role, kind == CONSUME))
+                function = Written(function, Kind(role, kind in (CONSUME, SKIP)))
             object.__setattr__(self, role, function)
-        for field, value in (("kind", kind), ("src", src), ("dst", dst), ("name", name), ("final", final)):
+        for field, value in (("kind", kind), ("src", src), ("dst", dst), ("name", name), ("final", final), ("select", select)):
             object.__setattr__(self, field, value)
 
     @classmethod
@@ -161,7 +182,7 @@ class Arc:
         raise AttributeError(f"an Arc is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arc, (self.kind, self.src, self.dst, self.fence, self.transfer, self.at, self.name, self.final)
+        return _arc, (self.kind, self.src, self.dst, self.fence, self.transfer, self.at, self.name, self.final, self.select)
 
     def __copy__(self) -> Arc:
         return self
@@ -172,7 +193,12 @@ class Arc:
     @property
     def ignorable(self) -> bool:
         """Whether the arc is a self-loop that leaves the register as it is ([AFA10] App. D)."""
-        return self.kind == CONSUME and self.src == self.dst and self.transfer is None
+        return self.reads_event and self.src == self.dst and self.transfer is None
+
+    @property
+    def reads_event(self) -> bool:
+        """Whether the arc's fence is asked of events."""
+        return self.kind in (CONSUME, SKIP)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Arc):
@@ -207,9 +233,11 @@ def check_arc(arc: Any) -> None:
     for end in ("src", "dst"):
         if not isinstance(getattr(arc, end), str) or not getattr(arc, end):
             raise AutomatonError(f"expected a state name (str) but got {end}={getattr(arc, end)!r} in {arc!r}")
-    if not (arc.name is None or isinstance(arc.name, str)):
-        raise AutomatonError(f"expected a str but got name={arc.name!r} in {arc!r}")
-    wanted = ("e, r",) if arc.kind == CONSUME else ("r",)
+    for field in ("name", "select"):
+        value = getattr(arc, field)
+        if not (value is None or isinstance(value, str)):
+            raise AutomatonError(f"expected a str but got {field}={value!r} in {arc!r}")
+    wanted = ("e, r",) if arc.reads_event else ("r",)
     if arc.kind == TIMEOUT:
         _check_function(arc, "at", arc.at, wanted[0])
     else:

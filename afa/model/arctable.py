@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from afa.model.arc import CONSUME, EPSILON, TIMEOUT, Arc
+from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc
 from punctuation.time import BEGINNING, FOREVER
 
 
@@ -63,6 +63,11 @@ class ArcTable:
     def consuming(self) -> ByState:
         """The arc events of this kind, by source state."""
         return _by_state(self.events, CONSUME)
+
+    @cached_property
+    def skips(self) -> ByState:
+        """The arc events of this kind, by source state."""
+        return _by_state(self.events, SKIP)
 
     @cached_property
     def epsilon(self) -> ByState:

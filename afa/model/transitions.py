@@ -101,7 +101,16 @@ class Transitions:
                             found += self.closure(p, le)[1:]
                     else:
                         found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le)
+            if self.table.skips and self._skips(source, le, events):
+                if source is p:
+                    stays = True
+                found += self.closure(source, le)[1 if source is p else 0 :]
         return found, stays
+
+    def _skips(self, p: PMatch, le: int, events: Mapping[tuple[Any, int], int]) -> bool:
+        """Return whether an arc lets ``p`` pass all events of a step at ``le``."""
+        arcs = [arc for arc, begin, end in self.table.skips.get(p.state, ()) if begin <= le < end]
+        return any(all(self.consume(arc, payload, p.register, le) is not None for payload, _ in events) for arc in arcs)
 
     def closure(self, p: PMatch, t: int) -> list[PMatch]:
         """Return ``p`` and all partial matches that epsilon arcs in force at ``t`` make of it, each once.

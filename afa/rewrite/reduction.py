@@ -10,7 +10,7 @@ from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split
 from afa.expression.arc_functions import expression_of
 from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
 from afa.expression.written import Readable
-from afa.model.arc import CONSUME, Arc
+from afa.model.arc import SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.rewrite.vectors import Vector, vector_of
 from afa.schema import Schema
@@ -130,7 +130,7 @@ class Reduction:
         AutomatonError
             It does not split.
         """
-        return arc if arc.kind != CONSUME else self.arc(self.parts(arc), 0)
+        return arc if not arc.reads_event else self.arc(self.parts(arc), 0)
 
     def arc(self, parts: Parts, bit: int | None) -> Arc:
         """Return the arc over triggering sets."""
@@ -138,8 +138,10 @@ class Reduction:
         clauses: list[Expr] = [] if bit is None else [Binary("&", Field("e", self.field), Const(1 << bit))]
         clauses += [] if parts.register is None else [parts.register]
         fence = Known(conjunction(clauses) if clauses else Const(True), FENCE, registers)
+        if arc.kind == SKIP:
+            return Arc.skip(arc.src, fence, name=arc.name)
         transfer = None if parts.transfer is None else Known(parts.transfer, TRANSFER, registers)
-        return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final)
+        return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final, select=arc.select)
 
     def set_of(self, triggers: int, payload: Any) -> Any:
         """Return what is kept of an event."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from afa.errors import AutomatonError, ChangeError
 from afa.expression.nodes import Expr
-from afa.model.arc import CONSUME, Arc
+from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.rewrite.reduction import Parts, Reduction, refused
@@ -88,7 +88,7 @@ class Triggers:
         self.events: Sequence[ArcEvent] = tuple(events)
         known = before._parts if before is not None else {}
         self._parts: dict[int, Parts] = {}
-        for arc in {id(event.arc): event.arc for event in events if event.arc.kind == CONSUME}.values():
+        for arc in {id(event.arc): event.arc for event in events if event.arc.reads_event}.values():
             self._parts[id(arc)] = known.get(id(arc)) or self._shared(reduction.parts(arc), known)
         wanted: list[int | None] = [None] * len(self.events)
         if bits is not None:
@@ -189,7 +189,7 @@ class Triggers:
         busy: list[tuple[Expr | None, int]] = [(None, BEGINNING)] * BITS  # the part that holds each bit, and until when
         for i in sorted(range(len(self.events)), key=lambda i: self.events[i].le):
             arc, le, re = self.events[i]
-            part = self._parts[id(arc)].event if arc.kind == CONSUME else None
+            part = self._parts[id(arc)].event if arc.reads_event else None
             if part is None:
                 continue
             bit = wanted[i]
@@ -207,7 +207,7 @@ class Triggers:
         return bits
 
     def _arc(self, arc: Arc, bit: int | None, known: Mapping[tuple[int, int | None], Arc]) -> Arc:
-        if arc.kind != CONSUME:
+        if not arc.reads_event:
             return arc
         key = id(arc), bit
         if key not in self._arcs:

@@ -83,7 +83,7 @@ GOOD = {"src": "a", "dst": "b", "fence": "True"}
         ('{"src": "a", "src": "b", "dst": "b", "fence": "True"}', r"the key 'src' stands twice"),
         ({**GOOD, "priority": 1}, r"expected the keys src, dst, .* but got 'priority'"),
         ({**GOOD, 5: 1}, r"expected the keys src, dst, .* but got 5"),
-        ({**GOOD, "kind": "loop"}, r"expected one of consume, epsilon, timeout but got kind='loop'"),
+        ({**GOOD, "kind": "loop"}, r"expected one of consume, skip, epsilon, timeout but got kind='loop'"),
         ({**GOOD, "kind": ["consume"]}, r"but got kind=\['consume'\]"),
         ({**GOOD, "kind": None}, r"but got kind=None"),
         ({**GOOD, "at": "5"}, r"expected fence and transfer .* but got at='5'"),

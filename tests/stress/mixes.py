@@ -53,7 +53,8 @@ def come_and_go(choose: Choices, width: int, states: list[str], name: str) -> di
     """The spec of an arc that is not there from the beginning: every other one is ignorable."""
     state = choose.one(states)
     if choose.chance(50):
-        return strategies.thin({"src": state, "dst": state, "fence": strategies.letter(choose, width), "name": name})
+        loop = strategies.thin({"src": state, "dst": state, "fence": strategies.letter(choose, width), "name": name})
+        return strategies.as_skip(choose, loop)
     return strategies.arc(choose, width, states, name, final=choose.chance(20))
 
 

@@ -12,6 +12,7 @@ import time
 
 from afa import Operator
 from afa.compiled import inforce, memory
+from tests import strategies
 from tests.strategies import Seeded
 from tests.stress.generate import world
 from tests.stress.mixes import mix
@@ -27,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20; of a mix 8 to 120)")
     parser.add_argument("--mixes", action="store_true", help="long mixes over few instants, of ignorable arcs")
     parser.add_argument("--family", type=int, default=8, help="so many mixes share an automaton")
+    parser.add_argument("--skips", type=int, default=strategies.SKIPS, help="percent of the ignorable arcs that are skips")
     parser.add_argument("--check-every", type=int, default=1, help="operator._check() after so many steps, and after the last")
     parser.add_argument("--engine", default="interpreted", help="compiled; both: each save changes over; each: both side by side")
     parser.add_argument("--warm", type=int, default=inforce.WARM, help="steps after which a step function is compiled")
@@ -35,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--outputs-only", action="store_true", help="leave out operator._check()")
     options = parser.parse_args(arguments)
     inforce.WARM = options.warm
+    strategies.SKIPS = options.skips
     memory.SAMPLE = options.sample
     if options.outputs_only:
         Operator._check = lambda self: None

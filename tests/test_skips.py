@@ -1,0 +1,126 @@
+"""Skips: an arc that passes all events of one instant and consumes none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
+from afa.draw.mermaid import mermaid
+from tests import strategies
+from tests.strategies import Seeded
+from tests.stress.mixes import mix
+from tests.stress.run import Seen, run
+from tests.text import E
+
+ENGINES = ["interpreted", "compiled"]
+A, B, X, C = (E(kind) for kind in range(4))
+
+
+def waits(*arcs: Arc) -> Automaton:
+    """An a, then a c, and between them what ``arcs`` let pass."""
+    return Automaton(start="s", final={"f"}, event=E, arcs=[Arc("s", "a", "e.kind == 0"), *arcs, Arc("a", "f", "e.kind == 3")])
+
+
+def matches(op: Operator, *events: tuple[E, int]) -> list[tuple[int, int]]:
+    return [(match.le, match.re) for match in op.push_many([insert(*event) for event in events])]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_all_events_of_an_instant_must_satisfy_the_fence(engine: str) -> None:
+    def no_b(make: object) -> Operator:
+        return Operator(waits(make("a", "e.kind != 1")), window=100, engine=engine)  # type: ignore[operator]
+
+    tie = [(A, 1), (B, 2), (X, 2), (C, 3)]
+    assert matches(no_b(Arc.skip), *tie) == []
+    assert matches(no_b(lambda state, fence: Arc(state, state, fence)), *tie) == [(3, 101)]
+    assert matches(no_b(Arc.skip), (A, 1), (X, 2), (X, 2), (C, 3)) == [(3, 101)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_later_event_of_an_instant_withdraws_and_its_retraction_brings_back(engine: str) -> None:
+    op = Operator(waits(Arc.skip("a", "e.kind == 2")), window=100, engine=engine)
+    assert matches(op, (A, 1), (X, 2), (C, 3)) == [(3, 101)]
+    assert [match.diff for match in op.push(insert(B, 2))] == [-1]
+    assert [match.diff for match in op.push(retract(B, 2))] == [1]
+    op._check()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_skipped_shortens_nothing(engine: str) -> None:
+    op = Operator(waits(Arc.skip("a", "e.kind == 2")), engine=engine)
+    assert op.push_many([insert(A, 1, 100), insert(X, 2, 3), insert(C, 5, 90)])[0][1:3] == (5, 90)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_run_begins_by_a_skip(engine: str) -> None:
+    arcs = [Arc.skip("s", "e.kind == 2"), Arc("s", "f", "e.kind == 3")]
+    op = Operator(Automaton(start="s", final={"f"}, event=E, arcs=arcs), engine=engine)
+    assert matches(op, (X, 1), (C, 2)) == [(2, 2**63 - 1)]
+    assert op.statistics.partial_matches == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_skip_comes_and_goes_while_the_operator_runs(engine: str) -> None:
+    op = Keyed(waits(), key="seq", window=100, engine=engine)
+    assert op.push_many([insert(A, 1), insert(X, 2), insert(C, 3)]) == []
+    skip = Arc.skip("a", "e.kind == 2", name="pass")
+    assert [match.diff for match in op.push_arc(insert(skip, 2, 3))] == [1]
+    assert [match.diff for match in op.push_arc(retract(skip, 2, 3))] == [-1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_snapshots_and_promises_keep_what_is_skipped(engine: str) -> None:
+    automaton = waits(Arc.skip("a", "e.kind == 2", name="pass"))
+    op = Operator(automaton, window=100, engine=engine)
+    op.push_many([insert(A, 1), insert(X, 2), insert(X, 4), Punctuation(4)])
+    again = Operator.restore(automaton, op.snapshot(), engine=engine)
+    assert [(match.le, match.re) for match in again.push(insert(C, 6))] == [(6, 101)]
+    assert [match.diff for match in again.push(insert(B, 5))] == [-1]
+    again._check()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_promises_with_conditions_and_payload_free(engine: str) -> None:
+    for options in ({"retractions": False}, {"retractions": False, "keep_payloads": False}):
+        op = Operator(waits(Arc.skip("a", "e.kind == 2")), window=100, engine=engine, **options)
+        op.push_many([insert(A, 1), insert(X, 2), insert(C, 3)])
+        op.push(Punctuation(50, where="kind == 2"))
+        op.push(Punctuation(50, where="kind == 0"))
+        op.push(Punctuation(50, where="kind == 3"))
+        assert [match.diff for match in op.push(insert(B, 2))] == [-1], options
+        op._check()
+
+
+def test_json_pictures_and_what_is_refused() -> None:
+    automaton = waits(Arc.skip("a", "e.kind == 2", name="pass"))
+    data = automaton.arcs[1].to_json(automaton)
+    assert data == {"src": "a", "dst": "a", "kind": "skip", "fence": "e.kind == 2", "name": "pass"}
+    again = Arc.from_json(json.dumps(data))
+    assert again == automaton.arcs[1]
+    assert again.ignorable
+    assert repr(again) == "arc 'pass': a -> a (skip)"
+    assert "--x" in mermaid(automaton)
+    selects = Arc("a", "f", "e.kind == 3", select="c")
+    assert Arc.from_json(selects.to_json(automaton)).select == "c"
+    with pytest.raises(AutomatonError, match="expected no select but got 'c'"):
+        Arc.from_json({**data, "select": "c"})
+    with pytest.raises(AutomatonError, match="expected a str but got select=3"):
+        waits(Arc("a", "f", "True", select=3))  # type: ignore[arg-type]
+    with pytest.raises(AutomatonError, match="expected dst equal to src, and not final"):
+        Arc.from_json({**data, "dst": "b"})
+    with pytest.raises(AutomatonError, match="expected fence only but got transfer"):
+        Arc.from_json({**data, "transfer": "r"})
+    with pytest.raises(AutomatonError, match=r"expected fence\(e, r\) but got"):
+        waits(Arc.skip("a", lambda r: True))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_long_mixes_with_skips(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategies, "SKIPS", 60)
+    seen = Seen()
+    for number in range(120):
+        seen = seen.plus(run(mix(Seeded(f"skips/{number}"), None, Seeded(f"skips/family {number // 8}")), engine))
+    assert seen.matches > 500
+    assert seen.retractions > 300
