@@ -1,0 +1,257 @@
+"""The oracle of queries: every match of a pattern tree by brute force, from the page "Queries" of SEMANTICS.md; slow, and obvious.
+
+It shares no code with the lowering: it walks the tree, picks one event after the other from the *set* in force, and asks each
+predicate of what was picked (`tests/language/meaning.py`). No automaton, no register, no order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from afa.language.pattern import ANY, NEXT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from punctuation.time import BEGINNING, FOREVER
+from tests.language.meaning import Taken, holds, value
+
+
+class Event(NamedTuple):
+    """An event in force; ``re`` None: as far as the query's window says."""
+
+    payload: Any
+    le: int
+    re: int | None = None
+
+
+class Found(NamedTuple):
+    """A match as one choice: the events in order, each with the name of its component, and the lifetime."""
+
+    key: Any  # None: the query has no key
+    picks: tuple[tuple[str, Event], ...]
+    le: int
+    re: int
+
+
+class Frame(NamedTuple):
+    """Where a match stands within a Seq (behind item ``n``) or a Repeat (behind ``n`` iterations)."""
+
+    node: Seq | Repeat
+    n: int
+
+
+class Slot(NamedTuple):
+    """A component that may take an event: where the match stands then, and the gaps crossed on the way."""
+
+    component: Component
+    frames: tuple[Frame, ...]  # the innermost first
+    gaps: tuple[Gap, ...]
+
+
+def matches(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> set[tuple[Any, int, int]]:
+    """The matches ``(payload, le, re)``; with a key ``((key, payload), le, re)``. Payloads are plain tuples.
+
+    Parameters
+    ----------
+    tree : Tree
+    events : iterable of Event
+        Those in force.
+    punctuation : int
+        Of the event input; only a negation at the end reads it.
+    """
+    out = set()
+    for found in choices(tree, events, punctuation):
+        shown = payload(tree, found)
+        out.add((shown if found.key is None else (found.key, shown), found.le, found.re))
+    return out
+
+
+def choices(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> Iterator[Found]:
+    """Every way to choose the events of a match; two ways with equal payload and lifetime are one match."""
+    stream = list(events)
+    keyed = sorted(stream, key=lambda event: repr(key_of(tree, event)))
+    for _, group in groupby(keyed, key=lambda event: repr(key_of(tree, event))):
+        yield from Search(tree, stream, list(group), punctuation).run()
+
+
+def key_of(tree: Tree, event: Event) -> Any:
+    """The key of an event: a value; a tuple, where it has several fields; None, where there is no key."""
+    values = tuple(getattr(event.payload, name) for name in tree.key)
+    return None if not values else values[0] if len(values) == 1 else values
+
+
+def payload(tree: Tree, found: Found) -> tuple[Any, ...]:
+    """What a match shows: the values of RETURN, without one the fields of the components that take exactly one event."""
+    taken = Taken.of([(name, event.payload) for name, event in found.picks])
+    if tree.returns:
+        return tuple(value(expr, None, taken) for _, expr in tree.returns)
+    return tuple(taken.events[name][0][i] for name in singles(tree.pattern) for i in range(len(tree.event._fields)))
+
+
+def singles(pattern: Pattern) -> list[str]:
+    """The components that take exactly one event in every match."""
+    match pattern:
+        case Component(name):
+            return [name]
+        case Seq(items):
+            return [name for item in items for name in singles(item)]
+    return []
+
+
+class Search:
+    """The search in the events of one key; ``stream`` are those of all keys."""
+
+    def __init__(self, tree: Tree, stream: list[Event], own: list[Event], punctuation: int) -> None:
+        self.tree, self.stream, self.own = tree, stream, own
+        self.clock = max([event.le for event in own] + [punctuation])
+
+    def run(self) -> Iterator[Found]:
+        """Begin with each event at each component that may come first."""
+        for slot in begins(self.tree.pattern, (), ()):
+            for event in self.own:
+                if self.takes(slot.component, event, ()):
+                    yield from self.grow(((slot, event),))
+
+    def grow(self, picks: tuple[tuple[Slot, Event], ...]) -> Iterator[Found]:
+        """End here, or go on with each later event at each component that may come next."""
+        slot, last = picks[-1]
+        for following in follows(slot.frames, ()):
+            if following is None:
+                yield from self.end(picks)
+                continue
+            if following.component.name != slot.component.name and not done(picks):
+                continue
+            for event in self.own:
+                later = self.place(last) < self.place(event) and event.le < self.limit(picks)
+                if later and self.takes(following.component, event, picks) and self.may_skip(picks, following, event):
+                    yield from self.grow((*picks, (following, event)))
+
+    def end(self, picks: tuple[tuple[Slot, Event], ...]) -> Iterator[Found]:
+        """The match of these events, if nothing forbids it before its first event or after its last one."""
+        first, last = picks[0][1], picks[-1][1]
+        window = self.tree.window
+        re = self.limit(picks)
+        if not done(picks) or last.le >= re:
+            return
+        earliest = BEGINNING if window is None else last.le - window
+        before = [x for x in self.own if self.place(x) < self.place(first) and (x.le > earliest or window is None)]
+        if any(self.takes(absent, x, ()) for absent in self.tree.before for x in before):
+            return
+        le = last.le
+        if self.tree.after:
+            le, re = first.le + window, first.le + window + 1
+            after = [x for x in self.own if self.place(x) > self.place(last) and x.le < le]
+            if any(self.takes(absent, x, picks) for absent in self.tree.after for x in after) or self.clock < le:
+                return
+        key = key_of(self.tree, first)
+        yield Found(key, tuple((slot.component.name, event) for slot, event in picks), le, re)
+
+    def limit(self, picks: tuple[tuple[Slot, Event], ...]) -> int:
+        """Where the match ends to be: the window after its first event; the smallest RE of its events, if they say so."""
+        window = FOREVER if self.tree.window is None else self.tree.window
+        return min([picks[0][1].le + window, FOREVER] + [event.re for _, event in picks if event.re is not None])
+
+    def place(self, event: Event) -> tuple[int, Any]:
+        """Where an event stands in the order; events of one place are before nobody."""
+        return event.le, getattr(event.payload, self.tree.order) if self.tree.order else None
+
+    def takes(self, component: Component, event: Event, picks: tuple[tuple[Slot, Event], ...]) -> bool:
+        """Whether type and predicates of a component hold of an event that comes behind these."""
+        typed = component.type is not None and self.tree.type_column is not None
+        if typed and getattr(event.payload, self.tree.type_column) != component.type:
+            return False
+        taken = taken_of(picks)
+        once = component.rest if component.name in taken.events else component.first
+        return all(holds(expr, event.payload, taken) for expr in (*component.where, *once))
+
+    def may_skip(self, picks: tuple[tuple[Slot, Event], ...], slot: Slot, event: Event) -> bool:
+        """Whether all that lies between the last event and this one may be skipped: by the last gap, and by what is absent."""
+        last, strategy = picks[-1][1], slot.gaps[-1].strategy
+        of = self.stream if strategy == "strict" else self.own
+        between = [x for x in of if self.place(last) < self.place(x) < self.place(event)]
+        if any(self.takes(absent, x, picks) for gap in slot.gaps for absent in gap.absent for x in between if x in self.own):
+            return False
+        if strategy == ANY:
+            return True
+        if strategy == NEXT:
+            awaited = awaits(picks[-1][0])
+            return not any(self.takes(component, x, picks) for component in awaited for x in between)
+        return not between
+
+
+def taken_of(picks: tuple[tuple[Slot, Event], ...]) -> Taken:
+    """What predicates see of the events picked so far."""
+    return Taken.of([(slot.component.name, event.payload) for slot, event in picks])
+
+
+def done(picks: tuple[tuple[Slot, Event], ...]) -> bool:
+    """Whether the last component's conditions on all of its events hold."""
+    return all(holds(expr, None, taken_of(picks)) for expr in picks[-1][0].component.done)
+
+
+def awaits(slot: Slot) -> list[Component]:
+    """What a match waits for that rests in a component: one more iteration of it, if it may repeat, else all that may come next."""
+    repeat = slot.frames[0] if slot.frames else None
+    if repeat and isinstance(repeat.node, Repeat) and repeat.node.item == slot.component and may_repeat(repeat):
+        return [slot.component]
+    return [following.component for following in follows(slot.frames, ()) if following is not None]
+
+
+def may_repeat(frame: Frame) -> bool:
+    """Whether one more iteration is allowed."""
+    return frame.node.high is None or frame.n < frame.node.high
+
+
+def may_be_empty(pattern: Pattern) -> bool:
+    """Whether a pattern may take no event at all."""
+    match pattern:
+        case Component():
+            return False
+        case Seq(items):
+            return all(may_be_empty(item) for item in items)
+        case Either(items):
+            return any(may_be_empty(item) for item in items)
+    return pattern.low == 0 or may_be_empty(pattern.item)
+
+
+def begins(pattern: Pattern, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot]:
+    """The components that may take the first event of a pattern."""
+    match pattern:
+        case Component():
+            yield Slot(pattern, frames, gaps)
+        case Either(items):
+            for item in items:
+                yield from begins(item, frames, gaps)
+        case Seq(items):
+            yield from begins_from(Frame(pattern, 0), frames, gaps)
+        case Repeat(item, high=high):
+            if high != 0:
+                yield from begins(item, (Frame(pattern, 1), *frames), gaps)
+
+
+def begins_from(frame: Frame, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot]:
+    """The components that may come next in a Seq, from item ``n`` on: items that may be empty are passed, with their gaps."""
+    for i in range(frame.n, len(frame.node.items)):
+        if i > frame.n:
+            gaps = (*gaps, frame.node.gaps[i - 1])
+        yield from begins(frame.node.items[i], (Frame(frame.node, i), *frames), gaps)
+        if not may_be_empty(frame.node.items[i]):
+            return
+
+
+def follows(frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
+    """The components that may take the next event; None: the pattern may end here."""
+    if not frames:
+        yield None
+        return
+    (node, n), *rest = frames
+    outer = tuple(rest)
+    if isinstance(node, Repeat):
+        if may_repeat(frames[0]):
+            yield from begins(node.item, (Frame(node, n + 1), *outer), (*gaps, node.gap))
+        if n >= node.low or may_be_empty(node.item):
+            yield from follows(outer, gaps)
+        return
+    if n + 1 < len(node.items):
+        yield from begins_from(Frame(node, n + 1), outer, (*gaps, node.gaps[n]))
+    if all(may_be_empty(item) for item in node.items[n + 1 :]):
+        yield from follows(outer, (*gaps, *node.gaps[n:]))
