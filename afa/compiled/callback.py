@@ -10,7 +10,7 @@ from afa.compiled.inforce import InForce
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Memory
 from afa.compiled.record_words import Records
-from afa.model.arc import CONSUME, EPSILON, Arc
+from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.raised import Faults
@@ -90,7 +90,7 @@ class Callback:
 
     def _carry_out(self, arc: Arc, event: int, register: Any, le: int) -> list[int] | None:
         transitions = self._transitions
-        if arc.kind == CONSUME:
+        if arc.reads_event:
             words = (ctypes.c_int64 * self._payloads.layout.width).from_address(event)[:]
             new = transitions.consume(arc, self._payloads.record(words), register, le)
         elif arc.kind == EPSILON:

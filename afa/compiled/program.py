@@ -21,7 +21,7 @@ from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchan
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
-from afa.model.arc import CONSUME, EPSILON, TIMEOUT, Arc
+from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc
 from afa.model.arctable import ArcEvent
 
 LONGEST = 32_000
@@ -29,7 +29,7 @@ LONGEST = 32_000
 LEAST, KEPT = 10, 64
 """Lines that a slot takes at least; step functions that are known to be too long."""
 _too_long: dict[int, None] = {}
-KINDS = {CONSUME: k.CONSUME, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
+KINDS = {CONSUME: k.CONSUME, SKIP: k.SKIP, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
 
 
 class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
@@ -50,10 +50,10 @@ class Slots(NamedTuple):
 
 
 def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Any:
-    """Return the class of a consuming arc; None if Python runs it."""
-    if arc.code is None or arc.arc.kind != CONSUME:
+    """Return the class of an arc that reads events; None if Python runs it."""
+    if arc.code is None or not arc.arc.reads_event:
         return None
-    return state, arc.code.shape, arc.arc.ignorable and with_runs
+    return state, arc.code.shape, arc.arc.ignorable and with_runs, arc.arc.kind == SKIP
 
 
 def slots(
@@ -84,7 +84,7 @@ def slots(
     for key in sorted(found):
         codes = found[key]
         places[key] = (len(classes), roomy(len(codes)))
-        classes += [SlotClass(key[0], code, key[2]) for code in [*codes, *[codes[0]] * (roomy(len(codes)) - len(codes))]]
+        classes += [SlotClass(key[0], code, *key[2:]) for code in [*codes, *[codes[0]] * (roomy(len(codes)) - len(codes))]]
     width = register.width
     made = Slots(places, _step(classes, width))
     unchanged = unchanged and any(c.ignorable for c in classes)

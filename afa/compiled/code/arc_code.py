@@ -21,7 +21,7 @@ from afa.compiled.code.strings import Strings
 from afa.compiled.code.term import Param, Term
 from afa.compiled.code.term_types import Types
 from afa.expression.nodes import Expr
-from afa.model.arc import CONSUME, TIMEOUT
+from afa.model.arc import CONSUME, SKIP, TIMEOUT
 from afa.schema import NAN
 
 DEPTH = 150
@@ -122,7 +122,7 @@ def arc_code(
     Parameters
     ----------
     kind : str
-        CONSUME, EPSILON or TIMEOUT of `afa.model.arc`.
+        CONSUME, SKIP, EPSILON or TIMEOUT of `afa.model.arc`.
     fence, transfer, at : Expr or None
         No fence: always; no transfer: the register stays. ``at`` is a time-out's.
     ignorable : bool
@@ -150,7 +150,7 @@ def arc_code(
     >>> code.shape, code.params
     ('(lt e0float float) - -', (Param(kind='float', value=-0.25),))
     """
-    types = Types(event if kind == CONSUME else None, register)
+    types = Types(event if kind in (CONSUME, SKIP) else None, register)
     try:
         terms = (
             None if fence is None else types.truth(fence),

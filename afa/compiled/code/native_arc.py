@@ -14,7 +14,7 @@ from afa.expression.arc_functions import expression_of, functions_of
 from afa.expression.from_text import KEPT, parse
 from afa.expression.kinds import Kind
 from afa.expression.written import Written
-from afa.model.arc import CONSUME, TIMEOUT, Arc
+from afa.model.arc import CONSUME, SKIP, TIMEOUT, Arc
 
 ROLES = ("fence", "transfer", "at")
 
@@ -70,7 +70,7 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
     try:
         for kind, function in functions:
             role = kind.role
-            found[role] = expression_of(function, kind, event.schema if arc.kind == CONSUME else None, register.schema)
+            found[role] = expression_of(function, kind, event.schema if arc.reads_event else None, register.schema)
         role = ""
         code = _code(arc, found, event, register)
     except (Unreadable, NotCompilable) as error:
@@ -82,13 +82,13 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
 @functools.lru_cache(maxsize=KEPT)
 def _code_of_texts(kind: str, texts: tuple[tuple[Kind, str], ...], ignorable: bool, event: Layout, register: Layout) -> ArcCode:
     """Return the code of an arc that was given as text: the operators of a worker have the same few."""
-    seen = event if kind == CONSUME else None
+    seen = event if kind in (CONSUME, SKIP) else None
     found = {role.role: parse(text, role, seen.schema if seen else None, register.schema) for role, text in texts}
     return arc_code(kind, found.get("fence"), found.get("transfer"), found.get("at"), ignorable, seen, register)
 
 
 def _code(arc: Arc, found: dict[str, Any], event: Layout, register: Layout) -> ArcCode:
-    seen = event if arc.kind == CONSUME else None
+    seen = event if arc.reads_event else None
     return arc_code(arc.kind, found["fence"], found["transfer"], found["at"], arc.ignorable, seen, register)
 
 

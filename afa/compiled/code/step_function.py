@@ -30,11 +30,12 @@ START = STATES
 
 
 class SlotClass(NamedTuple):
-    """What of a slot is part of the code: its source state, its arc's code, whether the arc is ignorable."""
+    """What of a slot is part of the code: its source state, its arc's code, whether the arc is ignorable, and whether a skip."""
 
     state: int
     code: ArcCode
     ignorable: bool = False
+    skip: bool = False
 
 
 def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
@@ -49,7 +50,7 @@ def unchanged_key(classes: Sequence[SlotClass], start: int = 0) -> str:
 
 def text_of(classes: Sequence[SlotClass]) -> str:
     """Return what code over these classes depends on."""
-    return " ".join(f"{c.state}{'=' if c.ignorable else ''}[{c.code.shape}]" for c in classes)
+    return " ".join(f"{c.state}{'=' if c.ignorable else ''}{'~' if c.skip else ''}[{c.code.shape}]" for c in classes)
 
 
 def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
@@ -67,8 +68,8 @@ def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     Notes
     -----
     Returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
-    with m <= re a row of ``src`` *stays*: once, as a copy with its number as the mark. All other results are
-    ``[start, min(m, re), dst, ALONE, register..]``.
+    with m <= re a row of ``src`` *stays*: once, as a copy with its number as the mark; along a skip with any m. All other results
+    are ``[start, min(m, re), dst, ALONE, register..]``; of a skip, m as it is, and none of ``begin``.
     """
     e = Emitter({})
     stride = 8 * (HEAD + width)
@@ -184,6 +185,8 @@ def _active(e: Emitter, k: int, code: ArcCode, no: str) -> str:
 
 def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str, row: _Row) -> tuple[str, str]:
     """Try one arc on a row. Returns where the next result goes, and whether the row stays."""
+    if slot.skip and not row.listed:  # no run begins by a skip
+        return to, stayed
     yes, no, end = e.name(), e.name(), e.name()
     dst = _active(e, k, slot.code, no)
     if slot.code.fence is None:
@@ -194,7 +197,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
     e.place(yes)
     if slot.ignorable and row.listed:
         stays, moves, first = e.name(), e.name(), e.name()
-        e.branch(e.let("icmp sle i64 %m, %re"), stays, moves)
+        e.branch("true" if slot.skip else e.let("icmp sle i64 %m, %re"), stays, moves)
         e.place(stays)
         ways.append((to, "true", stays))
         e.branch(stayed, end, first)
@@ -208,7 +211,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.place(moves)
     after = _room(e, to, width)
     e.copy(row.pointer, to, 1)
-    for word, ssa in ((N_M, f"%until{row.suffix}"), (N_STATE, dst), (N_END, str(ALONE))):
+    for word, ssa in ((N_M, f"%{'m' if slot.skip else 'until'}{row.suffix}"), (N_STATE, dst), (N_END, str(ALONE))):
         e.store("i64", ssa, to, word)
     if slot.code.transfer is None:
         e.copy(f"%reg{row.suffix}", e.address(to, HEAD), width)

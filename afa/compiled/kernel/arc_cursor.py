@@ -79,7 +79,7 @@ def begin_arc(p: Any, row: int) -> None:
     if p[code + ARC_FINAL]:
         p[p[P_MARKS] + p[code + ARC_DST]] += 1
         p[p[P_NOW] + p[code + ARC_DST]] = 1
-    if p[code + ARC_KIND] == CONSUME:
+    if p[code + ARC_KIND] == CONSUME or p[code + ARC_KIND] == SKIP:
         take_slot(p, at, code)
 
 
@@ -98,7 +98,7 @@ def end_arc(p: Any, row: int) -> None:
         p[p[P_MARKS] + dst] -= 1
         if p[p[P_MARKS] + dst] == 0:
             p[p[P_NOW] + dst] = p[p[P_FINALS] + dst]
-    if p[code + ARC_KIND] == CONSUME:
+    if p[code + ARC_KIND] == CONSUME or p[code + ARC_KIND] == SKIP:
         give_slot(p, at, code)
 
 

@@ -3,6 +3,7 @@
     list before, by start      event at 12, RE 72            list of the step
     (10, 70, a, 1.0)      --   arc a -> b holds       -->    (10, 70, b, 1.5)
     (11, 15, a, 2.0)      --   arc a -> a, ignorable  -->    (11, 15, a, 2.0)   `end`: number of its row, it may go on as a run
+    (11, 90, a, 2.0)      --   skip in a, of all      -->    (11, 90, a, 2.0)   the same, whatever the REs of the events
     (11, 12, a, 0.0)      --   its lifetime is over
     a computation begins  --   arc s -> a holds       -->    (12, 72, a, 0.0)
 
@@ -155,6 +156,10 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
             link = p[arc + R_NEXT]
             code = p[arc + R_CODE]
             record = p[P_CODES] + code * ARC_SIZE
+            if p[record + ARC_KIND] == SKIP and k >= 0:
+                count = pass_step(m, w, p, code, q, count, le, first, events & COUNT, k)
+                if count < 0:
+                    return int(count)
             if p[record + ARC_KIND] != CONSUME:
                 continue
             for j in range(events & COUNT):
@@ -181,3 +186,27 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
                 if count < 0:
                     return int(count)
     return int(count)
+
+
+@kernel
+def pass_step(m: Any, w: Any, p: Any, code: int, q: int, count: int, le: int, first: int, events: int, k: int) -> int:
+    """Add row ``q`` of W_READY to the ``count`` rows at W_NEW as it is, if a skip's fence holds of all events from ``first`` on.
+
+    As `consume`: the first one of W_READY is row ``k`` of the list and may stay. Returns how many rows there are, or a status.
+    """
+    if count + 2 >= w[W_ROWS]:
+        return NEED_ROWS
+    s = N_REG + m[C_R]
+    source, target = w[W_READY] + q * s, w[W_NEW] + count * s
+    m[C_PLACE] = le
+    for j in range(events):
+        event = first + j * (E_WORDS + m[C_V])
+        register, out = m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG)
+        taken = run_arc(m, p, code, m[C_M] + 8 * (event + E_WORDS), register, out)
+        if taken < 0:
+            return FAULT
+        if taken == 0:
+            return count
+    copy(w, source, w, target, s)
+    w[target + N_END] = k if q == 0 and m[C_RUNS] else ALONE
+    return int(close(m, w, p, w[W_NEW], count, count + 1, le))

@@ -201,7 +201,7 @@ PROGRAM = P.size
 OF_ONE_LE, BY_TIMEOUTS = 1, 2
 
 ARC_ = Record()  # an arc
-ARC_KIND = ARC_("CONSUME, EPSILON or TIMEOUT")
+ARC_KIND = ARC_("CONSUME, EPSILON, TIMEOUT or SKIP")
 ARC_SRC = ARC_("number of the state that it leaves")
 ARC_DST = ARC_("number of the state that it reaches")
 ARC_IGNORABLE = ARC_("whether it is ignorable")
@@ -212,7 +212,7 @@ ARC_SLOT = ARC_("the first slot of its class")
 ARC_SLOTS = ARC_("how many slots its class has")
 ARC_LATEST = ARC_("the arc event of it that began last and still lasts, where the program is P_PLAIN")
 ARC_SIZE = ARC_.size
-CONSUME, EPSILON, TIMEOUT = 0, 1, 2
+CONSUME, EPSILON, TIMEOUT, SKIP = 0, 1, 2, 3
 
 R = Record()  # an arc event: an arc with a lifetime
 R_CODE = R("number of the arc")
