@@ -207,6 +207,7 @@ def load(store: Store, states: States) -> None:
         _load_covers(store, states, codes, numbers, covered)
     _load_given(store, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
     _set_cleaned(store, codes, states)
+    store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
     if store.table.timeouts:
         store.call_all(k.TICK)
     changes = states.changes
@@ -217,7 +218,6 @@ def load(store: Store, states: States) -> None:
     _fill(store.payloads, states.payloads, batch[k.I_WORDS :])
     if store.sequence_slot is not None:
         batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
-    store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
     for low in range(0, batch.shape[1], PART):
         part = np.ascontiguousarray(batch[:, low : low + PART])
         store.ready(part.shape[1])
