@@ -3,12 +3,13 @@
     dict of columns, pandas frame, Arrow table or record batch        as they are
     polars, DuckDB, anything else with ``__arrow_c_stream__``         read as an Arrow table
 
-A `Table` returns the columns by name, and knows the kind of the input, so that the output can be of the same kind.
+A `Table` returns the columns by name, and knows the kind of the input, so that the output can be of the same kind. `arrow_type` and
+`scalar_of` say which Arrow type stands for which scalar, wherever a table is read or written.
 """
 
 from __future__ import annotations
 
-import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 EXACT = 2**53
 """Up to here each int is a float and the other way round."""
+FOREIGN = re.compile(r"\b(U?Int128|Object)\b")
+"""Types of polars for which Arrow has none: 128 bits; Python objects, of which it would be handed the addresses."""
 
 
 class Table:
@@ -34,6 +37,8 @@ class Table:
         The input, or the Arrow table that a stream was read into: it can be read again.
     columns : object
         A mapping of columns, a pandas frame, or an Arrow table or record batch.
+    foreign : mapping of str to str
+        Columns of the input that Arrow can't hold, and their types. They are refused when they are asked for.
 
     Examples
     --------
@@ -46,24 +51,29 @@ class Table:
     ('arrow', None)
     """
 
-    __slots__ = ("columns", "given", "in_arrow", "kind", "names")
+    __slots__ = ("columns", "foreign", "given", "in_arrow", "kind", "names")
 
-    def __init__(self, kind: str, given: Any, columns: Any) -> None:
-        self.kind, self.given, self.columns = kind, given, columns
+    def __init__(self, kind: str, given: Any, columns: Any, foreign: Mapping[str, str] | None = None) -> None:
+        self.kind, self.given, self.columns, self.foreign = kind, given, columns, foreign or {}
         self.in_arrow = kind in ("arrow", "polars")
         """Whether the columns are Arrow's."""
-        self.names: list[str] = [str(name) for name in (columns.schema.names if self.in_arrow else columns)]
+        self.names: list[str] = [*map(str, columns.schema.names if self.in_arrow else columns), *self.foreign]
 
     def column(self, name: str) -> Any:
-        """Return a column as it came; one of a library that only speaks Arrow as an Arrow column."""
+        """Return a column as it came; one of a library that only speaks Arrow as an Arrow column.
+
+        Raises
+        ------
+        AfaError
+            Arrow has no type for its values.
+        """
+        if name in self.foreign:
+            raise _refused(name, self.foreign[name])
         if self.in_arrow:
             return self.columns.column(name)
         column = self.columns[name]
         if self.kind == "dict" and not isinstance(column, (np.ndarray, list, tuple)) and _is_foreign(column):
-            import pyarrow as pa
-
-            with contextlib.suppress(pa.ArrowException, TypeError, ValueError):
-                return _without_views(pa.chunked_array(column))
+            return _read_column(column, name)
         return column
 
     def take(self, wanted: Iterable[tuple[str, type | None, bool]]) -> list[Any]:
@@ -112,8 +122,11 @@ def table_of(item: Any) -> Table | None:
         return Table(kind, item, item)
     if not _is_foreign(item):
         return None
+    if kind == "polars":
+        foreign = {name: str(type_) for name, type_ in item.schema.items() if FOREIGN.search(str(type_))}
+        return Table(kind, item, _read(item.drop(foreign) if foreign else item), foreign)
     table = _read(item)
-    return Table(kind or "arrow", item if kind == "polars" else table, table)
+    return Table("arrow", table, table)
 
 
 def _held(columns: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -182,6 +195,46 @@ def _read(stream: Any) -> pa.Table:
     except Exception as error:  # of any library
         raise AfaError(f"expected record batches from the Arrow stream of a {type(stream)!r} but got: {error}") from error
     return pa.table([_without_views(column) for column in table.columns], table.schema.names)
+
+
+def _read_column(column: Any, name: str) -> pa.ChunkedArray:
+    """Read a column of a library that speaks Arrow."""
+    import pyarrow as pa
+
+    if FOREIGN.search(str(type_of(column))):
+        raise _refused(name, str(type_of(column)))
+    try:
+        return _without_views(pa.chunked_array(column))
+    except Exception as error:  # of any library
+        raise AfaError(f"expected a column that Arrow holds but got column {name!r} of a {type(column)!r}: {error}") from error
+
+
+def _refused(name: str, kind: str) -> AfaError:
+    return AfaError(
+        f"expected a column that Arrow holds but got column {name!r} of {kind}; cast it, to Int64 or String for example"
+    )
+
+
+def arrow_type(kind: type) -> pa.DataType:
+    """Return the Arrow type that stands for int, float, bool or str."""
+    import pyarrow as pa
+
+    return {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}[kind]
+
+
+def scalar_of(kind: pa.DataType) -> type | None:
+    """Return which of int, float, bool and str the values of an Arrow type are; None: none of them."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return scalar_of(kind.value_type)
+    if types.is_integer(kind):
+        return int
+    if types.is_floating(kind):
+        return float
+    if types.is_boolean(kind):
+        return bool
+    return str if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view" else None
 
 
 def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -17,7 +17,7 @@ from afa.operator.call import Core
 from afa.operator.table_out import TIMES
 from afa.operator.tables import is_mixed
 from afa.schema import ODD, Field
-from punctuation.door import Table
+from punctuation.door import Table, arrow_type, scalar_of
 from punctuation.time import FOREVER
 
 
@@ -114,31 +114,13 @@ def _arrow(batch: Table, name: str) -> Any:
 
 def _plain(column: Any, field: Field, pandas: bool) -> Any:
     """Return a column in its field's type; None if it is not plainly of it."""
-    import pyarrow as pa
-
-    kinds = pa.types
-    given = column.type.value_type if kinds.is_dictionary(column.type) else column.type
-    if (column.null_count and not field.optional) or (pandas and field.optional and kinds.is_floating(given)):
+    found = scalar_of(column.type)
+    if (column.null_count and not field.optional) or (pandas and field.optional and found is float):
         return None  # in pandas NaN may say that something is missing
-    fits: dict[Any, tuple[bool, Any]] = {
-        int: (kinds.is_integer(given), pa.int64()),
-        float: (kinds.is_floating(given), pa.float64()),
-        bool: (kinds.is_boolean(given), pa.bool_()),
-        str: (kinds.is_string(given) or kinds.is_large_string(given), pa.string()),
-    }
-    fit, wanted = fits[field.type]
-    return column.cast(wanted) if fit else None
+    return column.cast(arrow_type(found)) if found and found is field.type else None
 
 
 def _key(column: Any) -> Any:
     """Return a column of a key that is no field, at its full width; None if it has missing values, or a type of its own."""
-    import pyarrow as pa
-
-    given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if column.null_count:
-        return None
-    if pa.types.is_integer(given):
-        return column.cast(pa.int64())
-    if pa.types.is_boolean(given):
-        return column.cast(pa.bool_())
-    return column.cast(pa.string()) if pa.types.is_string(given) or pa.types.is_large_string(given) else None
+    found = scalar_of(column.type)
+    return None if column.null_count or found in (None, float) else column.cast(arrow_type(found))

@@ -34,6 +34,9 @@ AUTOMATON = Automaton(
     register=Sum(),
     arcs=[Arc("0", "1", "e.price < 2", "(e.word, e.size)"), Arc("1", "2", "e.price >= 2", "(r.word, r.size)")],
 )
+LOOSE = Automaton(
+    start="0", final={"1"}, event=NamedTuple("Any3", [("size", Any)]), arcs=[Arc("0", "1", lambda e, r: e.size is not None)]
+)
 N = 60
 COLUMNS: dict[str, Any] = {
     "word": [f"w{i % 3}" for i in range(N)],
@@ -177,3 +180,52 @@ def test_masked_values_are_missing_and_iterators_are_read_once(engine: Any) -> N
     even = {**COLUMNS, "size": [None if i % 5 == 0 else i for i in range(N)]}
     found, wanted = (Operator(AUTOMATON, window=5, engine=engine).push_many(table) for table in (odd, even))
     assert {name: list(column) for name, column in found.items()} == {name: list(column) for name, column in wanted.items()}
+
+
+FOREIGN = [
+    pl.Series([1] * N).cast(kind)
+    for kind in (getattr(pl, "Int128", pl.Object), getattr(pl, "UInt128", pl.Object), pl.Object)
+    if kind is not pl.Object
+] + [pl.Series([object()] * N, dtype=pl.Object)]
+OPERATORS: dict[str, Any] = {
+    "typed": lambda: Operator(AUTOMATON, window=20),
+    "any": lambda: Operator(LOOSE, window=20),
+    "keyed by sym": lambda: Keyed(AUTOMATON, key="sym", window=20),
+    "keyed": lambda: Keyed(AUTOMATON, key=lambda event: event.word, window=20),
+    "cleanse before, sym": lambda: Cleanse(15).before(Keyed(AUTOMATON, key="sym", window=20)),
+    "cleanse after": lambda: Cleanse(15).after(Operator(AUTOMATON, window=20)),
+    "consolidate after": lambda: Consolidate(per="call").after(Operator(AUTOMATON, window=20)),
+}
+
+
+@pytest.mark.parametrize("way", OPERATORS)
+@pytest.mark.parametrize("column", FOREIGN, ids=lambda column: str(column.dtype))
+@pytest.mark.parametrize("name", ["size", "le", "sym"])
+def test_a_column_that_arrow_cannot_hold_is_refused_on_every_way_in(column: Any, name: str, way: str) -> None:
+    frame = pl.DataFrame(COLUMNS).with_columns(column.alias(name))
+    refused = rf"expected a column that Arrow holds but got column '{name}' of {column.dtype}; cast it, to Int64 or String for"
+    for batch in (frame, [frame, Punctuation(5)], {name: frame[name] for name in frame.columns}):
+        op = OPERATORS[way]()
+        if name == "sym" and "sym" not in way:  # nobody asks for it
+            op.push_many(batch)
+            continue
+        before = op.statistics
+        with pytest.raises(AfaError, match=refused):
+            op.push_many(batch)
+        assert op.statistics == before
+        op._check()
+
+
+@pytest.mark.parametrize("column", FOREIGN, ids=lambda column: str(column.dtype))
+def test_a_source_refuses_such_times(column: Any) -> None:
+    frame = pl.DataFrame(COLUMNS).with_columns(column.alias("le"))
+    for batch in (frame, [frame], {name: frame[name] for name in frame.columns}):
+        with pytest.raises(AfaError, match=rf"column 'le' of {column.dtype}; cast it"):
+            BoundedDisorder(3).push_many(batch)
+    with pytest.raises(AfaError, match=r"^expected "):  # a stream has no column's name for what Arrow can't read
+        Operator(AUTOMATON, window=20).push_many(Foreign(frame))
+
+
+def test_a_column_of_no_library_is_refused() -> None:
+    with pytest.raises(AfaError, match=r"expected a column that Arrow holds but got column 'size' of a .*Foreign'>: no_such"):
+        Operator(AUTOMATON, window=20).push_many({**COLUMNS, "size": duckdb_that_fails()})

@@ -199,6 +199,20 @@ def test_the_numbers_of_a_key_that_is_over_begin_anew_within_a_batch(name: Any, 
 
 
 @pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_restored_key_knows_the_gap_behind_its_cover(name: Any, waits: bool) -> None:
+    told: list[Any] = []
+    arcs = [*ENDS.arcs, Arc.timeout("b", "a", "0")] if waits else ENDS.arcs
+    automaton = Automaton(start="a", final={"b"}, event=Sided, arcs=arcs)
+    op = Keyed(automaton, key="side", gapless="seq", engine=name)
+    op.push_many([insert(Sided(1, 1, 7), 10, 12), insert(Sided(1, 4, 7), 20, 30), Punctuation(15)])  # number 1 is final, and over
+    again = Keyed.restore(automaton, op.snapshot(), key="side", engine=name, on_gap=lambda *gap: told.append(gap))
+    assert again.statistics.barriers == op.statistics.barriers == 1
+    again.push(Punctuation(21))
+    assert told == [(7, 2, 3)]
+
+
+@pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("keys", [1, 10])
 def test_other_keys_have_no_part_in_what_gaps_are_told(name: Any, keys: int) -> None:
     told: list[Any] = []

@@ -64,7 +64,7 @@ class Stdin:
         return pa.PythonFile(_Chained(self._head, self._raw), mode="r")
 
     def done(self) -> int:
-        """Return None: nobody knows how much is still to come."""
+        """Return 0: nobody knows how much is still to come."""
         return 0
 
     def whole(self) -> Any:

@@ -1,4 +1,8 @@
-"""Choose the columns of the input that the operator takes, and convert their values."""
+"""Choose the columns of the input that the operator takes, and name the row of a value that does not fit.
+
+Values that fit go on to the door of all tables (`punctuation.door`). What the command line adds stands here: names of columns,
+times as ticks, and numbers of rows.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,11 @@ import pyarrow.compute as pc
 
 from afa.cli.fault import CommandError
 from afa.schema import Schema
+from punctuation.door import arrow_type, scalar_of
 
 TICKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 TIME, KEY, ANY = "int or timestamp", "key", "any"
-TYPES = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string()}
+TYPES = {kind.__name__: arrow_type(kind) for kind in (int, float, bool, str)}
 
 
 class Column(NamedTuple):
@@ -47,9 +52,7 @@ def choose(
     names: Sequence[str] | None,
     sparse: bool,
     schema: Schema,
-    le: str | None,
-    re: str | None,
-    diff: str | None,
+    named: dict[str, str | None],
     keys: Sequence[str],
 ) -> list[Column]:
     """Return the columns to read: the event's fields, the key, ``le``, and ``re`` and ``diff`` where named or there.
@@ -60,6 +63,8 @@ def choose(
         The columns of the input; None where it has no rows to tell.
     sparse : bool
         Whether a row may leave out a field that may be None.
+    named : dict
+        The columns that the user has named for ``le``, ``re`` and ``diff``.
 
     Raises
     ------
@@ -69,10 +74,9 @@ def choose(
     kinds = {field.name: field.type.__name__ if field.type else ANY for field in schema.fields}
     chosen = [Column(f.name, f.name, kinds[f.name], f.optional, f"field {f.name} of {schema.cls.__name__}") for f in schema.fields]
     chosen += [Column(key, key, KEY, True, "--key") for key in dict.fromkeys(keys) if key not in kinds]
-    chosen.append(Column(le or "le", "le", TIME, False, "--le"))
-    for target, named, kind in (("re", re, TIME), ("diff", diff, "int")):
-        if named or (names and target in names and target not in kinds):
-            chosen.append(Column(named or target, target, kind, target == "re", f"--{target}"))
+    for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
+        if target == "le" or named[target] or (target in (names or ()) and target not in kinds):
+            chosen.append(Column(named[target] or target, target, kind, target == "re", f"--{target}"))
     for column in chosen if names is not None else ():
         if not (sparse and column.target in kinds and column.optional):
             _there(file, names or (), column)
@@ -96,7 +100,7 @@ def _there(file: str, names: Sequence[str], column: Column) -> None:
 
 
 def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place) -> pa.Table:
-    """Bring a batch into the operator's form: its columns, their names, int64, double, bool and string; times in ticks.
+    """Return a batch as the operator takes it: its columns under the operator's names, times in ticks.
 
     Keys that are texts may stay as places in a list of texts.
 
@@ -105,50 +109,36 @@ def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place)
     CommandError
         A value is missing, has another type or does not fit; the first such row is named.
     """
-    arrays, names = [], []
+    arrays = {}
     for column in columns:
         array = table.column(column.source).combine_chunks()
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        if pa.types.is_dictionary(array.type) and not (column.kind == KEY and pa.types.is_string(array.type.value_type)):
-            array = array.dictionary_decode()
         if array.null_count and not column.optional:
-            row = pc.index(array.is_null(), True).as_py()
             hint = "" if column.kind == TIME or column.target == "diff" else f"; {column.kind} | None would allow it"
+            row = pc.index(array.is_null(), True).as_py()
             raise place.fault(column, row, f"expected {column.kind} ({column.role}) but got no value{hint}")
-        arrays.append(_ticks(array, column, tick, place) if column.kind == TIME else _typed(array, column, place))
-        names.append(column.target)
-    return pa.table(arrays, names)
+        coded = pa.types.is_dictionary(array.type)
+        if not (coded and column.kind == KEY and pa.types.is_string(array.type.value_type)):
+            array = array.dictionary_decode() if coded else array
+            array = _ticks(array, column, tick, place) if column.kind == TIME else _typed(array, column, place)
+        arrays[column.target] = array
+    return pa.table(arrays)
 
 
 def _typed(array: pa.Array, column: Column, place: Place) -> pa.Array:
     if pa.types.is_null(array.type):
         return array.cast(TYPES.get(column.kind, pa.string()))
-    if column.kind == ANY or pa.types.is_dictionary(array.type):
+    if column.kind == ANY:
         return array
-    found = _kind(array.type)
+    scalar = float if pa.types.is_decimal(array.type) else scalar_of(array.type)
+    found = scalar.__name__ if scalar else None
     if column.kind == KEY:
-        if found is None:
+        if found is None and not pa.types.is_temporal(array.type):
             raise place.whole(column, f"expected int, float, bool, str or a time as a key but got {array.type}")
-        wanted = TYPES.get(found, pa.string())
-    else:
-        if found != column.kind and not (found == "int" and column.kind == "float"):
-            raise place.whole(column, f"expected {column.kind} ({column.role}) but got {array.type}")
-        wanted = TYPES[column.kind]
-    return _cast(array, lambda part: part.cast(wanted), column, place, f"expected {found} that fits {wanted}")
-
-
-def _kind(arrow: Any) -> str | None:
-    """Return the scalar type that holds an Arrow type without loss; 'time' becomes text; None: none does."""
-    of = pa.types
-    if of.is_integer(arrow):
-        return "int"
-    if of.is_floating(arrow) or of.is_decimal(arrow):
-        return "float"
-    if of.is_boolean(arrow):
-        return "bool"
-    if of.is_string(arrow) or of.is_large_string(arrow) or str(arrow) == "string_view":
-        return "str"
-    return "time" if of.is_temporal(arrow) else None
+    elif found != column.kind and not (found == "int" and column.kind == "float"):
+        raise place.whole(column, f"expected {column.kind} ({column.role}) but got {array.type}")
+    wanted = TYPES[(found or "str") if column.kind == KEY else column.kind]
+    return _cast(array, lambda part: part.cast(wanted), column, place, f"expected {found or 'time'} that fits {wanted}")
 
 
 def _ticks(array: pa.Array, column: Column, tick: str, place: Place) -> pa.Array:
@@ -156,7 +146,7 @@ def _ticks(array: pa.Array, column: Column, tick: str, place: Place) -> pa.Array
     of = pa.types
     if of.is_integer(array.type) or of.is_null(array.type):
         return _cast(array, lambda part: part.cast(pa.int64()), column, place, "expected an int64 (ticks)")
-    if _kind(array.type) == "str":
+    if scalar_of(array.type) is str:
         array = _parsed(array, column, place)
     if not (of.is_timestamp(array.type) or of.is_date(array.type)):
         raise place.whole(column, f"expected integers or timestamps ({column.role}) but got {array.type}")
@@ -168,17 +158,15 @@ def _ticks(array: pa.Array, column: Column, tick: str, place: Place) -> pa.Array
 
 def _parsed(array: pa.Array, column: Column, place: Place) -> pa.Array:
     """Text as timestamps, all of them with a zone or none."""
-    for zone in (None, "UTC"):
-        try:
-            return array.cast(pa.timestamp("ns", zone))
-        except pa.ArrowInvalid:
-            continue
+    parsed = _timestamps(array)
+    if parsed is not None:
+        return parsed
     before = None
-    for i, scalar in enumerate(array):
-        value = scalar.as_py()
+    for i, value in enumerate(array.to_pylist()):
         if value is None or value.removeprefix("-").isdigit():  # a column of ints with one slip: name the slip
             continue
-        zone = _zone(scalar)
+        one = _timestamps(array.slice(i, 1))
+        zone = None if one is None else "with" if one.type.tz else "without"
         if zone is None or before not in (None, zone):
             wanted = "an int or a timestamp (ISO 8601)" if zone is None else f"a timestamp {before} a zone, as in the rows before,"
             raise place.fault(column, i, f"expected {wanted} but got {value!r}")
@@ -186,13 +174,13 @@ def _parsed(array: pa.Array, column: Column, place: Place) -> pa.Array:
     raise place.whole(column, f"expected integers or timestamps ({column.role}) but got text: {array[0].as_py()!r}")
 
 
-def _zone(scalar: Any) -> str | None:
-    for zone, word in ((None, "without"), ("UTC", "with")):
+def _timestamps(array: pa.Array) -> pa.Array | None:
+    """Text as timestamps without a zone or with one; None: neither fits all of it."""
+    for zone in (None, "UTC"):
         try:
-            scalar.cast(pa.timestamp("ns", zone))
+            return array.cast(pa.timestamp("ns", zone))
         except pa.ArrowInvalid:
             continue
-        return word
     return None
 
 

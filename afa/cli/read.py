@@ -28,7 +28,6 @@ LONG, MOST = "straddling object straddles two block boundaries", 1 << 30
 VALUE = re.compile(r"#(?P<column>\d+): (?P<row>row \d+, )?CSV conversion error to (?P<type>[^:]+): invalid value '(?P<value>.*)'")
 PEEKED = 1000
 """How many lines of JSON are looked at for columns and their types."""
-JSON_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
 class Source(Protocol):
@@ -84,19 +83,9 @@ def _plain(error: Exception) -> str:
 def batches(
     source: Source, file: str, columns: Sequence[Column], rows: int, sizes: Iterator[int]
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of a source in tables of exactly so many rows (the last has fewer), each with the number of its first row.
+    """Yield the rows of a source in tables of ``sizes`` (the last has fewer), each with the number of its first row.
 
-    Parameters
-    ----------
-    rows : int
-        About how many are read at once.
-    sizes : iterator of int
-        Of the tables.
-
-    Raises
-    ------
-    CommandError
-        A row can't be read.
+    ``rows``: about how many are read at once.
     """
     row, held, count, size = source.first_row, [], 0, next(sizes)
     tables = source.tables(columns, rows)
@@ -265,9 +254,9 @@ class JsonLines:
         value = self._seen.get(column.source)
         if value is None:
             return pa.int64() if column.kind == TIME else pa.string()
-        if type(value) not in JSON_TYPES:
+        if type(value).__name__ not in TYPES:
             raise CommandError(f"{self._file.name}: column {column.source!r}: expected a scalar ({column.role}) but got {value!r}")
-        return JSON_TYPES[type(value)]
+        return TYPES[type(value).__name__]
 
     def _said(self, error: Exception, block: list[bytes], row: int, schema: Any, columns: Sequence[Column]) -> CommandError:
         """Read the block once more, line by line, for the row that is wrong; pyarrow does not always tell."""

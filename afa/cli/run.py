@@ -42,7 +42,8 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
-    columns = choose(job.file, source.names, source.sparse, automaton.event_schema, job.le, job.re, job.diff, job.keys)
+    named = {"le": job.le, "re": job.re, "diff": job.diff}
+    columns = choose(job.file, source.names, source.sparse, automaton.event_schema, named, job.keys)
     operator = _operator(automaton, job)
     with Screen(job, source) as screen:
         summary = _drive(operator, job, source, columns, screen)
@@ -57,15 +58,7 @@ def _operator(automaton: Automaton, job: Job) -> Any:
 
 
 class Input:
-    """The input in the operator's form, batch by batch; there is always one, if an empty one.
-
-    Parameters
-    ----------
-    job : Job
-    source : Source
-    columns : list of Column
-    screen : Screen
-    """
+    """The input in the operator's form, batch by batch; there is always one, if an empty one."""
 
     def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen) -> None:
         self.latest = BEGINNING  # the largest timestamp so far

@@ -7,7 +7,7 @@
       -> program          the arcs in force, as words  -> kernel/   state of all keys, undo log, output log
                                                                   |
                                                                   v
-                                                            record_words, output      matches
+                                                            record_words      matches
 
 compiled_engine      what the protocol of `afa.engine` asks for, as acts over a store
 store                the data: all of the below that lasts, and the call of the kernels; arc_swaps: changes of arcs
@@ -18,11 +18,10 @@ record_words         payloads and registers as words, and back; inuse: which str
 program              the arcs in force as the kernels read them; inforce: when one is made, and code for it
 encode               batches as columns of words; batches: how they go through the kernels
 callback             arcs that Python runs for the kernels
-output               the output log
 number_lookup        gapless numbers: which are in force
 superfluous          what promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python; compiled_invariants: what always holds
-image                the memory as a file, for another process; bounds: where its words may point
+image                the memory as a file, for another process
 kernel/              what runs: Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR
 machine/             LLVM IR -> addresses; the kernels as one function

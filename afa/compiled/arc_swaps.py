@@ -12,8 +12,8 @@ from afa.model.arctable import ArcTable
 
 def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
     """Put a table in force that differs in ``[le, re)`` only; keys are visited only if that begins before the present."""
-    store.journal.note(_back, store, store.table)
-    waits = store.table.timeouts or table.timeouts
+    store.journal.note(_back, store, store.arcs.table)
+    waits = store.arcs.table.timeouts or table.timeouts
     if le == k.FOREVER and not waits:  # arcs that ended are dropped
         store.arcs.table = table
         _drop(store, store.progress.final)
@@ -28,16 +28,15 @@ def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
 
 def follow(store: Store, host: Host) -> None:
     """Let the operator's table of arcs be what the kernels have made of it since `changed`."""
-    if store.ahead:
-        store.ahead = False
-        store.arcs.table = ArcTable(store.arcs.program.events())
-        host.follow_arcs(store.arcs.table)
+    store.ahead = False
+    store.arcs.table = ArcTable(store.arcs.program.events())
+    host.follow_arcs(store.arcs.table)
 
 
 def changed(store: Store) -> None:
     """Take over arcs that the kernels have changed: drop ended ones, prepare the way back. The table is made when it is needed."""
     if not store.ahead:
-        store.journal.note(_back, store, store.table)
+        store.journal.note(_back, store, store.arcs.table)
         store.ahead = True
     store.memory.m[k.C_ARCS] = 0
     promised, progress = int(store.memory.m[k.C_EVENTS]), store.progress

@@ -61,7 +61,8 @@ class Batches:
                 if low == high or store.memory.m[k.C_SHORT]:
                     continue
                 if batch.kind is not None and batch.kind[low] != k.EVENT:
-                    follow(store, host)
+                    if store.ahead:
+                        follow(store, host)
                     host.take_record(batch.item(low))
                     low += 1
                     straight = self._straight(batch)
@@ -70,12 +71,14 @@ class Batches:
                 if low > begun:
                     continue
             high = min(low + self._size(), n)
-            follow(store, host)
+            if store.ahead:
+                follow(store, host)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, host)
             low = high
-        follow(store, host)
+        if store.ahead:
+            follow(store, host)
 
     def run_each(self, batch: Encoded, host: Host, cuts: Cuts) -> None:
         """Carry out a batch of records one by one; where the output of each ends goes to ``cuts``."""
@@ -95,7 +98,7 @@ class Batches:
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
             if end < n:
                 host.take_record(batch.item(end))
-                cuts.after(store.logged, store.progress.final)
+                cuts.after(int(store.memory.w[k.W_LOG_TOP]), store.progress.final)
 
     def _bounds(self, batch: Encoded) -> Any:
         """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.

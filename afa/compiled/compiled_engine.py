@@ -13,16 +13,17 @@ import numpy as np
 
 from afa.change import Change
 from afa.compiled import arc_swaps as arcs_of
-from afa.compiled import compiled_invariants, compiled_states, number_lookup, output, superfluous
+from afa.compiled import compiled_invariants, compiled_states, superfluous
 from afa.compiled.batches import Batches
 from afa.compiled.encode import Encoded, encode
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
+from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Host, Logged, Numbered, Setup, Sizes
+from afa.engine import Host, Logged, Setup, Sizes
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -41,6 +42,7 @@ class CompiledEngine:
     def __init__(self, setup: Setup, strict: bool = False) -> None:
         self.store = store = Store(setup, strict)
         self.began: int | None = None  # the serial under which a single event was given to the kernels
+        self.numbers = None if store.gaps is None else NumberLookup(store)
         self._batches = Batches(store)
         self._sequence = setup.sequence
         self._looked = 0  # changes taken when it was looked last for keys to prune
@@ -87,7 +89,7 @@ class CompiledEngine:
         order = 0 if self._sequence is None else store.sequence_word(payload)
         self._put_one(self._one.words, 0, le, re, diff, code, order, k.EVENT, -1, *store.payloads.words(payload))
         if store.arcs.lacking:
-            store.ready(1)
+            store.arcs.ready(1, 0)
         store.idle += 1
         self.began = memory.m[k.C_SERIAL]
         rows = store.call(k.PUSH, code, 1, self._one)
@@ -140,8 +142,8 @@ class CompiledEngine:
             self.store.directory.touch(batch.keys)
         if batch.arcs:
             self.store.arcs.use(batch.arcs)
-        if self.store.gaps:
-            self.store.look = functools.partial(number_lookup.look, self.store, host)
+        if self.numbers is not None:
+            self.store.look = functools.partial(self.numbers.look, host)
         try:
             if cuts is None:
                 self._batches.run(batch, host)
@@ -154,50 +156,21 @@ class CompiledEngine:
         """Return the minimal difference since the last collect."""
         if not self.store.memory.w[k.W_LOG_TOP]:
             return []
-        rows = output.take(self.store)
+        rows = self.store.take_log()
         record, names = self.store.registers.record, self.store.directory.names
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
 
     def cut(self) -> int:
         """End the output of one change: the log has as many entries as it has."""
-        return self.store.logged
+        return int(self.store.memory.w[k.W_LOG_TOP])
 
     def log(self, cuts: Cuts | None = None) -> Logged:
         """Return the output log's net entries, and empty the log."""
         store = self.store
-        rows = output.take(store, cuts)
+        rows = store.take_log(cuts)
         fields = store.registers.columns(rows[:, k.L_REG :])
         keys = [store.directory.names[code] for code in rows[:, k.L_KEY].tolist()] if store.keyed else []
         return Logged(fields, rows[:, k.L_T], rows[:, k.L_RE], rows[:, k.L_SIGN], keys)
-
-    # -- numbers without gaps: see `afa.engine.Numbered` -------------------------------------------------------------------
-
-    @property
-    def numbers(self) -> Numbered | None:
-        """What it tells where numbers are gapless; None: they are not."""
-        return None if self.store.gaps is None else self
-
-    def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
-        """Return LE and event, ``(payload, RE)``, of the step of a key with a number; None as the event of one that is final."""
-        return number_lookup.numbered(self.store, key, number)
-
-    def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
-        """Return LE and number of the steps of a key beside a place, and of the one there."""
-        return number_lookup.neighbours(self.store, key, le, number)
-
-    def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
-        """Return how many retractions of an event wait."""
-        return number_lookup.waiting(self.store, key, (payload, le, re))
-
-    def final_gaps(self) -> list[tuple[Hashable, int, int]]:
-        """Return key, first and last number of the gaps that have become final since it was last asked."""
-        found, self.store.missing = self.store.missing, []
-        return found
-
-    @property
-    def open_gaps(self) -> int:
-        """How many gaps can still close, over all keys."""
-        return number_lookup.open_gaps(self.store)
 
     # -- progress ------------------------------------------------------------------------------------------------------------
 
@@ -207,7 +180,7 @@ class CompiledEngine:
 
     def tick(self) -> None:
         """Follow the clock."""
-        if self.store.table.timeouts or self.store.gaps:
+        if self.store.arcs.table.timeouts or self.store.gaps:
             self.store.call_all(k.TICK)
 
     def clean(self) -> None:
@@ -247,8 +220,10 @@ class CompiledEngine:
         self._end()
 
     def _end(self) -> None:
-        self.store.memory.settle()
-        self.store.directory.end()
+        if self.store.memory.grown:
+            self.store.memory.settle()
+        if self.store.directory.touched:
+            self.store.directory.end()
 
     def let_raise(self) -> None:
         """Let what functions raise be a fault of the call, from now on."""
@@ -260,7 +235,7 @@ class CompiledEngine:
         store = self.store
         progress, journal = copy.deepcopy(store.progress, memo), copy.deepcopy(store.journal, memo)
         faults = copy.deepcopy(store.faults, memo)
-        setup = store.setup._replace(table=store.table, progress=progress, journal=journal, faults=faults)
+        setup = store.setup._replace(table=store.arcs.table, progress=progress, journal=journal, faults=faults)
         other = CompiledEngine(setup, store.strict)
         other.load(self.save())
         other.commit()

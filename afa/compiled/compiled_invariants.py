@@ -25,7 +25,7 @@ def check(store: Store) -> None:
         One does not hold; the message says which, and where.
     """
     totals: Counter[str] = Counter()
-    transitions = Transitions(store.automaton, store.table, store.faults and Faults())
+    transitions = Transitions(store.automaton, store.arcs.table, store.faults and Faults())
     for code in store.directory.codes.values():
         block = Block(store, code)
         if block.at:

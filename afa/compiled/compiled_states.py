@@ -16,7 +16,6 @@ from afa.compiled.code.strings import Strings
 from afa.compiled.encode import sequence_words
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
-from afa.compiled.output import take
 from afa.compiled.record_words import Records
 from afa.compiled.store import Store
 from afa.engine import Sizes
@@ -207,7 +206,8 @@ def load(store: Store, states: States) -> None:
         _load_covers(store, states, codes, numbers, covered)
     _load_given(store, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
     _set_cleaned(store, codes, states)
-    if store.table.timeouts:
+    store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
+    if store.arcs.table.timeouts:
         store.call_all(k.TICK)
     changes = states.changes
     batch: Any = np.zeros((k.I_WORDS + store.payloads.layout.width, changes.shape[1]), np.int64)
@@ -217,7 +217,6 @@ def load(store: Store, states: States) -> None:
     _fill(store.payloads, states.payloads, batch[k.I_WORDS :])
     if store.sequence_slot is not None:
         batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
-    store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
     for low in range(0, batch.shape[1], PART):
         part = np.ascontiguousarray(batch[:, low : low + PART])
         store.ready(part.shape[1])
@@ -227,7 +226,7 @@ def load(store: Store, states: States) -> None:
     m[k.C_LOOKED] = 0
     m[store.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
     _set_cleaned(store, codes, states)
-    take(store)
+    store.take_log()
 
 
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:

@@ -98,8 +98,6 @@ class Directory:
 
     def end(self) -> None:
         """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call."""
-        if not self.touched:
-            return
         if self._keyed:
             try:
                 gone = [code for codes in self.touched for code in self._empty(codes)]

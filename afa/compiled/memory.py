@@ -71,6 +71,7 @@ class Memory:
     w_at: int
     w_size: int
     sizes: dict[str, int]
+    grown = False  # whether a log may be larger than LASTING
     _rooms: dict[str, int]
 
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
@@ -111,7 +112,7 @@ class Memory:
 
     def adopt(self, words: Any, file: FileHeap, keys: int, sizes: dict[str, int]) -> None:
         """Let the words of a file, all of them in use, be the heap, with room for so many keys; and scratch of these sizes."""
-        self._use(m=words, file=file, keys=keys)
+        self._use(m=words, file=file, keys=keys, grown=True)
         self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
@@ -192,6 +193,7 @@ class Memory:
             size *= 2
         if what == "rows" and size > k.COUNT:
             raise MemoryError(f"expected at most {k.COUNT:,} partial matches of one key at an instant but got more")
+        self.grown = True
         if size > self._rooms[what]:
             self._new_scratch({**self.sizes, what: size}, {**self._rooms, what: AHEAD * size})
         else:
@@ -205,8 +207,6 @@ class Memory:
 
     def settle(self) -> None:
         """End a call: give the system back what the call's logs needed beyond the usual."""
-        if self.sizes["undo"] <= LASTING["undo"] and self.sizes["log"] <= LASTING["log"]:
-            return
         for what, words, width in (("undo", k.W_UNDO, 1), ("log", k.W_LOG, self.row)):
             size = self.sizes[what]
             if size > LASTING[what]:
@@ -214,6 +214,7 @@ class Memory:
                 self.sizes = {**self.sizes, what: LASTING[what]}
                 start = int(self.w[words])
                 reserve.release(self.w, start + LASTING[what] * width, start + size * width)
+        self.grown = False
 
     def _new_scratch(self, sizes: dict[str, int], rooms: dict[str, int]) -> None:
         """Let there be scratch of these sizes, with room to grow as far as ``rooms`` says, where address space costs nothing."""

@@ -15,69 +15,75 @@ from afa.compiled.store import Store
 from afa.engine import Host
 
 
-def look(store: Store, host: Host, batch: Batch) -> None:
-    """Let the operator decide about the numbers of the records at W_INDEX; what takes no effect is left with a diff of 0."""
-    host.numbers_settled()
-    w, index = store.memory.w, store.memory.w[k.W_INDEX]
-    for x in sorted(w[index : index + store.memory.m[k.C_NEED]].tolist()):
-        le, re, diff, code, _, _, _, *words = batch.words[:, x].tolist()
-        batch.words[k.I_DIFF, x] = host.take_numbered(Change(store.payloads.record(words), le, re, diff, store.key_of(code)))
+class NumberLookup:
+    """What `afa.engine.Numbered` asks for, over a store."""
 
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
-def numbered(store: Store, key: Hashable, number: int) -> tuple[int, Any] | None:
-    """Return LE and event, ``(payload, RE)``, of the step of a key with a number; None as the event of one that is final."""
-    block = _block(store, key)
-    if block is None:
-        return None
-    place = bisect_left(block.steps, number, key=lambda step: block.word(k.SEQ, step))
-    if place == len(block.steps) or block.word(k.SEQ, block.steps[place]) != number:
-        return None
-    step = block.steps[place]
-    events = [(store.payloads.record(words), re) for re, _, *words in block.events(step)]
-    return block.word(k.LE, step), events[0] if events else None
+    def look(self, host: Host, batch: Batch) -> None:
+        """Let the operator decide about the numbers of the records at W_INDEX; what takes no effect is left with a diff of 0."""
+        host.numbers_settled()
+        store, w = self._store, self._store.memory.w
+        index = w[k.W_INDEX]
+        for x in sorted(w[index : index + store.memory.m[k.C_NEED]].tolist()):
+            le, re, diff, code, _, _, _, *words = batch.words[:, x].tolist()
+            batch.words[k.I_DIFF, x] = host.take_numbered(Change(store.payloads.record(words), le, re, diff, store.key_of(code)))
 
+    def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
+        block = self._block(key)
+        if block is None:
+            return None
+        place = bisect_left(block.steps, number, key=lambda step: block.word(k.SEQ, step))
+        if place == len(block.steps) or block.word(k.SEQ, block.steps[place]) != number:
+            return None
+        step = block.steps[place]
+        events = [(self._store.payloads.record(words), re) for re, _, *words in block.events(step)]
+        return block.word(k.LE, step), events[0] if events else None
 
-def neighbours(store: Store, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
-    """Return LE and number of the steps of a key beside a place, and of the one there."""
-    block = _block(store, key)
-    if block is None:
-        return []
+    def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
+        block = self._block(key)
+        if block is None:
+            return []
 
-    def at(step: int) -> tuple[int, int]:
-        return block.word(k.LE, step), block.word(k.SEQ, step)
+        def at(step: int) -> tuple[int, int]:
+            return block.word(k.LE, step), block.word(k.SEQ, step)
 
-    place = bisect_left(block.steps, (le, number), key=at)
-    return [at(step) for step in block.steps[max(place - 1, 0) : place + 2]]
+        place = bisect_left(block.steps, (le, number), key=at)
+        return [at(step) for step in block.steps[max(place - 1, 0) : place + 2]]
 
+    def _block(self, key: Hashable) -> Block | None:
+        """Return the block of a key as it is once what is final is dropped; None: there is none."""
+        store = self._store
+        m, code = store.memory.m, store.directory.codes.get(key) if store.keyed else 0
+        at = 0 if code is None else int(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
+        if not at or code is None:
+            return None
+        if m[at + k.H_CLEANED] < store.progress.final:
+            store.call(k.SERVE, code, 0)
+        block = Block(store, code)
+        return block if block.at else None
 
-def _block(store: Store, key: Hashable) -> Block | None:
-    """Return the block of a key as it is once what is final is dropped; None: there is none."""
-    m, code = store.memory.m, store.directory.codes.get(key) if store.keyed else 0
-    at = 0 if code is None else int(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
-    if not at or code is None:
-        return None
-    if m[at + k.H_CLEANED] < store.progress.final:
-        store.call(k.SERVE, code, 0)
-    block = Block(store, code)
-    return block if block.at else None
+    def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
+        store = self._store
+        code = store.directory.codes.get(key) if store.keyed else 0
+        if code is None or not store.memory.m[k.C_WAITING]:
+            return 0
+        return sum(-change.diff for change in pending(store, code) if change[:3] == (payload, le, re))
 
+    def final_gaps(self) -> list[tuple[Hashable, int, int]]:
+        found, self._store.missing = self._store.missing, []
+        return found
 
-def waiting(store: Store, key: Hashable, event: tuple[Any, int, int]) -> int:
-    """Return how many retractions of an event, ``(payload, LE, RE)``, wait."""
-    code = store.directory.codes.get(key) if store.keyed else 0
-    if code is None or not store.memory.m[k.C_WAITING]:
-        return 0
-    return sum(-change.diff for change in pending(store, code) if change[:3] == event)
-
-
-def open_gaps(store: Store) -> int:
-    """Return how many gaps can still close, over all keys. O(steps of the keys that may have one)."""
-    m, blocks = store.memory.m, store.directory.entries[:, k.D_BLOCK]
-    blocks = blocks[blocks != 0]
-    count = 0
-    for at in blocks[m[blocks + k.H_GAP] < k.FOREVER].tolist():
-        order = at + k.HEAD
-        steps = order + m[order + m[at + k.H_FIRST] : order + m[at + k.H_LAST]]
-        le, numbers = m[steps + k.LE * m[at + k.H_CAP]], m[steps + k.SEQ * m[at + k.H_CAP]]
-        count += int(((numbers[1:] - numbers[:-1] != 1) & (le[1:] >= store.progress.events)).sum())
-    return count
+    @property
+    def open_gaps(self) -> int:
+        """See there. O(steps of the keys that may have a gap)."""
+        m, blocks = self._store.memory.m, self._store.directory.entries[:, k.D_BLOCK]
+        blocks = blocks[blocks != 0]
+        count = 0
+        for at in blocks[m[blocks + k.H_GAP] < k.FOREVER].tolist():
+            order = at + k.HEAD
+            steps = order + m[order + m[at + k.H_FIRST] : order + m[at + k.H_LAST]]
+            le, numbers = m[steps + k.LE * m[at + k.H_CAP]], m[steps + k.SEQ * m[at + k.H_CAP]]
+            count += int(((numbers[1:] - numbers[:-1] != 1) & (le[1:] >= self._store.progress.events)).sum())
+        return count

@@ -320,18 +320,14 @@ class Program:
         w[k.P_COUNT], w[k.P_ROWCAP], w[k.P_ROWS] = len(rows), cap, at
         w[k.P_PLACES] = at + cap * k.R_SIZE
         w[k.P_BOUNDCOUNT], w[k.P_BOUNDCAP], w[k.P_BOUNDS] = len(bounds), len(bounds) + self.room, w[k.P_PLACES] + cap
+        # Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`.
+        self.loops = bool(w[k.P_STEP] and w[k.P_LOOP] and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
         words = np.zeros(w[k.P_BOUNDS] + w[k.P_BOUNDCAP] * k.B_SIZE, np.int64)
         words[:at] = w
         for start, items in ((at, rows), (w[k.P_BOUNDS], bounds)):
             if items:
                 words[start : start + len(items) * len(items[0])] = np.array(items, np.int64).ravel()
         return words
-
-    @property
-    def loops(self) -> bool:
-        """Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`."""
-        w = self.words
-        return bool(w[k.P_STEP] and w[k.P_LOOP] and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
 
     def events(self) -> list[ArcEvent]:
         """Return the arc events in force, as they are now."""

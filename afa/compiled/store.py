@@ -16,6 +16,8 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
+
 from afa.compiled.callback import Callback, as_function
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.strings import Strings
@@ -25,9 +27,9 @@ from afa.compiled.kernel import names as k
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, Batch, Memory
 from afa.compiled.record_words import Records, sortable
+from afa.cuts import Cuts
 from afa.engine import Setup
 from afa.errors import AfaError, ChangeError
-from afa.model.arctable import ArcTable
 from afa.model.copies import crowded
 
 
@@ -90,16 +92,6 @@ class Store:
         self._main = kernel(strict)
         self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
         self.callback.arcs = self.arcs
-
-    @property
-    def table(self) -> ArcTable:
-        """The arcs that the operator knows of."""
-        return self.arcs.table
-
-    @property
-    def logged(self) -> int:
-        """How many entries the output log has."""
-        return int(self.memory.w[k.W_LOG_TOP])
 
     def key_of(self, code: int) -> Hashable:
         """Return the key of a number."""
@@ -168,6 +160,34 @@ class Store:
     def tell(self, what: int, t: int = 0) -> None:
         """Call the kernels for something that needs nothing and raises nothing: COMMIT, ROLLBACK, DROP."""
         self._main(self.memory, self.arcs.program, EMPTY, what, t, 0)
+
+    def take_log(self, cuts: Cuts | None = None) -> Any:
+        """Return the output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T. Empties the log.
+
+        With ``cuts`` the entries of each change on their own, in order of arrival.
+        """
+        w, s = self.memory.w, self.memory.row
+        n, taken = int(w[k.W_LOG_TOP]), w[k.W_TAKEN]
+        rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s)
+        times, signs = rows[:, k.L_T], rows[:, k.L_SIGN]
+        if self.gaps and (gaps := np.flatnonzero(signs == k.GAP)).size:
+            self.missing += ((self.key_of(key), first, last) for key, _, first, last, *_ in rows[gaps].tolist())
+            signs[gaps], taken = 0, taken + 1
+        changes = None if cuts is None else cuts.change_of(n)
+        if n > 1 and taken:
+            of = np.zeros(n, np.int64) if changes is None else changes
+            by_key = np.lexsort((rows[:, k.L_KEY], times, of))
+            self.call(k.NET, n, self.registers.layout.width, Batch(np.stack([by_key, of[by_key]])))
+        order: Any = None
+        if taken or changes is not None or (times[1:] < times[:-1]).any():
+            order = np.lexsort([column for column in (times, signs if taken else None, changes) if column is not None])
+        if order is not None and taken:
+            order = order[signs[order] != 0]
+        if cuts is not None:
+            cuts.keep(np.arange(n) if order is None else order)
+        rows = rows.copy() if order is None else rows[order]
+        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        return rows
 
     def _crowded(self, batch: Batch) -> ChangeError:
         """Return the error for the record at C_PLACE."""

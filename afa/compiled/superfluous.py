@@ -14,7 +14,7 @@ from afa.conditions.promised import Promises, PromisesByKey, room
 
 def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
     """Carry out `afa.engine.Engine.prune`. O(keys) in numpy, and O(state) of keys that have grown since; amortized O(1) a step."""
-    if store.table.timeouts:
+    if store.arcs.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, Batch]] = {}
     for code in _grown(store):
@@ -58,7 +58,7 @@ def _told(store: Store, said: Promises, arcs: int) -> Batch:
     words: Any = np.zeros((5, max(4, len(states), len(uses))), np.int64)
     begins = words[k.G_BEGINS]
     begins[k.G_START], begins[k.G_ARCS], begins[k.G_COUNT] = min(said.of_start(), arcs), arcs, len(uses)
-    begins[k.G_FINALS] = any(event.arc.final for event in store.table.events)
+    begins[k.G_FINALS] = any(event.arc.final for event in store.arcs.table.events)
     words[k.G_IDLE, : len(states)] = [min(said.of_state(state), arcs) for state in states]
     for i, (arc, t) in enumerate(uses):
         words[k.G_USE, i] = t

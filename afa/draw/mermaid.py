@@ -20,10 +20,6 @@ NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
 def mermaid(automaton: Automaton) -> str:
     """Draw an automaton as a Mermaid flowchart.
 
-    Parameters
-    ----------
-    automaton : Automaton
-
     Returns
     -------
     str

@@ -12,10 +12,6 @@ from afa.model.automaton import Automaton
 def table(automaton: Automaton) -> Table:
     """List the arcs of an automaton in order: name, from, to, kind, fence, transfer, and whether they end in a final state.
 
-    Parameters
-    ----------
-    automaton : Automaton
-
     Returns
     -------
     rich.table.Table

@@ -29,10 +29,6 @@ _proven: dict[int, tuple[types.CodeType, Function]] = {}
 def nodes_of(function: Any) -> tuple[Function, ...]:
     """Return the nodes of the source that compile to the code of ``function``; all of them mean the same.
 
-    Parameters
-    ----------
-    function : callable
-
     Returns
     -------
     tuple of ast.Lambda or ast.FunctionDef

@@ -104,11 +104,6 @@ Ranges = dict[str, Range]
 def ranges(fence: Expr, event_schema: Schema) -> Ranges:
     """Return for each field of the event which values it can have where the fence is true.
 
-    Parameters
-    ----------
-    fence : Expr
-    event_schema : Schema
-
     Returns
     -------
     dict of str to Range

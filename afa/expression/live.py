@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import types
 from typing import Any, NamedTuple
 
@@ -78,7 +79,7 @@ def lookup(function: types.FunctionType, node: ast.Name) -> Any:
             raise Unreadable(f"{name} has no value yet", "bind it before the arc is used", node) from None
     if name in function.__globals__:
         return function.__globals__[name]
-    builtins: dict[str, Any] = function.__builtins__
+    builtins: dict[str, Any] = operator.attrgetter("__builtins__")(function)
     if name not in builtins:
         raise Unreadable(f"{name} is not defined", "bind it before the arc is used", node)
     return builtins[name]

@@ -14,13 +14,7 @@ from afa.schema import Schema
 
 
 class Records:
-    """The part of a translator that knows events, registers and tuples.
-
-    Parameters
-    ----------
-    event_schema : Schema or None
-    register_schema : Schema
-    """
+    """The part of a translator that knows events, registers and tuples."""
 
     def __init__(self, event_schema: Schema | None, register_schema: Schema) -> None:
         self.event_schema = event_schema

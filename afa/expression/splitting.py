@@ -22,12 +22,6 @@ class Split(NamedTuple):
 def split(fence: Expr, event_schema: Schema | None, register_schema: Schema) -> Split:
     """Split a fence into its event part, its register part and the rest.
 
-    Parameters
-    ----------
-    fence : Expr
-    event_schema : Schema or None
-    register_schema : Schema
-
     Returns
     -------
     Split

@@ -54,13 +54,7 @@ WORDS: dict[type, str] = {
 
 
 class Translator(Records):
-    """Translate the nodes of one function or text.
-
-    Parameters
-    ----------
-    event_schema : Schema or None
-    register_schema : Schema
-    """
+    """Translate the nodes of one function or text."""
 
     # -- what functions and text do differently ------------------------------------------------------------------------------
 

@@ -40,10 +40,6 @@ LONGEST_JSON = 10 * LONGEST
 def fields_of(data: Any) -> tuple[Any, ...]:
     """Return the fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final, select.
 
-    Parameters
-    ----------
-    data : str or dict
-
     Raises
     ------
     AutomatonError

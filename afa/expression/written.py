@@ -31,11 +31,6 @@ class Readable:
 class Written(Readable):
     """A fence, transfer or ``at`` that an arc was given as text.
 
-    Parameters
-    ----------
-    text : str
-    kind : Kind
-
     Notes
     -----
     The text is not read before the schemas are known: an arc belongs to no automaton, and the automaton decides what a name means.

@@ -14,11 +14,6 @@ from afa.schema import any_payload
 class Keys:
     """The way in which the key of an event is made.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    key : str, sequence of str, or callable
-
     Raises
     ------
     AfaError

@@ -12,7 +12,7 @@ from afa.errors import ChangeError
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
-from punctuation.door import Table, type_of
+from punctuation.door import Table, arrow_type, type_of
 
 TIMES = ("le", "re", "diff")
 MATCH, PUNCTUATION = 0, 2
@@ -53,9 +53,8 @@ def assemble(
     if like.in_arrow:
         import pyarrow as pa
 
-        types: dict[type | None, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
         arrays = [
-            as_arrow(column, types[field.type], name)
+            as_arrow(column, arrow_type(field.type), name)
             if field.type
             else _arrow_keys(column, getattr(given.get(name), "type", None), name)
             for name, column, field in zip(names, listed, fields)

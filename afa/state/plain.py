@@ -12,7 +12,7 @@ import numpy as np
 
 from afa.schema import NAN, ODD, Field
 from afa.state.states import Column
-from punctuation.door import EXACT
+from punctuation.door import EXACT, arrow_type
 
 
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
@@ -55,7 +55,7 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
     array = arrow(column)
     try:
         if pa.types.is_null(array.type):
-            array = array.cast({int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}[kind])
+            array = array.cast(arrow_type(kind))
         if not array.null_count:
             return array, None
         array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

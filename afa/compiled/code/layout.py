@@ -17,16 +17,12 @@ from afa.schema import Field, Schema
 
 
 class Slot(NamedTuple):
-    """Where a field stands: its first word, and how many it takes (an optional field: its presence, then its value)."""
+    """Where a field stands: its first word, how many it takes (an optional field: its presence, then its value), its value's."""
 
     field: Field
     offset: int
     width: int
-
-    @property
-    def value(self) -> int:
-        """The word that holds the value."""
-        return self.offset + self.width - 1
+    value: int
 
 
 class Layout(NamedTuple):
@@ -53,7 +49,7 @@ class Layout(NamedTuple):
         slots, offset = [], 0
         for field in schema.fields:
             width = 2 if field.optional else 1
-            slots.append(Slot(field, offset, width))
+            slots.append(Slot(field, offset, width, offset + width - 1))
             offset += width
         return cls(schema, tuple(slots), offset)
 

@@ -40,6 +40,8 @@ class Strings:
         self._numbers = {"": 0}
         self._free: list[int] = []
         self._bound = LEAST
+        self.asked = False  # whether any table was made: their addresses change when strings come
+        self.many = False  # whether it is time to ask which are in use: there are twice as many as there were then
         self._tables: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._ranks: Any = None
         for text in texts:
@@ -55,6 +57,7 @@ class Strings:
         if found is None:
             self._ranks = None  # INVARIANT: no number is known that has no rank
             found = self._numbers[text] = self._place(text)
+            self.many = len(self._numbers) > self._bound
         return found
 
     def numbers_of(self, texts: Sequence[str]) -> Any:
@@ -72,11 +75,6 @@ class Strings:
                 table[number] = _METHODS[method](text, consts)
         return number
 
-    @property
-    def many(self) -> bool:
-        """Whether it is time to ask which are in use: there are twice as many as there were then."""
-        return len(self._numbers) > self._bound
-
     def keep(self, used: Any) -> None:
         """Give the numbers of all other strings again; ``used``: an array of bools, one a number.
 
@@ -86,7 +84,7 @@ class Strings:
         for text, number in gone:
             del self._numbers[text]
             self._free.append(number)
-        self._bound = max(LEAST, 2 * len(self._numbers))
+        self._bound, self.many = max(LEAST, 2 * len(self._numbers)), False
 
     def text(self, number: int) -> str:
         """Return the string of a number."""
@@ -109,13 +107,8 @@ class Strings:
             ask = _METHODS[method]
             more = np.fromiter((ask(text, consts) for text in self._texts[done:]), np.uint8, len(self._texts) - done)
             known = more if known is None else np.concatenate([known, more])
-            self._tables[method, consts] = known
+            self._tables[method, consts], self.asked = known, True
         return known.ctypes.data, len(known)
-
-    @property
-    def asked(self) -> bool:
-        """Whether any table was made: their addresses change when strings come."""
-        return bool(self._tables)
 
     def numbers(self) -> list[Any]:
         """Return which string has which number, as plain data for `take_numbers`."""
@@ -127,7 +120,7 @@ class Strings:
         free = set(self._free)
         self._numbers = {text: number for number, text in enumerate(self._texts) if number not in free}
         self._tables.clear()
-        self._ranks = None
+        self.asked, self.many, self._ranks = False, len(self._numbers) > self._bound, None
 
     def ranks(self) -> Any:
         """Return the place of each string in the order of all, by number."""

@@ -117,9 +117,12 @@ def mark_waits(m: Any, w: Any, b: int, place: int) -> int:
 
 @kernel
 def forget_cover(m: Any, b: int) -> None:
-    """Drop the cover of a key, of many, if nothing else is left and the lifetime of its event is over."""
+    """Drop the cover of a key, of many, if nothing else is left and the lifetime of its event is over.
+
+    While a snapshot is loaded (ALWAYS) it stays: the events behind it are yet to come.
+    """
     first = m[b + H_FIRST]
-    if m[C_KEYED] and first + 1 == m[b + H_LAST] and m[b + H_OVER] <= min(m[C_FINAL], m[C_EVENTS]):
+    if m[C_KEYED] and m[C_LOOKED] != ALWAYS and first + 1 == m[b + H_LAST] and m[b + H_OVER] <= min(m[C_FINAL], m[C_EVENTS]):
         i = m[b + HEAD + first]
         if m[b + HEAD + EV * m[b + H_CAP] + i] & COUNT == 0:
             m[b + H_FIRST] = first + 1
