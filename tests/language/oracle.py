@@ -173,8 +173,7 @@ class Search:
         if strategy == ANY:
             return True
         if strategy == NEXT:
-            awaited = awaits(picks[-1][0])
-            return not any(self.takes(component, x, picks) for component in awaited for x in between)
+            return not any(self.takes(component, x, picks) for component in awaits(picks) for x in between)
         return not between
 
 
@@ -188,12 +187,13 @@ def done(picks: tuple[tuple[Slot, Event], ...]) -> bool:
     return all(holds(expr, None, taken_of(picks)) for expr in picks[-1][0].component.done)
 
 
-def awaits(slot: Slot) -> list[Component]:
+def awaits(picks: tuple[tuple[Slot, Event], ...]) -> list[Component]:
     """What a match waits for that rests in a component: one more iteration of it, if it may repeat, else all that may come next."""
-    repeat = slot.frames[0] if slot.frames else None
-    if repeat and isinstance(repeat.node, Repeat) and repeat.node.item == slot.component and may_repeat(repeat):
-        return [slot.component]
-    return [following.component for following in follows(slot.frames, ()) if following is not None]
+    own, frames, _ = picks[-1][0]
+    if frames and isinstance(frames[0].node, Repeat) and frames[0].node.item == own and may_repeat(frames[0]):
+        return [own]
+    components = [slot.component for slot in follows(frames, ()) if slot is not None]
+    return [component for component in components if component.name == own.name or done(picks)]
 
 
 def may_repeat(frame: Frame) -> bool:
