@@ -19,7 +19,7 @@ T = TypeVar("T")
 KINDS = 3
 HORIZON = 8
 STATES = ("a", "b", "c", "d")
-SKIPS = 0
+SKIPS = 30
 """How many percent of the ignorable arcs are skips: all events of a step are asked, none is consumed."""
 
 

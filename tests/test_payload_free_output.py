@@ -46,7 +46,7 @@ CONDITIONS = ["sort == 0", "sort != 1", "seq < 2", "sort in (1, 2)", "sort >= 0"
 
 def splitting(choose: Seeded, spec: dict[str, Any], width: int) -> dict[str, Any]:
     """The spec of an arc that splits."""
-    if spec.get("kind", "consume") != "consume":
+    if spec.get("kind", "consume") not in ("consume", "skip"):
         return spec
     parts = [choose.one(OF_EVENT), choose.one(OF_REGISTER[width])]
     found = spec | {"fence": " and ".join(parts if choose.chance(50) else parts[::-1])}

@@ -23,7 +23,7 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
         store.directory.touch(code)
         if t > _cleaned(store, code):
             store.call(k.SERVE, code, 0, final=t)
-        if store.ordered or store.table.skips:  # see `afa.interpreted.pruning.prune`
+        if store.ordered or store.arcs.table.skips:  # see `afa.interpreted.pruning.prune`
             _looked_at(store, code)
             continue
         if id(said) not in told:

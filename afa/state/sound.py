@@ -159,7 +159,8 @@ def _check_pruned(states: States, marks: Marks, sequence: str | None, retraction
     parts = states.pruned
     if not parts:
         return
-    wanted("retractions=False and no sequence with steps that are given", not retractions and sequence is None, sequence)
+    wanted("retractions=False with promises for a key", not retractions)
+    wanted("no sequence with steps that are given", sequence is None or not any(part.steps for part in parts), sequence)
     first = np.concatenate([[0], np.cumsum(states.heads[CHANGES])])
     for part in parts:
         promised = as_time(part.promised, "promised")
