@@ -85,7 +85,7 @@ class Logged(NamedTuple):
     Parameters
     ----------
     fields : list of columns
-        Of the register.
+        Of what matches show.
     le, re, diff : numpy.ndarray
     keys : list
         Of each row; empty without keys.
@@ -102,7 +102,7 @@ class Logged(NamedTuple):
         """Make it of changes, which are in order."""
         le, re, diff = (np.array([change[i] for change in changes], np.int64) for i in (1, 2, 3))
         fields = [list(field) for field in zip(*(change.payload for change in changes))]
-        return cls(fields or [[] for _ in automaton.register_schema.fields], le, re, diff, [change.key for change in changes])
+        return cls(fields or [[] for _ in automaton.match_schema.fields], le, re, diff, [change.key for change in changes])
 
     def part(self, low: int, high: int) -> Logged:
         """Return some of the rows."""

@@ -90,7 +90,7 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
     batches_in = Input(job, source, columns, screen)
     tables = iter(batches_in)
     table = next(tables)
-    none, scalar = table.slice(0, 0), operator.automaton.register_schema.scalar
+    none, scalar = table.slice(0, 0), operator.automaton.match_schema.scalar
     schema = _schema(operator.automaton, job.keys, table)
     summary = Summary(keyed=bool(job.keys))
     with writing(job.output, schema) as write:
@@ -131,7 +131,7 @@ def _schema(automaton: Automaton, keys: tuple[str, ...], events: pa.Table) -> pa
     """One schema for all changes: a key has its type in the input; a register field of any type is text."""
     kinds = [events.schema.field(key).type for key in keys]
     types = [(key, kind.value_type if pa.types.is_dictionary(kind) else kind) for key, kind in zip(keys, kinds)]
-    types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in automaton.register_schema.fields]
+    types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in automaton.match_schema.fields]
     return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
 
 

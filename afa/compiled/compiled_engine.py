@@ -157,8 +157,9 @@ class CompiledEngine:
         if not self.store.memory.w[k.W_LOG_TOP]:
             return []
         rows = self.store.take_log()
-        record, names = self.store.registers.record, self.store.directory.names
-        return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows.tolist()]
+        store = self.store
+        record, names, end = store.matches.record, store.directory.names, k.L_REG + store.matches.layout.width
+        return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows[:, :end].tolist()]
 
     def cut(self) -> int:
         """End the output of one change: the log has as many entries as it has."""
@@ -168,7 +169,7 @@ class CompiledEngine:
         """Return the output log's net entries, and empty the log."""
         store = self.store
         rows = store.take_log(cuts)
-        fields = store.registers.columns(rows[:, k.L_REG :])
+        fields = store.matches.columns(rows[:, k.L_REG :])
         keys = [store.directory.names[code] for code in rows[:, k.L_KEY].tolist()] if store.keyed else []
         return Logged(fields, rows[:, k.L_T], rows[:, k.L_RE], rows[:, k.L_SIGN], keys)
 

@@ -73,6 +73,7 @@ class Store:
         self.strings = Strings()
         self.payloads = Records(Layout.of(automaton.event_schema), self.strings)
         self.registers = Records(Layout.of(automaton.register_schema), self.strings)
+        self.matches = Records(Layout.of(automaton.match_schema), self.strings)  # their first words
         self.idle = 0
         self.ahead = False
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)

@@ -154,7 +154,7 @@ class OneKey:
         for (le, re, register), old in s.delta.items():
             now = s.count(le, re, register)
             if (now > 0) != (old > 0):
-                changes.append(Change(register, le, re, 1 if now else -1, s.key))
+                changes.append(Change(self._automaton.match(register), le, re, 1 if now else -1, s.key))
         s.delta.clear()
         cleanup.drop_final(s, self._algorithm.final(s))
         return changes

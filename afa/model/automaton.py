@@ -30,6 +30,9 @@ class Automaton:
         The initial register ``Z``; its class is the register schema. Left out: no values.
     event : NamedTuple class, optional
         The event schema. Left out: any hashable payload is taken, and only the interpreted engine serves.
+    shown : NamedTuple class, optional
+        What a match shows: the first fields of the register. Left out: all of it. In a final state the others are to have their
+        initial values, so that matches which differ show it.
 
     Raises
     ------
@@ -52,14 +55,18 @@ class Automaton:
     ('start', 'down', 'done')
     """
 
-    __slots__ = ("arcs", "event", "event_schema", "final", "register", "register_schema", "start", "states")
+    __slots__ = (
+        "arcs", "event", "event_schema", "final", "match_schema", "register", "register_schema", "shown", "start", "states",
+    )  # fmt: skip
 
     arcs: tuple[Arc, ...]
     event: type | None
     event_schema: Schema | None
     final: frozenset[str]
+    match_schema: Schema
     register: Any
     register_schema: Schema
+    shown: type | None
     start: str
     states: tuple[str, ...]
 
@@ -71,8 +78,9 @@ class Automaton:
         arcs: Iterable[Arc],
         register: Any = None,
         event: type | None = None,
+        shown: type | None = None,
     ) -> None:
-        fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event}
+        fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event, "shown": shown}
         for arc in fields["arcs"]:
             check_arc(arc)
         _check_names(fields["arcs"])
@@ -83,10 +91,15 @@ class Automaton:
         fields["states"] = _states(start, fields["arcs"], fields["final"])
         fields["event_schema"] = None if event is None else Schema.of(event, "event")
         fields["register_schema"], fields["register"] = _initial(register)
+        fields["match_schema"] = _match_schema(shown, fields["register_schema"])
         for arc in fields["arcs"]:
             check_written(arc, fields["event_schema"], fields["register_schema"])
         for field, value in fields.items():
             object.__setattr__(self, field, value)
+
+    def match(self, register: Any) -> Any:
+        """Return what a match with this register shows."""
+        return register if self.shown is None else self.shown(*register[: len(self.match_schema.fields)])
 
     def check_arc(self, arc: Any) -> None:
         """Refuse an arc that can't mean anything here, by a message that names it.
@@ -132,7 +145,7 @@ class Automaton:
         raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _automaton, (self.start, self.final, self.arcs, self.register, self.event)
+        return _automaton, (self.start, self.final, self.arcs, self.register, self.event, self.shown)
 
     def __copy__(self) -> Automaton:
         return self
@@ -144,9 +157,11 @@ class Automaton:
         return f"Automaton({self.start!r} -> {sorted(self.final)}, {len(self.states)} states, {len(self.arcs)} arcs)"
 
 
-def _automaton(start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None) -> Automaton:
+def _automaton(
+    start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None, shown: type | None = None
+) -> Automaton:
     """Make an automaton from all its fields. Used by pickle."""
-    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event)
+    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown)
 
 
 def _states(start: str, arcs: tuple[Arc, ...], final: frozenset[str]) -> tuple[str, ...]:
@@ -182,3 +197,12 @@ def _initial(register: Any) -> tuple[Schema, Any]:
         return schema, schema.take(register)
     except (ChangeError, Int64Error) as error:
         raise AutomatonError(f"expected an initial register that fits its schema: {error}") from error
+
+
+def _match_schema(shown: type | None, register_schema: Schema) -> Schema:
+    if shown is None:
+        return register_schema
+    schema = Schema.of(shown, "shown")
+    if schema.fields != register_schema.fields[: len(schema.fields)]:
+        raise AutomatonError(f"expected shown= to be the first fields of {register_schema.describe()} but got {schema.describe()}")
+    return schema

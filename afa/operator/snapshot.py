@@ -263,7 +263,9 @@ def fingerprint(automaton: Automaton) -> bytes:
     """Return 16 bytes that the saved and the restored automaton must have in common."""
     event = automaton.event_schema.describe() if automaton.event_schema else None
     arcs = [(arc.kind, arc.src, arc.dst, arc.name, arc.final, arc.transfer is None) for arc in automaton.arcs]
-    shape = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
+    shape: tuple[object, ...] = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
+    if automaton.shown is not None:
+        shape = (*shape, automaton.match_schema.describe())
     return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
 
 

@@ -21,7 +21,7 @@ _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np
 
 def check_output(automaton: Automaton, keys: Keys | None, like: Table) -> None:
     """Refuse, before anything is applied, a batch whose output could not be written in its shape."""
-    schema = automaton.register_schema
+    schema = automaton.match_schema
     names = [*(keys.labels if keys else ()), *(field.name for field in schema.fields), *TIMES]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -39,7 +39,7 @@ def assemble(
 
     ``mixed``: with a column ``kind``, and a row for the punctuation ``promised``.
     """
-    schema = automaton.register_schema
+    schema = automaton.match_schema
     labels = list(keys.labels) if keys else []
     names = [*labels, *(field.name for field in schema.fields), *TIMES]
     listed = list(columns)

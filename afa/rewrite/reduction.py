@@ -97,7 +97,12 @@ class Reduction:
         self.event: Any = make("TriggeringSet", [(self.field, int), *kept])
         arcs = [self.rewrite(arc) for arc in automaton.arcs]
         self.rewritten = Automaton(
-            start=automaton.start, final=automaton.final, arcs=arcs, register=automaton.register, event=self.event
+            start=automaton.start,
+            final=automaton.final,
+            arcs=arcs,
+            register=automaton.register,
+            event=self.event,
+            shown=automaton.shown,
         )
 
     def parts(self, arc: Arc) -> Parts:

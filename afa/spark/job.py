@@ -161,7 +161,7 @@ def job_of(
     keys = (key,) if isinstance(key, str) else tuple(key)
     if not keys or not all(isinstance(name, str) for name in keys):
         raise AfaError(f"expected the names of key columns but got key={key!r}")
-    names = [*keys, *(field.name for field in automaton.register_schema.fields)]
+    names = [*keys, *(field.name for field in automaton.match_schema.fields)]
     clash = [name for name in names if name in RESERVED or names.count(name) > 1]
     clash += [field.name for field in schema.fields if field.name in TAKEN]
     if clash:
@@ -264,4 +264,5 @@ def _portable(automaton: Automaton) -> Automaton:
         arcs=[text(arc) for arc in automaton.arcs],
         register=automaton.register,
         event=automaton.event,
+        shown=automaton.shown,
     )

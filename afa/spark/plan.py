@@ -269,13 +269,13 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
 def _ddl(schema: StructType, job: Job) -> str:
     """Return the schema of `changes_schema` in Spark's words."""
     keys = [f"{quoted(name)} {schema[name].dataType.simpleString()}" for name in job.keys]
-    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.automaton.register_schema.fields if field.type]
+    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.automaton.match_schema.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
 
 
 def _finished(changes: DataFrame, job: Job) -> DataFrame:
     """Times as timestamps, and the ids of matches."""
-    fields = job.automaton.register_schema.fields
+    fields = job.automaton.match_schema.fields
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]
     # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.

@@ -118,6 +118,7 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
         arcs=[_arc(item, now) for item in recipe["arcs"]],
         register=now.register,
         event=now.event,
+        shown=now.shown,
     )
 
 

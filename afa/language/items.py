@@ -1,0 +1,162 @@
+"""Items: the values of a match that predicates and RETURN read, each of which a field of the register can hold.
+
+    first, last     a field of the first event that a component has taken; of the last one, or of the one so many before it
+    min, max, sum   over the events that a component has taken, without those where the field is None
+    count           of these events; of all where no field is named
+
+`read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. Component ""
+is every component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+
+from afa.errors import AutomatonError
+from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
+from afa.language.terms import Aggregate, Ref
+from afa.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Expr):
+    """A value of the match; ``now``: as it is when the event under test counts as well."""
+
+    component: str
+    kind: str  # "first", "last", "min", "max", "sum", "count"
+    field: str | None
+    back: int = 0  # of "last"
+    now: bool = False
+
+    def __repr__(self) -> str:
+        what = f"{self.kind}({self.field or ''})" + (f" back {self.back}" if self.back else "")
+        return f"{self.component or 'any'}: {what}"
+
+    @property
+    def needs(self) -> int:
+        """How many events the component must have taken for the item to be there."""
+        return 0 if self.kind == "count" else self.back + 1
+
+
+class Reader:
+    """Write terms as items.
+
+    Parameters
+    ----------
+    event : Schema
+    most : mapping of str to int
+        How many events each component takes at most (2: two or more).
+    """
+
+    def __init__(self, event: Schema, most: dict[str, int]) -> None:
+        self.types = {field.name: field for field in event.fields}
+        self.event, self.most = event, most
+
+    def read(self, expr: Expr) -> Expr:
+        """Return an expression over the event and items.
+
+        Raises
+        ------
+        AutomatonError
+            A component or a field is unknown, or a sum is one of strings.
+        """
+        match expr:
+            case Ref(component, which, field, back):
+                self._check(component, field)
+                if which == "first" and self.most.get(component) != 1:
+                    return Item(component, "first", field)
+                return Item(component, "last", field, back if which == "last" else 0)
+            case Aggregate(component, function, field, now):
+                return self._aggregate(component, function, field, now)
+            case Field("e", name):
+                self._check("", name)
+        return rebuilt(expr, self.read)
+
+    def _aggregate(self, component: str, function: str, field: str | None, now: bool) -> Expr:
+        self._check(component, field)
+        if function == "count":
+            optional = field is not None and self.types[field].optional
+            return Item(component, "count", field if optional else None, now=now)
+        if function in ("first", "last"):
+            return Item(component, "last" if self.most.get(component) == 1 else function, field, now=now)
+        if field is None:
+            raise AutomatonError(f"expected {function}(..) of a field but got {function}({component})")
+        if self.types[field].type is str and function in ("sum", "avg"):
+            raise AutomatonError(f"expected a number to {function} but got {field}, a str of {self.event.cls.__name__}")
+        if function != "avg":
+            return Item(component, function, field, now=now)
+        return Binary("/", Item(component, "sum", field, now=now), self._aggregate(component, "count", field, now))
+
+    def _check(self, component: str, field: str | None) -> None:
+        if component and component not in self.most:
+            raise AutomatonError(f"expected one of the components {', '.join(self.most)} but got {component!r}")
+        if field is not None and field not in self.types:
+            names = ", ".join(self.types)
+            raise AutomatonError(f"expected a field of {self.event.cls.__name__} but got {field!r}; its fields: {names}")
+
+    # -- what becomes of an item --------------------------------------------------------------------------------------------
+
+    def after(self, item: Item, taken: str, seen: bool) -> Expr:
+        """Return an item's value when a component has taken the event.
+
+        Parameters
+        ----------
+        item : Item
+        taken : str
+            The component that takes it.
+        seen : bool
+            Whether the item's component has taken events before; where it counts (`Item.kind` other than "last").
+        """
+        if item.component not in ("", taken):
+            return item
+        if item.kind == "last":
+            return self._event(item) if not item.back else Item(item.component, "last", item.field, item.back - 1)
+        if item.kind == "first":
+            return item if seen else self._event(item)
+        optional = item.field is not None and self.types[item.field].optional
+        gone = IsNone(Field("e", str(item.field)))
+        if item.kind == "count":
+            one = If(gone, Const(0), Const(1)) if optional else Const(1)
+            return Binary("+", item, one) if seen else one
+        new = self._event(item)
+        if not seen:
+            return new
+        more = Binary("+", item, new) if item.kind == "sum" else Call(item.kind, (item, new))
+        return If(gone, item, If(IsNone(item), new, more)) if optional else more
+
+    def _event(self, item: Item) -> Expr:
+        assert item.field is not None
+        found = Field("e", item.field)
+        return Call("int", (found,)) if item.kind == "sum" and self.types[item.field].type is bool else found
+
+    def type_of(self, item: Item) -> type | None:
+        """Return the type of an item's values: a scalar, or None for objects."""
+        kind = int if item.field is None else self.types[item.field].type
+        return int if item.kind == "count" or (item.kind == "sum" and kind is bool) else kind
+
+    def optional(self, item: Item) -> bool:
+        """Return whether an item can be None though its component has taken enough events."""
+        return item.kind != "count" and item.field is not None and self.types[item.field].optional
+
+
+def items_of(expr: Expr) -> Iterator[Item]:
+    """Yield the items that an expression reads."""
+    return (node for node in walk(expr) if isinstance(node, Item))
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Return an expression with each node directly below it changed."""
+    new = []
+    for field in fields(expr):  # type: ignore[arg-type]
+        old = getattr(expr, field.name)
+        if isinstance(old, Expr):
+            new.append(change(old))
+        else:
+            new.append(tuple(map(change, old)) if isinstance(old, tuple) else old)
+    return type(expr)(*new)
+
+
+def replaced(expr: Expr, change: Callable[[Item], Expr]) -> Expr:
+    """Return an expression with its items changed."""
+    return change(expr) if isinstance(expr, Item) else rebuilt(expr, lambda inner: replaced(inner, change))

@@ -1,0 +1,160 @@
+"""Lower a pattern tree to an automaton.
+
+tree -> positions -> conditions, states -> steps -> registers -> arcs, as text
+
+Each step is an arc; a state that skips has one more, from itself to itself. No epsilon arcs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from afa.errors import AutomatonError
+from afa.expression.nodes import Expr
+from afa.expression.nodes import Field as Named
+from afa.expression.text import text_of_expr
+from afa.language.items import Item, Reader
+from afa.language.pattern import STRICT, Component, Either, Pattern, Repeat, Seq, Tree
+from afa.language.positions import Positions
+from afa.language.registers import Registers
+from afa.language.states import FINAL, START, Conditions, State
+from afa.language.steps import Steps
+from afa.language.terms import Ref
+from afa.language.three_values import FALSE
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.schema import Schema
+
+
+class Lowered:
+    """A tree, lowered.
+
+    Attributes
+    ----------
+    components : tuple of str
+        Their names, in the order of the pattern.
+    names : dict of State to str
+    automaton : Automaton
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.event = Schema.of(tree.event, "event")
+        self.positions = Positions.of(tree.pattern)
+        most = taken_at_most(self.positions)
+        self.components = tuple(most)
+        self.reader = Reader(self.event, most)
+        returns = tree.returns or default_returns(tree.pattern, self.event)
+        values = tuple((name, self.reader.read(value)) for name, value in returns)
+        self._check()
+        self.conditions = Conditions(self.positions, self.reader, tree.type_column, [value for _, value in values])
+        self.steps = Steps(self.conditions, self.reader)
+        self.registers = Registers(self.steps, values, tree.payload)
+        self.names = self._names()
+        self.automaton = Automaton(
+            start=self.names[self.steps.states[0]],
+            final={self.final},
+            arcs=self._arcs(),
+            register=self.registers.initial,
+            event=tree.event,
+            shown=self.registers.shown,
+        )
+
+    def _check(self) -> None:
+        strict = any(edge.gap.strategy == STRICT for edges in self.positions.edges for edge in edges)
+        if strict and self.tree.key:
+            raise AutomatonError(
+                f"expected no strict contiguity in a query by {', '.join(self.tree.key)}, whose keys are streams of their own: "
+                f"say partition contiguity"
+            )
+
+    def _names(self) -> dict[State, str]:
+        """Return a name for each state: of its position, and where a position has several, of what tells them apart."""
+        labels, names = self.positions.labels(), {self.steps.states[0]: free(START, self.components)}
+        self.final = free(FINAL, self.components)
+        for state in self.steps.states[1:]:
+            name = labels[state.position]
+            if name in names.values():
+                absent = self.conditions.ways(state)[0].gap.absent
+                name += "".join(f"~{c.name}" for c in absent) or f" {state.skip.strategy if state.skip else STRICT}"
+            number, base = 1, name
+            while name in names.values():
+                number += 1
+                name = f"{base} {number}"
+            names[state] = name
+        return names
+
+    def _arcs(self) -> list[Arc]:
+        arcs = [*self._takes(), *self._skips()]
+        return list({str(arc.name): arc for arc in arcs}.values())
+
+    def _takes(self) -> Iterator[Arc]:
+        registers = self.registers
+        for step in self.steps.steps:
+            fence = registers.written(registers.fences[step])
+            if fence == FALSE:
+                continue
+            after = registers.after(step)
+            same = all(item == Named("r", slot.name) for slot, item in zip(registers.slots, after.items))
+            transfer = None if same else text_of_expr(after, registers.schema)
+            src, dst = self.names[step.src], self.final if step.dst is None else self.names[step.dst]
+            yield take_arc(src, dst, text_of_expr(fence), transfer, self.steps.names[step.to])
+
+    def _skips(self) -> Iterator[Arc]:
+        for state, fence in self.registers.skips.items():
+            if fence is not None and fence != FALSE:
+                yield skip_arc(self.names[state], text_of_expr(self.registers.written(fence)))
+
+
+def take_arc(src: str, dst: str, fence: str, transfer: str | None, component: str) -> Arc:
+    """Make the arc by which a component takes an event. Its name says what it does: equal arcs of two queries have one name."""
+    return Arc(src, dst, fence, transfer, name=_name(f"{component}: {src} -> {dst}", fence, transfer or ""))
+
+
+def skip_arc(state: str, fence: str) -> Arc:
+    """Make the arc by which a state skips events."""
+    return Arc(state, state, fence, name=_name(f"skip: {state}", fence))
+
+
+def _name(what: str, *texts: str) -> str:
+    return f"{what} #{hashlib.blake2b(repr(texts).encode(), digest_size=4).hexdigest()}"
+
+
+def taken_at_most(positions: Positions) -> dict[str, int]:
+    """Return how many events each component takes at most, 2 for more than one, in the order of the pattern."""
+    reached: list[set[int]] = [{edge.to for edge in edges} for edges in positions.edges]
+    for middle in range(len(reached)):  # Warshall
+        for here in reached:
+            if middle in here:
+                here |= reached[middle]
+    names = [component.name for component in positions.components]
+    most = dict.fromkeys(names, 1)
+    for p, later in enumerate(reached):
+        if any(names[q] == names[p] for q in later):
+            most[names[p]] = 2
+    return most
+
+
+def default_returns(pattern: Pattern, event: Schema) -> tuple[tuple[str, Expr], ...]:
+    """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
+    single = list(_always_one(pattern))
+    return tuple((f"{c.name}_{field.name}", Ref(c.name, "one", field.name)) for c in single for field in event.fields)
+
+
+def _always_one(pattern: Pattern) -> Iterator[Component]:
+    match pattern:
+        case Component():
+            yield pattern
+        case Seq(items):
+            for item in items:
+                yield from _always_one(item)
+        case Either() | Repeat():
+            return
+
+
+def free(name: str, taken: tuple[str, ...]) -> str:
+    """Return a name for a state that no component has."""
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,45 @@
+"""NamedTuple classes made of names and types: registers and payloads of queries. They can be pickled, though no module holds them.
+
+A class is known by what it is made of, in every process: the same name, fields and types are the same class.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+from typing import Any, NamedTuple
+
+
+class Made(type):
+    """The type of these classes, by which pickle and copy know what to do with one."""
+
+
+@functools.cache
+def made(name: str, fields: tuple[tuple[str, type | None, bool], ...]) -> Any:
+    """Make a NamedTuple class.
+
+    Parameters
+    ----------
+    name : str
+    fields : tuple of (str, type or None, bool)
+        Name, scalar type (None: any value), whether it can be None.
+
+    Examples
+    --------
+    >>> Trend = made("Trend", (("low", int, False), ("top", float, True)))
+    >>> Trend(1, None)
+    Trend(low=1, top=None)
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(Trend)) is Trend
+    True
+    """
+    types = [(field, (Any if kind is None else kind | None if optional else kind)) for field, kind, optional in fields]
+    base = NamedTuple(name, types)  # type: ignore[misc]
+    return Made(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), "_made": (name, fields)})
+
+
+def _reduced(cls: Any) -> tuple[Any, ...]:
+    return made, cls._made
+
+
+copyreg.pickle(Made, _reduced)  # type: ignore[arg-type]

@@ -1,0 +1,150 @@
+"""Positions: a pattern taken apart into the places at which it takes one event, and which may follow which (Glushkov's construction).
+
+A `Repeat` is written out: low copies that must be there, then optional ones up to high; without a bound the last copy follows itself.
+Where optional parts lie between two neighbours, the strategy is that of the gap in front of the second; absent components are those of
+all gaps in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from afa.errors import AutomatonError
+from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
+
+MOST = 300
+"""How many positions a pattern may have: ``a{500}`` is refused in words, not by time and memory."""
+
+
+class Edge(NamedTuple):
+    """Position ``to`` may follow; ``again``: as one more iteration of a `Repeat` of that one component."""
+
+    to: int
+    gap: Gap
+    again: bool
+
+
+class Positions(NamedTuple):
+    """The positions of a pattern.
+
+    Parameters
+    ----------
+    components : list of Component
+        Of each position.
+    first, last : list of int
+        At which a match can begin, and end.
+    edges : list of list of Edge
+        What may follow each position.
+    """
+
+    components: list[Component]
+    first: list[int]
+    last: list[int]
+    edges: list[list[Edge]]
+
+    @classmethod
+    def of(cls, pattern: Pattern) -> Positions:
+        """Take a pattern apart.
+
+        Raises
+        ------
+        AutomatonError
+            It has more than `MOST` positions.
+        """
+        maker = _Maker()
+        part = maker.part(pattern)
+        found = cls(maker.components, [p for p, _ in part.first], [p for p, _ in part.last], [[] for _ in maker.components])
+        for p, edge in maker.edges:
+            if edge not in found.edges[p]:
+                found.edges[p].append(edge)
+        return found
+
+    def labels(self) -> list[str]:
+        """Return a name for each position: its component's, numbered where there are several, with ``+`` where it follows itself."""
+        names = [component.name for component in self.components]
+        found = []
+        for p, name in enumerate(names):
+            number = str(names[: p + 1].count(name)) if names.count(name) > 1 else ""
+            found.append(name + number + ("+" if any(edge.to == p for edge in self.edges[p]) else ""))
+        return found
+
+
+class _Part(NamedTuple):
+    """A part of the pattern: where it begins and ends, each with the gap to what lies there (None: nothing was left out)."""
+
+    first: list[tuple[int, Gap | None]]
+    last: list[tuple[int, Gap | None]]
+    empty: bool  # whether it may take nothing
+
+
+class _Maker:
+    def __init__(self) -> None:
+        self.components: list[Component] = []
+        self.edges: list[tuple[int, Edge]] = []
+
+    def part(self, pattern: Pattern) -> _Part:
+        match pattern:
+            case Component():
+                if len(self.components) == MOST:
+                    raise AutomatonError(f"expected a pattern of at most {MOST} positions but got more: {{n,m}} is written out")
+                self.components.append(pattern)
+                here: list[tuple[int, Gap | None]] = [(len(self.components) - 1, None)]
+                return _Part(here, here, False)
+            case Seq(items, gaps):
+                found = self.part(items[0])
+                for gap, item in zip(gaps, items[1:], strict=True):
+                    found = self.joined(found, gap, self.part(item), False)
+                return found
+            case Either(items):
+                parts = [self.part(item) for item in items]
+                return _Part(
+                    [end for part in parts for end in part.first],
+                    [end for part in parts for end in part.last],
+                    any(part.empty for part in parts),
+                )
+            case Repeat():
+                return self.repeated(pattern)
+        raise AutomatonError(f"expected a pattern but got {pattern!r}")
+
+    def repeated(self, repeat: Repeat) -> _Part:
+        """Write the copies out from the last to the first: ``x{1,3}`` is ``x (x (x)?)?``."""
+        single = isinstance(repeat.item, Component)
+        if repeat.low < 0 or (repeat.high is not None and repeat.high < max(repeat.low, 1)):
+            raise AutomatonError(f"expected 0 <= low <= high and high > 0 but got {{{repeat.low},{repeat.high}}}")
+        n = max(repeat.low, 1) if repeat.high is None else repeat.high
+        if n > MOST:
+            raise AutomatonError(f"expected a pattern of at most {MOST} positions but got more: {{n,m}} is written out")
+        copies = [self.part(repeat.item) for _ in range(n)]
+        found = copies[-1]
+        if repeat.high is None:
+            self.edges += self.between(found, repeat.gap, found, single)
+        found = found._replace(empty=found.empty or n > repeat.low)
+        for i in range(n - 1, 0, -1):
+            found = self.joined(copies[i - 1], repeat.gap, found, single)
+            found = found._replace(empty=found.empty or i > repeat.low)
+        return found
+
+    def joined(self, left: _Part, gap: Gap, right: _Part, again: bool) -> _Part:
+        self.edges += self.between(left, gap, right, again)
+        first, last = left.first, right.last
+        if left.empty:
+            first = first + [(q, _one_gap(gap, lead)) for q, lead in right.first]
+        if right.empty:
+            last = [(p, _one_gap(trail, gap)) for p, trail in left.last] + last
+        return _Part(first, last, left.empty and right.empty)
+
+    @staticmethod
+    def between(left: _Part, gap: Gap, right: _Part, again: bool) -> Iterator[tuple[int, Edge]]:
+        for p, trail in left.last:
+            for q, lead in right.first:
+                found = _one_gap(_one_gap(trail, gap), lead)
+                assert found is not None
+                yield p, Edge(q, found, again)
+
+
+def _one_gap(left: Gap | None, right: Gap | None) -> Gap | None:
+    """Return the gap between two neighbours between which optional parts took nothing."""
+    if left is None or right is None:
+        return right if left is None else left
+    return Gap(right.strategy, left.absent + tuple(absent for absent in right.absent if absent not in left.absent))

@@ -1,0 +1,193 @@
+"""Registers: which items a match holds in each state, in which fields, and what RETURN shows.
+
+An item is live in a state if something on the way from there reads it before it is written anew; elsewhere its field has its initial
+value, so that matches with equal futures are one partial match. RETURN's fields stand first and alone are shown; a field of RETURN that
+is an item of the match holds it on the way.
+"""
+
+from __future__ import annotations
+
+import keyword
+from typing import Any, NamedTuple
+
+from afa.errors import AutomatonError
+from afa.expression.nodes import Call, Const, Expr, Field, Make
+from afa.expression.types import NONE, NUMBERS, types_of
+from afa.language.items import Item, items_of, replaced
+from afa.language.payload_classes import made
+from afa.language.states import State
+from afa.language.steps import Step, Steps
+from afa.language.three_values import missing, nullable
+from afa.schema import Schema
+
+ZEROS: dict[type | None, Any] = {int: 0, float: 0.0, bool: False, str: ""}
+
+
+class Slot(NamedTuple):
+    """A field of the register.
+
+    Parameters
+    ----------
+    name : str
+    type : type or None
+        None: any value.
+    optional : bool
+    item : Item or None
+        What it holds on the way.
+    value : Expr or None
+        RETURN's value, over items; None: it is not shown.
+    """
+
+    name: str
+    type: type | None
+    optional: bool
+    item: Item | None
+    value: Expr | None
+
+    @property
+    def initial(self) -> Any:
+        """The value of the field where it holds nothing."""
+        return None if self.optional or self.type is None else ZEROS[self.type]
+
+
+class Registers:
+    """The register of a query.
+
+    Attributes
+    ----------
+    live : dict of State to set of Item
+    slots : list of Slot
+    initial : NamedTuple or None
+        The initial register; None: there are no fields.
+    shown : type
+        The class of payloads.
+    """
+
+    def __init__(self, steps: Steps, returns: tuple[tuple[str, Expr], ...], payload: str) -> None:
+        _check_names(returns)
+        self.steps, self.returns = steps, returns
+        self.fences = {step: steps.fence(step) for step in steps.steps}
+        self.skips = {state: steps.skipped(state) for state in steps.states}
+        self.live = self._live()
+        self.slots = self._slots()
+        self.fields = {slot.item: Field("r", slot.name) for slot in self.slots if slot.item is not None}
+        fields = tuple((slot.name, slot.type, slot.optional) for slot in self.slots)
+        self.shown = made(payload, fields[: len(returns)])
+        whole = self.shown if len(fields) == len(returns) else made("Register", fields)
+        self.initial = whole(*(slot.initial for slot in self.slots))
+        self.schema = Schema.of(whole, "register")
+
+    # -- which items are held where -----------------------------------------------------------------------------------------
+
+    def _live(self) -> dict[State, set[Item]]:
+        live: dict[State, set[Item]] = {state: set() for state in self.steps.states}
+        for state, skip in self.skips.items():
+            live[state] |= set() if skip is None else set(items_of(skip))
+        for step, fence in self.fences.items():
+            live[step.src] |= set(items_of(fence))
+            if step.dst is None:
+                live[step.src] |= {item for _, value in self.returns for item in items_of(self.steps.value_after(step, value))}
+        changed = True
+        while changed:
+            changed = False
+            for step in self.steps.steps:
+                read = {inner for item in live.get(step.dst, ()) for inner in items_of(self.steps.after(step, item))}  # type: ignore[arg-type]
+                if not read <= live[step.src]:
+                    live[step.src] |= read
+                    changed = True
+        return live
+
+    # -- fields --------------------------------------------------------------------------------------------------------------
+
+    def _slots(self) -> list[Slot]:
+        held = sorted(set().union(*self.live.values()), key=self._order)
+        types = self._temporary(held)
+        left, slots = list(held), []
+        for name, value in self.returns:
+            kind, value = self._typed(value, types)
+            item = value if isinstance(value, Item) and value in left else None
+            optional = any(self._gone(step, value) for step in self.steps.steps if step.dst is None)
+            if item is not None:
+                left.remove(item)
+                optional = optional or self._optional(item)
+            slots.append(Slot(name, kind, optional, item, value))
+        taken = {slot.name for slot in slots}
+        for item in left:
+            name = self._name(item)
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            slots.append(Slot(name, self.steps.reader.type_of(item), self._optional(item), item, None))
+        return slots
+
+    def _order(self, item: Item) -> tuple[Any, ...]:
+        names = ["", *self.steps.reader.most]
+        fields = [None, *self.steps.reader.types]
+        return names.index(item.component), item.kind, fields.index(item.field), item.back
+
+    def _name(self, item: Item) -> str:
+        component = item.component or "before"
+        if item.kind == "last" and not item.back and (not item.component or self.steps.reader.most[item.component] == 1):
+            return f"{component}_{item.field}"
+        kind = item.kind + (str(item.back + 1) if item.back else "")
+        return f"{component}_{kind}" + (f"_{item.field}" if item.field else "")
+
+    def _optional(self, item: Item) -> bool:
+        """Return whether an item is None in some state in which it is held."""
+        return any(item in held and self.steps.absent(state, item) for state, held in self.live.items())
+
+    def _gone(self, step: Step, value: Expr) -> bool:
+        after = self.steps.value_after(step, value)
+        return missing(after, lambda leaf: self.steps.absent(step.src, leaf)) is not None
+
+    def _temporary(self, held: list[Item]) -> dict[Item, Field]:
+        """Return a field for each item that RETURN names: for their types."""
+        items = dict.fromkeys([*held, *(item for _, value in self.returns for item in items_of(value))])
+        reader = self.steps.reader
+        fields = {item: Field("r", f"f{i}") for i, item in enumerate(items)}
+        self._types = Schema.of(made("Types", tuple((f.name, reader.type_of(i), False) for i, f in fields.items())), "register")
+        return fields
+
+    def _typed(self, value: Expr, fields: dict[Item, Field]) -> tuple[type | None, Expr]:
+        """Return the type of RETURN's value, and the value as one of this type."""
+        mapped = replaced(value, fields.__getitem__)
+        types = types_of(mapped, self.steps.reader.event, self._types) - {NONE}
+        if len(types) == 1 and (only := next(iter(types))) in ZEROS:
+            return only, value
+        if types and types <= NUMBERS:
+            kind = float if float in types else int
+            return kind, Call(kind.__name__, (value,))
+        return None if types else int, value
+
+    # -- what a step makes of the register -----------------------------------------------------------------------------------
+
+    def after(self, step: Step) -> Make:
+        """Return the register behind a step, over the event and the register."""
+        items = []
+        for slot in self.slots:
+            if step.dst is None:
+                found = Const(slot.initial) if slot.value is None else self._shown(step, slot.value)
+            elif slot.item is not None and slot.item in self.live[step.dst]:
+                found = self.steps.after(step, slot.item)
+            else:
+                found = Const(slot.initial)
+            if found == Const(slot.initial) and (slot.item is None or slot.item not in self.live[step.src]):
+                found = Field("r", slot.name)  # which has it already
+            items.append(self.written(found))
+        return Make(tuple(items))
+
+    def _shown(self, step: Step, value: Expr) -> Expr:
+        return nullable(self.steps.value_after(step, value), lambda leaf: self.steps.absent(step.src, leaf))
+
+    def written(self, expr: Expr) -> Expr:
+        """Return an expression with the fields of the register in place of items."""
+        return replaced(expr, self.fields.__getitem__)
+
+
+def _check_names(returns: tuple[tuple[str, Expr], ...]) -> None:
+    names = [name for name, _ in returns]
+    for name in names:
+        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+            raise AutomatonError(f"expected a name for what RETURN shows (letters, digits, _; not the first) but got {name!r}")
+        if names.count(name) > 1:
+            raise AutomatonError(f"expected each name once in RETURN but got {name!r} {names.count(name)} times; say AS another")

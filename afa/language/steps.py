@@ -1,0 +1,121 @@
+"""Steps: from which state to which a match goes by an event, what must hold, and what is known of the match on the way.
+
+start -> states -> F, found by following each state's ways; for each state, how many events each component has taken at least.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from afa.expression.nodes import Expr
+from afa.language.items import Item, Reader, replaced
+from afa.language.positions import Edge
+from afa.language.states import Conditions, State
+from afa.language.three_values import both, no, true
+
+Counts = dict[str, int]
+
+
+class Step(NamedTuple):
+    """A way from a state by an event that a component takes. ``dst`` None: the match ends with it."""
+
+    src: State
+    to: int
+    dst: State | None
+
+
+class Steps:
+    """All states and steps of a pattern.
+
+    Attributes
+    ----------
+    states : list of State
+        The start state first.
+    steps : list of Step
+    """
+
+    def __init__(self, conditions: Conditions, reader: Reader) -> None:
+        self.conditions, self.reader = conditions, reader
+        self.names = [component.name for component in conditions.positions.components]
+        self.states = conditions.states(-1, frozenset())
+        self.steps: list[Step] = []
+        known = set(self.states)
+        for state in self.states:  # which grows
+            found = [step for edge in conditions.ways(state) for step in self._by(state, edge)]
+            self.steps += found
+            new = dict.fromkeys(step.dst for step in found if step.dst is not None and step.dst not in known)
+            known.update(new)
+            self.states += new
+        self._drop_dead_ends()
+        self._least = self._counted()
+
+    def _by(self, src: State, edge: Edge) -> list[Step]:
+        conditions = self.conditions
+        seen = conditions.seen_after(src.seen, edge.to)
+        ends: list[State | None] = [None] if edge.to in conditions.positions.last else []
+        return [Step(src, edge.to, dst) for dst in [*conditions.states(edge.to, seen), *ends]]
+
+    def _drop_dead_ends(self) -> None:
+        """Drop states from which no match ends."""
+        alive: set[State | None] = {None}
+        while True:
+            more = {step.src for step in self.steps if step.dst in alive} - alive
+            if not more:
+                break
+            alive |= more
+        self.steps = [step for step in self.steps if step.dst in alive]
+        self.states = [self.states[0], *(state for state in self.states[1:] if state in alive)]
+
+    def _counted(self) -> dict[State, Counts]:
+        """Return how many events each component has taken at least, by state."""
+        names = {"", *self.names}
+        top = 1 + max((item.needs for item in self.conditions.items), default=0)
+        least = {state: dict.fromkeys(names, top) for state in self.states}
+        least[self.states[0]] = dict.fromkeys(names, 0)
+        changed = True
+        while changed:
+            changed = False
+            for step in self.steps:
+                if step.dst is None:
+                    continue
+                after = self.counts_after(step, least[step.src])
+                here = least[step.dst]
+                lower = {name: min(n, here[name], top) for name, n in after.items()}
+                if lower != here:
+                    least[step.dst], changed = lower, True
+        return least
+
+    def counts_after(self, step: Step, before: Counts) -> Counts:
+        """Return the counts when the event of a step is taken."""
+        taken = {"", self.names[step.to]}
+        return {name: n + (name in taken) for name, n in before.items()}
+
+    def absent(self, state: State, leaf: Expr) -> bool:
+        """Return whether a field or an item can be None where a match rests in a state."""
+        if isinstance(leaf, Item):
+            return self.reader.optional(leaf) or self._least[state][leaf.component] < leaf.needs
+        field = self.reader.types.get(getattr(leaf, "name", ""))
+        return field is not None and field.optional
+
+    def after(self, step: Step, item: Item) -> Expr:
+        """Return the value of an item when the event of a step is taken, over items as they are before."""
+        return self.reader.after(item, self.names[step.to], item.component in step.src.seen)
+
+    def value_after(self, step: Step, expr: Expr) -> Expr:
+        """Return an expression over items as they are when the event of a step is taken."""
+        return replaced(expr, lambda item: self.after(step, item))
+
+    def fence(self, step: Step) -> Expr:
+        """Return what an event must satisfy for a step: a two-valued expression over the event and items as they are before it."""
+        conditions, src = self.conditions, step.src
+        parts = [*conditions.take(src.seen, step.to), *conditions.left(src.position, step.to)]
+        if step.dst is None:
+            parts += [self.value_after(step, expr) for expr in conditions.done[step.to]]
+        return true(both(parts), lambda leaf: self.absent(src, leaf))
+
+    def skipped(self, state: State) -> Expr | None:
+        """Return what an event must satisfy to be skipped, as `fence` does. None: none is."""
+        if state.skip is None:
+            return None
+        asked = [*state.skip.takes, *state.skip.absent]
+        return both([no(true(expr, lambda leaf: self.absent(state, leaf))) for expr in asked])
