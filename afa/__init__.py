@@ -18,8 +18,8 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     compiled/      the fast one: the same over arrays, arcs as machine code
     engines        which of them serves; explain: what becomes of each arc
     operator/      Operator and Keyed: calls, promises, tables, snapshots
-    language/      queries as text, as Python and as SQL
-    spark/, cli/   on Spark; on the command line (above the package `speculation`)
+    language/      queries as text, as Python and as SQL (above the package `speculation`)
+    spark/, cli/   on Spark; on the command line
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.
 
@@ -61,6 +61,7 @@ from afa.errors import (
     LateEventError,
     SnapshotError,
 )
+from afa.language.query import Query, query
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
@@ -88,8 +89,10 @@ __all__ = [
     "NoRegister",
     "Operator",
     "Punctuation",
+    "Query",
     "SnapshotError",
     "Statistics",
     "insert",
+    "query",
     "retract",
 ]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from afa import Change, Punctuation
+from afa.change import Change
 from punctuation.base_errors import AfaError
+from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
 

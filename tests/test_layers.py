@@ -35,9 +35,9 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.compiled"],
     ["afa.engines", "afa.explain"],
     ["afa.operator"],
+    ["speculation"],
     ["afa.language"],
     ["afa"],
-    ["speculation"],
     ["afa.spark"],
     ["afa.cli"],
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from typing import Any
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
@@ -147,7 +148,7 @@ def items_of(expr: Expr) -> Iterator[Item]:
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return an expression with each node directly below it changed."""
-    new = []
+    new: list[Any] = []
     for field in fields(expr):  # type: ignore[arg-type]
         old = getattr(expr, field.name)
         if isinstance(old, Expr):

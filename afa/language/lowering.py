@@ -14,11 +14,11 @@ from afa.errors import AutomatonError
 from afa.expression.nodes import Expr
 from afa.expression.nodes import Field as Named
 from afa.expression.text import text_of_expr
-from afa.language.items import Item, Reader
+from afa.language.items import Reader
+from afa.language.match_states import FINAL, START, Conditions, State
 from afa.language.pattern import STRICT, Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
 from afa.language.registers import Registers
-from afa.language.states import FINAL, START, Conditions, State
 from afa.language.steps import Steps
 from afa.language.terms import Ref
 from afa.language.three_values import FALSE
@@ -109,12 +109,13 @@ class Lowered:
 
 def take_arc(src: str, dst: str, fence: str, transfer: str | None, component: str) -> Arc:
     """Make the arc by which a component takes an event. Its name says what it does: equal arcs of two queries have one name."""
-    return Arc(src, dst, fence, transfer, name=_name(f"{component}: {src} -> {dst}", fence, transfer or ""))
+    name = _name(f"{component}: {src} -> {dst}", fence, transfer or "")
+    return Arc(src, dst, fence, transfer, name=name, select=component)
 
 
 def skip_arc(state: str, fence: str) -> Arc:
     """Make the arc by which a state skips events."""
-    return Arc(state, state, fence, name=_name(f"skip: {state}", fence))
+    return Arc.skip(state, fence, name=_name(f"skip: {state}", fence))
 
 
 def _name(what: str, *texts: str) -> str:
@@ -138,7 +139,8 @@ def taken_at_most(positions: Positions) -> dict[str, int]:
 
 def default_returns(pattern: Pattern, event: Schema) -> tuple[tuple[str, Expr], ...]:
     """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
-    single = list(_always_one(pattern))
+    most = taken_at_most(Positions.of(pattern))
+    single = [component for component in _always_one(pattern) if most[component.name] == 1]
     return tuple((f"{c.name}_{field.name}", Ref(c.name, "one", field.name)) for c in single for field in event.fields)
 
 

@@ -42,4 +42,4 @@ def _reduced(cls: Any) -> tuple[Any, ...]:
     return made, cls._made
 
 
-copyreg.pickle(Made, _reduced)  # type: ignore[arg-type]
+copyreg.pickle(Made, _reduced)

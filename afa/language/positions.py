@@ -1,8 +1,8 @@
-"""Positions: a pattern taken apart into the places at which it takes one event, and which may follow which (Glushkov's construction).
+"""Positions: a pattern taken apart into the places at which it takes one event, and which may follow which (Glushkov).
 
-A `Repeat` is written out: low copies that must be there, then optional ones up to high; without a bound the last copy follows itself.
-Where optional parts lie between two neighbours, the strategy is that of the gap in front of the second; absent components are those of
-all gaps in between.
+A `Repeat` is written out: low copies that must be there, then optional ones up to high; without a bound the last copy follows
+itself. Where optional parts lie between two neighbours, the strategy is that of the gap in front of the second; absent components
+are those of all gaps in between.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Positions(NamedTuple):
         return found
 
     def labels(self) -> list[str]:
-        """Return a name for each position: its component's, numbered where there are several, with ``+`` where it follows itself."""
+        """Return a name for each position: its component's, numbered where there are several, with ``+`` where it repeats."""
         names = [component.name for component in self.components]
         found = []
         for p, name in enumerate(names):

@@ -1,8 +1,8 @@
 """Registers: which items a match holds in each state, in which fields, and what RETURN shows.
 
-An item is live in a state if something on the way from there reads it before it is written anew; elsewhere its field has its initial
-value, so that matches with equal futures are one partial match. RETURN's fields stand first and alone are shown; a field of RETURN that
-is an item of the match holds it on the way.
+An item is live in a state if something on the way from there reads it before it is written anew; elsewhere its field has its
+initial value, so that matches with equal futures are one partial match. RETURN's fields stand first and alone are shown; a field of
+RETURN that is an item of the match holds it on the way.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from afa.errors import AutomatonError
 from afa.expression.nodes import Call, Const, Expr, Field, Make
 from afa.expression.types import NONE, NUMBERS, types_of
 from afa.language.items import Item, items_of, replaced
+from afa.language.match_states import State
 from afa.language.payload_classes import made
-from afa.language.states import State
 from afa.language.steps import Step, Steps
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema

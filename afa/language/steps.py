@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from afa.expression.nodes import Expr
 from afa.language.items import Item, Reader, replaced
+from afa.language.match_states import Conditions, State
 from afa.language.positions import Edge
-from afa.language.states import Conditions, State
 from afa.language.three_values import both, no, true
 
 Counts = dict[str, int]

@@ -3,8 +3,8 @@
     true(p)      an expression that holds where p is true, and never meets a None
     missing(x)   one that holds where the value x is None; None where it never is
 
-Operands that are never None get no test: a query pays for the values that it lets be absent. A comparison with NaN is false, and its
-negation true, as in Python.
+Operands that are never None get no test: a query pays for the values that it lets be absent. A comparison with NaN is false, and
+its negation true, as in Python.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """States: where a match rests, and what it may skip there.
 
-A state is a position, with what has been taken before where that counts, and with what the match skips while it waits: neighbours of one
-position with different gaps make several states, among which a computation chooses when it takes the event. So a negation after
-``a+`` forbids events between the last a and b only: in one state the match waits for a further a, in the other for b.
+A state is a position, with what has been taken before where that counts, and with what the match skips while it waits: neighbours
+of one position with different gaps make several states, among which a computation chooses when it takes the event. So a negation
+after ``a+`` forbids events between the last a and b only: in one state the match waits for a further a, in the other for b.
 """
 
 from __future__ import annotations
@@ -131,4 +131,3 @@ class Conditions:
         """Return what may follow a state."""
         edges = self.edges(state.position)
         return [edge for edge in edges if self.skip(state.position, state.seen, edge) == state.skip]
-

@@ -1,0 +1,138 @@
+"""A query: a pattern tree with the automaton that it stands for, and what an operator of it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.errors import AfaError
+from afa.language.lowering import Lowered
+from afa.language.pattern import Tree
+from afa.model.automaton import Automaton
+from afa.operator.keyed import Keyed
+from afa.operator.operator import EngineName, Operator
+
+
+class Query:
+    """A query, frozen. `afa.query` reads one from SASE+ text, `afa.sql` from SQL; `afa.language` has the words to build one.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Attributes
+    ----------
+    automaton : Automaton
+    key : str, tuple of str, or None
+        The field or fields by which the stream is partitioned, as `Keyed` takes them.
+    window : int or None
+        Ticks that an event lives in the operator.
+    components : tuple of str
+        The components' names, in the order of the pattern.
+
+    Raises
+    ------
+    AfaError
+        The tree names what is not there, or asks for what no automaton does.
+    """
+
+    __slots__ = ("_lowered", "tree")
+
+    tree: Tree
+    _lowered: Lowered
+
+    def __init__(self, tree: Tree) -> None:
+        if not isinstance(tree, Tree):
+            raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
+        object.__setattr__(self, "tree", tree)
+        object.__setattr__(self, "_lowered", Lowered(tree))
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that the query stands for; what a match shows are RETURN's values, in RETURN's order."""
+        return self._lowered.automaton
+
+    @property
+    def key(self) -> str | tuple[str, ...] | None:
+        """The field or fields that partition the stream, as `Keyed` takes them; None: there are none."""
+        key = self.tree.key
+        return None if not key else key[0] if len(key) == 1 else key
+
+    @property
+    def window(self) -> int | None:
+        """How many ticks an event lives in the operator."""
+        return self.tree.window
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The names of the components, in the order of the pattern."""
+        return self._lowered.components
+
+    def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator:
+        """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
+
+        Parameters
+        ----------
+        engine : "auto", "compiled" or "interpreted"
+        options
+            As of `Operator`; the window, the key and the sequence are the query's.
+
+        Raises
+        ------
+        AfaError
+            An option is one that the query says.
+        """
+        for name, said in (("window", "WITHIN"), ("key", "its key"), ("sequence", "order=")):
+            if name in options:
+                raise AfaError(
+                    f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
+                )
+        options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
+        if self.key is None:
+            return Operator(self.automaton, **options)
+        return Keyed(self.automaton, key=self.key, **options)
+
+    def __eq__(self, other: object) -> bool:
+        return self.tree == other.tree if isinstance(other, Query) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.tree)
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        raise AttributeError(f"a Query is frozen: {field} can't be set")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"a Query is frozen: {field} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Query, (self.tree,)
+
+    def __repr__(self) -> str:
+        by = f" by {', '.join(self.tree.key)}" if self.tree.key else ""
+        within = "" if self.window is None else f" within {self.window}"
+        return f"Query({' '.join(self.components)}{by}{within})"
+
+
+def query(text: str, *, event: type, tick: str | None = None, type: str | None = None, order: str | None = None) -> Query:
+    """Read a query from SASE+ text.
+
+    Parameters
+    ----------
+    text : str
+        ``PATTERN SEQ(..) WHERE .. WITHIN .. RETURN ..``
+    event : NamedTuple class
+        The event schema.
+    tick : str, optional
+        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN with units.
+    type : str, optional
+        The field that holds an event's type; left out: "type", if there is such a field.
+    order : str, optional
+        The field that orders events of one instant; left out, they are alternatives, of which a match takes one.
+
+    Raises
+    ------
+    AfaError
+        The text is no query of these events; the message names line and column, what was expected, and a way out.
+    """
+    from afa.language.sase_reader import read_sase
+
+    return Query(read_sase(text, event, tick=tick, type=type, order=order))
