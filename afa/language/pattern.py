@@ -101,6 +101,10 @@ class Tree:
         Names and values of what a match shows.
     payload : str
         The name of the class of what is shown.
+    subsets : tuple of (str, tuple of str)
+        Names for several components: a term that names one reads the events of all of them.
+    skip : str or None
+        Which matches are shown: "past last row", "to next row", "to first NAME" or "to last NAME", as SQL's AFTER MATCH SKIP; None: all.
     """
 
     pattern: Pattern
@@ -113,3 +117,5 @@ class Tree:
     after: tuple[Component, ...] = ()
     returns: tuple[tuple[str, Expr], ...] = ()
     payload: str = "Match"
+    subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    skip: str | None = None

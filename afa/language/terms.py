@@ -45,3 +45,8 @@ class Aggregate(Expr):
     function: str
     field: str | None = None  # None: of "count" only
     now: bool = False  # whether the event under test counts as well (SQL's running aggregates)
+
+
+@dataclass(frozen=True, slots=True)
+class Classifier(Expr):
+    """The name of the component that took the last event of the match. In RETURN only."""
