@@ -12,6 +12,7 @@ __all__ = [
     "ExpressionError",
     "Int64Error",
     "LateEventError",
+    "QueryError",
     "SnapshotError",
     "blame",
 ]
@@ -23,6 +24,10 @@ class AutomatonError(AfaError):
 
 class ExpressionError(AutomatonError):
     """A fence, transfer or ``at`` was given as text that is no valid expression. The message shows the place."""
+
+
+class QueryError(AutomatonError):
+    """A query is not valid: SASE+ text, SQL or what was built in Python. For text the message shows the place."""
 
 
 class ChangeError(AfaError):

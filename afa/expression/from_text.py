@@ -89,10 +89,13 @@ def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: S
         raise ExpressionError(f"expected {kind.role}({kind.parameters}) as text (str) but got {text!r}")
     text = text.strip()
     try:
-        tree = _tree(text, kind)
+        tree = syntax(text)
         translator = _TextTranslator(kind, event_schema, register_schema)
         found = returned(translator.truth(tree, {}) if kind.is_truth else translator.value(tree, {}), kind, register_schema)
-        _check_bounds(found, event_schema, register_schema)
+        check_bounds(found, event_schema, register_schema)
+    except SyntaxError as error:
+        column = max(error.offset or 1, 1) - 1
+        _refuse(text, kind, f"it is no Python expression ({error.msg}); {HINT}", error.lineno or 0, column)
     except Unreadable as error:
         line, column = getattr(error.node, "lineno", 0), getattr(error.node, "col_offset", 0)
         _refuse(text, kind, f"{error.reason}; {error.hint}", line, _characters(text, line, column))
@@ -132,10 +135,14 @@ class _TextTranslator(Translator):
         return schema is not None and any(field.name == name for field in schema.fields)
 
 
-def _tree(text: str, kind: Kind) -> ast.expr:
-    """Return Python's syntax tree of the text; refuse nodes that are never allowed.
+def syntax(text: str, also: tuple[type[ast.AST], ...] = ()) -> ast.expr:
+    """Return Python's syntax tree of a text; refuse nodes that are never allowed, but for those of the types ``also``.
 
     Python's parser recurses, so signs that could nest deeply are counted first, in the text without its strings.
+
+    Raises
+    ------
+    SyntaxError, Unreadable
     """
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text)} characters, more than {LONGEST}", "split it over several arcs")
@@ -146,15 +153,12 @@ def _tree(text: str, kind: Kind) -> ast.expr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text, mode="eval").body
-    except SyntaxError as error:
-        column = max(error.offset or 1, 1) - 1
-        _refuse(text, kind, f"it is no Python expression ({error.msg}); {HINT}", error.lineno or 0, column)
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         raise Unreadable(f"it is no Python expression ({error})", HINT) from None
     todo: list[tuple[ast.AST, int]] = [(tree, 1)]
     while todo:
         node, depth = todo.pop()
-        if not isinstance(node, _NODES):
+        if not isinstance(node, _NODES + also):
             raise Translator.refused(node)
         if depth > DEPTH:
             raise Unreadable(f"it is nested more than {DEPTH} deep", "split it over several arcs", node)
@@ -162,7 +166,7 @@ def _tree(text: str, kind: Kind) -> ast.expr:
     return tree
 
 
-def _check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> None:
+def check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> None:
     """Refuse an expression whose evaluation could take much time or memory: huge powers, repeated strs.
 
     Raises

@@ -10,4 +10,9 @@ registers        which values are held in which state; what RETURN shows
 payload_classes  classes of registers and payloads
 lowering         tree to automaton
 query            `Query`, `afa.query`
+conjuncts        conditions over several components: which one they are asked of, and when
+durations        12 hours, as ticks
+return_names     names of what RETURN shows, where none is given
+sase_reader      SASE+ text -> tree: sase_grammar: its frame; sase_pattern: PATTERN; sase_code, sase_expressions: WHERE, RETURN
+sase_printer     tree -> SASE+ text
 """

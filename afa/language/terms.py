@@ -20,6 +20,7 @@ None holds of nothing**, and neither does its negation: predicates have SQL's th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from afa.expression.nodes import Expr
@@ -50,3 +51,31 @@ class Aggregate(Expr):
 @dataclass(frozen=True, slots=True)
 class Classifier(Expr):
     """The name of the component that took the last event of the match. In RETURN only."""
+
+
+def changed(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """Return an expression with the nodes replaced for which ``change`` returns one; a node before those below it.
+
+    Examples
+    --------
+    >>> from afa.expression.nodes import Compare, Const, Field
+    >>> below = Compare("<", Field("e", "price"), Const(3))
+    >>> changed(below, lambda node: Ref("a", "one", "price") if node == Field("e", "price") else None)
+    Compare(op='<', left=Ref(component='a', which='one', field='price', back=0), right=Const(value=3))
+    """
+    new = change(expr)
+    if new is not None:
+        return new
+    values = [getattr(expr, name) for name in _slots(expr)]
+    return type(expr)(*(_changed_below(value, change) for value in values))
+
+
+def _slots(expr: Expr) -> tuple[str, ...]:
+    names: tuple[str, ...] = type(expr).__slots__
+    return names
+
+
+def _changed_below(value: object, change: Callable[[Expr], Expr | None]) -> object:
+    if isinstance(value, tuple):
+        return tuple(_changed_below(item, change) for item in value)
+    return changed(value, change) if isinstance(value, Expr) else value

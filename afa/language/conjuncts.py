@@ -1,0 +1,352 @@
+"""Place conjuncts: each at its last component, in the slot in which it is asked.
+
+A notation says terms of a conjunct as `Named` and `Over`; `place` finds the event under test and makes of them ``Field("e", ..)``,
+`Ref` and `Aggregate`:
+
+    where    asked of each event that the component takes              a.x, a[i].x
+    first    of the first one                                          a[1].x, beside nothing else of a
+    rest     of all others                                             a[i-1].x, a[..i-1], and a[i].x or a[1].x beside them
+    done     of all events together                                    a[a.LEN].x, a.LEN, a[]
+
+A conjunct that reads ``a[i-k]`` is asked from iteration k + 1 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from afa.expression.nodes import Compare, Const, Expr, Field, Or, walk
+from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
+from afa.language.terms import Aggregate, Ref, changed
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Expr):
+    """A field of one event of a component, as a notation says it.
+
+    ``which``: "one" a.x; "first" a[1].x; "this" a[i].x; "before" a[i-1-back].x; "last" a[a.LEN-back].x.
+    """
+
+    component: str
+    which: str
+    field: str
+    back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Over(Expr):
+    """An aggregate as a notation says it. ``span``: "before" a[..i-1]; "now" a[..i]; "all" a[]."""
+
+    component: str
+    function: str
+    field: str | None
+    span: str
+
+
+class Place(NamedTuple):
+    """Where a component stands in the pattern.
+
+    Parameters
+    ----------
+    order : int
+        Its number in the order of writing.
+    loops : tuple of int
+        The repeats around it that can take it more than once, the outermost first.
+    alone : bool
+        Whether the innermost of them repeats nothing else, and is the only one.
+    absent : bool
+    """
+
+    order: int
+    loops: tuple[int, ...]
+    alone: bool
+    absent: bool
+
+    @property
+    def many(self) -> bool:
+        """Whether the component can take several events."""
+        return bool(self.loops)
+
+
+class Placed(NamedTuple):
+    """A predicate: of which component, in which slot."""
+
+    component: str
+    slot: str
+    expr: Expr
+
+
+class MisplacedError(Exception):
+    """A term stands where it has no meaning, or one that can't be known in time."""
+
+    def __init__(self, expected: str, got: str, hint: str, term: Expr | None) -> None:
+        super().__init__(f"expected {expected} but got {got}; {hint}")
+        self.expected, self.got, self.hint, self.term = expected, got, hint, term
+
+
+def components(pattern: Pattern) -> Iterator[Component]:
+    """Yield the components that take events, in the order of writing; absent ones are left out."""
+    if isinstance(pattern, Component):
+        yield pattern
+    elif isinstance(pattern, Repeat):
+        yield from components(pattern.item)
+    else:
+        for item in pattern.items:
+            yield from components(item)
+
+
+def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[Component] = ()) -> dict[str, Place]:
+    """Return where each component stands, absent ones among them."""
+    found: dict[str, Place] = {}
+
+    def add(component: Component, loops: tuple[int, ...] = (), alone: bool = False, absent: bool = True) -> None:
+        found[component.name] = Place(len(found), loops, alone, absent)
+
+    def visit(item: Pattern, loops: tuple[int, ...], alone: bool) -> None:
+        match item:
+            case Component():
+                add(item, loops, alone, absent=False)
+            case Repeat(inner, _, high, gap):
+                within = loops if high == 1 else (*loops, len(found))
+                visit(inner, within, len(within) == 1 and isinstance(inner, Component))
+                gaps(gap, within)
+            case Either(items):
+                for each in items:
+                    visit(each, loops, False)
+            case Seq(items, between):
+                for i, each in enumerate(items):
+                    visit(each, loops, False)
+                    if i < len(between):
+                        gaps(between[i], loops)
+
+    def gaps(gap: Gap, loops: tuple[int, ...]) -> None:
+        for component in gap.absent:
+            add(component, loops)
+
+    for component in before:
+        add(component)
+    visit(pattern, (), False)
+    for component in after:
+        add(component)
+    return found
+
+
+def place(expr: Expr, where: Mapping[str, Place]) -> Placed:
+    """Return a conjunct at its last component, its terms as `Field`, `Ref` and `Aggregate`.
+
+    Raises
+    ------
+    MisplacedError
+
+    Examples
+    --------
+    >>> where = places(Repeat(Component("a")))
+    >>> place(Compare(">", Named("a", "this", "price"), Over("a", "avg", "price", "before")), where)[:2]
+    ('a', 'rest')
+    """
+    terms = [node for node in walk(expr) if isinstance(node, Named | Over)]
+    if not terms:
+        raise MisplacedError("a condition on a component", "one that names none", "name a field of a component", None)
+    last = _last(terms, where)
+    slot = _slot(last, terms, where)
+    placed = changed(expr, lambda node: _term(node, last, slot, where) if isinstance(node, Named | Over) else None)
+    enough = [_needed(term, last, where) for term in terms]
+    for component, count in sorted({pair for pair in enough if pair[1] > 1}):
+        placed = Or((Compare("<", Aggregate(component, "count"), Const(count)), placed))
+    return Placed(last, slot, placed)
+
+
+def same(attribute: str, pattern: Pattern, where: Mapping[str, Place]) -> list[Placed]:
+    """Return the predicates by which all events of a match have one value of a field: that of the first event.
+
+    Raises
+    ------
+    MisplacedError
+        Several components can take the first event.
+    """
+    first = _opening(pattern)
+    if first is None:
+        hint = "write the comparisons out, or begin with a component that is always there"
+        raise MisplacedError("one component that takes the first event", "several", hint, None)
+    many = where[first.name].many
+    equal = Compare("==", Field("e", attribute), Ref(first.name, "first" if many else "one", attribute))
+    return [
+        Placed(name, "rest" if name == first.name else "where", equal)
+        for name, place in where.items()
+        if (many or name != first.name) and place.order >= where[first.name].order
+    ]
+
+
+def returned(expr: Expr, where: Mapping[str, Place]) -> Expr:
+    """Return a value of the whole match, its terms as `Ref` and `Aggregate`.
+
+    Raises
+    ------
+    MisplacedError
+    """
+    return changed(expr, lambda node: _of_match(node, where) if isinstance(node, Named | Over) else None)
+
+
+def filled(pattern: Pattern, placed: Iterable[Placed]) -> Pattern:
+    """Return the pattern with predicates added to its components, in the order given."""
+    slots: dict[str, list[Placed]] = {}
+    for each in placed:
+        slots.setdefault(each.component, []).append(each)
+    return _filled(pattern, slots)
+
+
+def filled_component(component: Component, placed: Iterable[Placed]) -> Component:
+    """Return a component with its predicates added."""
+    for name, slot, expr in placed:
+        if name == component.name:
+            added = (*getattr(component, slot), expr)
+            component = Component(
+                component.name,
+                component.type,
+                added if slot == "where" else component.where,
+                added if slot == "first" else component.first,
+                added if slot == "rest" else component.rest,
+                added if slot == "done" else component.done,
+            )
+    return component
+
+
+def _filled(pattern: Pattern, slots: Mapping[str, list[Placed]]) -> Pattern:
+    def gap(found: Gap) -> Gap:
+        return replace(found, absent=tuple(filled_component(each, slots.get(each.name, ())) for each in found.absent))
+
+    match pattern:
+        case Component():
+            return filled_component(pattern, slots.get(pattern.name, ()))
+        case Repeat():
+            return replace(pattern, item=_filled(pattern.item, slots), gap=gap(pattern.gap))
+        case Seq(items, gaps):
+            return Seq(tuple(_filled(item, slots) for item in items), tuple(gap(each) for each in gaps))
+        case Either(items):
+            return Either(tuple(_filled(item, slots) for item in items))
+    raise AssertionError(pattern)
+
+
+def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
+    """Return the component whose event is the last one that a conjunct reads."""
+    now = {term.component for term in terms if _moment(term) in ("this", "now")}
+    earlier = {term.component for term in terms} - {term.component for term in terms if _moment(term) != "before"}
+    passed = {
+        name
+        for name in earlier  # b[i-1] beside a[i] of one group: the iteration before
+        if any(_share(where[name], where[other]) and where[other].order < where[name].order for other in now)
+    }
+    named = [term for term in terms if term.component not in passed]
+    last = max(named, key=lambda term: where[term.component].order).component
+    for term in terms:
+        if where[term.component].absent and term.component != last:
+            raise MisplacedError(
+                f"a condition of the absent {term.component} on what comes before it",
+                f"{last}, which comes after it",
+                f"what {last} will be is not known when an event of {term.component} comes; compare {term.component} with an "
+                f"earlier component, or with a constant",
+                term,
+            )
+    return last
+
+
+def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> str:
+    """Return the slot of a conjunct of the component ``last``."""
+    own = {_moment(term): term for term in terms if term.component == last}
+    earlier = any(_moment(term) == "before" for term in terms)
+    if "all" in own:
+        if own.keys() - {"all", "first"}:
+            hint = f"ask it of the extreme: max({last}[].x) or min({last}[].x) in place of {last}[i].x; or use {last}[..i-1]"
+            raise MisplacedError(f"{last}[i] or all of {last}[]", "both in one condition", hint, own["all"])
+        if not where[last].alone:
+            hint = f"ask it of a component behind the group, or repeat {last} alone"
+            raise MisplacedError(
+                f"a component that is repeated alone for {last}[] and {last}.LEN", "one of a group", hint, own["all"]
+            )
+        return "done"
+    if own.keys() & {"this", "now", "one"}:
+        return "rest" if earlier or own.keys() & {"first"} else "where"
+    return "rest" if earlier else "first"
+
+
+def _moment(term: Named | Over) -> str:
+    """Return when a term is known: "one", "first", "this", "before", "now" or "all"."""
+    if isinstance(term, Over):
+        return term.span
+    return "all" if term.which == "last" else term.which
+
+
+def _share(one: Place, other: Place) -> bool:
+    """Return whether one iteration can hold both components."""
+    return bool(set(one.loops) & set(other.loops))
+
+
+def _term(term: Named | Over, last: str, slot: str, where: Mapping[str, Place]) -> Expr:
+    """Return a term of a conjunct that is asked of ``last``."""
+    if term.component == last:
+        return _own(term, slot)
+    if _moment(term) not in ("this", "before", "now"):
+        if _moment(term) == "all" and _share(where[term.component], where[last]):
+            hint = f"how many iterations follow is not known yet; write {term.component}[i] or {term.component}[..i-1]"
+            raise MisplacedError(f"{term.component}[i] within the group that it repeats with", "all of its events", hint, term)
+        return _of_match(term, where)
+    if not _share(where[term.component], where[last]):
+        name = term.component
+        hint = f"for all of {name} write max({name}[].x) or min({name}[].x), for its last event {name}[{name}.LEN].x"
+        raise MisplacedError(f"{name}[i] in a condition of {name} itself or of its group", f"one of {last}", hint, term)
+    later = where[term.component].order > where[last].order  # not yet taken in this iteration
+    if isinstance(term, Named):
+        back = term.back if later or term.which == "this" else term.back + 1
+        return Ref(term.component, "last", term.field, back)
+    if not later and term.span == "before":
+        hint = f"{term.component}[i] has been taken when {last} is asked: write {term.component}[..i]"
+        raise MisplacedError(f"{term.component}[..i] in a condition of {last}", f"{term.component}[..i-1]", hint, term)
+    return Aggregate(term.component, term.function, term.field)
+
+
+def _own(term: Named | Over, slot: str) -> Expr:
+    """Return a term of the component that is asked."""
+    if slot == "done":
+        return _of_match(term, {})
+    if isinstance(term, Over):
+        return Aggregate(term.component, term.function, term.field, term.span == "now")
+    if term.which == "before":
+        return Ref(term.component, "last", term.field, term.back)
+    if term.which == "first" and slot == "rest":
+        return Ref(term.component, "first", term.field)
+    return Field("e", term.field)
+
+
+def _of_match(term: Named | Over, where: Mapping[str, Place]) -> Expr:
+    """Return a term of a component that has taken all its events."""
+    name = term.component
+    if name in where and where[name].absent:
+        raise MisplacedError("a component that takes an event", f"{name}, which is absent", "name another component", term)
+    if _moment(term) in ("this", "before", "now"):
+        hint = f"write {name}[1].x, {name}[{name}.LEN].x or an aggregate: max({name}[].x)"
+        raise MisplacedError(f"a value of all of {name}", f"{name}[i], which means one iteration", hint, term)
+    if isinstance(term, Over):
+        return Aggregate(name, term.function, term.field)
+    return Ref(name, term.which, term.field, term.back)
+
+
+def _needed(term: Named | Over, last: str, where: Mapping[str, Place]) -> tuple[str, int]:
+    """Return how many events of a component must have been taken before a term has a value."""
+    if not isinstance(term, Named) or term.which != "before":
+        return term.component, 0
+    behind = where[term.component].order < where[last].order
+    return term.component, term.back + (2 if behind else 1)
+
+
+def _opening(pattern: Pattern) -> Component | None:
+    """Return the component that takes the first event; None if several can."""
+    match pattern:
+        case Component():
+            return pattern
+        case Seq(items, _):
+            return _opening(items[0])
+        case Repeat(item, low, _, _) if low > 0:
+            return _opening(item)
+    return None
