@@ -12,7 +12,7 @@ from afa.expression.text import text_of_expr
 from afa.language.conjuncts import MisplacedError, Named, Over, Place, Placed, place, places, returned
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import default_name
-from afa.language.sase_reader import read
+from afa.language.sase_reader import read_sase
 from afa.language.terms import Aggregate, Ref, changed
 
 STRATEGIES = {
@@ -35,7 +35,7 @@ def sase_text(tree: Tree) -> str:
     >>> class Stock(NamedTuple):
     ...     price: float
     >>> text = "pattern seq(Stock+ a[], Stock b) where a[i].price>a[i-1].price and b.price<80%*a[a.len].price"
-    >>> print(sase_text(read(text, Stock)))
+    >>> print(sase_text(read_sase(text, Stock)))
     PATTERN SEQ(Stock+ a[], Stock b)
     WHERE skip_till_next_match(a[], b) {
         a[i].price > a[i-1].price
@@ -44,7 +44,7 @@ def sase_text(tree: Tree) -> str:
     """
     text = _Printer(tree).text()
     try:
-        back = read(text, tree.event, type=tree.type_column, order=tree.order)
+        back = read_sase(text, tree.event, type=tree.type_column, order=tree.order)
     except QueryError as error:
         raise _unsaid(f"what does not read back: {error}") from None
     if replace(back, type_column=tree.type_column) != tree:

@@ -31,7 +31,7 @@ STRATEGIES = {
 }  # fmt: skip
 
 
-def read(text: str, event: type, *, tick: str | None = None, type: str | None = None, order: str | None = None) -> Tree:
+def read_sase(text: str, event: type, *, tick: str | None = None, type: str | None = None, order: str | None = None) -> Tree:
     """Read a query in SASE+.
 
     Parameters
@@ -56,7 +56,7 @@ def read(text: str, event: type, *, tick: str | None = None, type: str | None = 
     >>> from typing import NamedTuple
     >>> class Stock(NamedTuple):
     ...     price: float
-    >>> tree = read("PATTERN SEQ(Stock a, Stock b) WHERE b.price > 2 * a.price WITHIN 10", Stock)
+    >>> tree = read_sase("PATTERN SEQ(Stock a, Stock b) WHERE b.price > 2 * a.price WITHIN 10", Stock)
     >>> tree.window, tree.pattern.items[1].where
     (10, (Compare(op='>', left=Field(side='e', name='price'), right=Binary(op='*', left=Const(value=2), \
 right=Ref(component='a', which='one', field='price', back=0))),))
@@ -350,4 +350,4 @@ def _several(item: list[Any]) -> list[list[Any]]:
     return [[*item[:at], token] for token in plain]
 
 
-__all__ = ["read"]
+__all__ = ["read_sase"]

@@ -10,7 +10,7 @@ import pytest
 from afa.expression.nodes import Binary, Compare, Const, Field
 from afa.language.pattern import Component, Gap, Repeat, Seq, Tree
 from afa.language.sase_printer import sase_text
-from afa.language.sase_reader import read
+from afa.language.sase_reader import read_sase
 from afa.language.terms import Aggregate, Ref
 
 
@@ -102,7 +102,7 @@ EVERY = {
 def paper(name: str) -> Tree:
     """One of the papers' queries, an LE a second."""
     text, event, column = EVERY[name]
-    return read(text, event, tick="s", type=column)
+    return read_sase(text, event, tick="s", type=column)
 
 
 def test_shoplifting() -> None:
@@ -168,4 +168,4 @@ def test_imbalanced_load(option: int, than: Ref | Aggregate) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_printed_again_it_reads_back_equal(name: str) -> None:
     tree = paper(name)
-    assert read(sase_text(tree), tree.event, type=tree.type_column) == tree
+    assert read_sase(sase_text(tree), tree.event, type=tree.type_column) == tree
