@@ -21,7 +21,7 @@ from afa.expression.nodes import (
     Text,
     Unary,
 )
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Classifier, Ref
 
 COMPARE = {
     "<": operator.lt,
@@ -48,18 +48,15 @@ CALLS = {"min": min, "max": max, "abs": abs, "round": round, "int": int, "float"
 
 
 class Taken(NamedTuple):
-    """The payloads that a match has taken: by component, and all in order."""
+    """The payloads that a match has taken in order, each with its component; names for several components."""
 
-    events: dict[str, list[Any]]
-    order: list[Any]
+    picks: tuple[tuple[str, Any], ...]
+    subsets: dict[str, tuple[str, ...]]
 
-    @classmethod
-    def of(cls, picks: list[tuple[str, Any]]) -> Taken:
-        """Sort payloads by their component."""
-        events: dict[str, list[Any]] = {}
-        for name, payload in picks:
-            events.setdefault(name, []).append(payload)
-        return cls(events, [payload for _, payload in picks])
+    def of(self, name: str) -> list[Any]:
+        """The payloads of a component, of a subset, or of all (no name)."""
+        names = self.subsets.get(name, (name,))
+        return [payload for component, payload in self.picks if component in names or not name]
 
 
 def holds(expr: Expr, event: Any, taken: Taken) -> bool:
@@ -88,6 +85,8 @@ def value(expr: Expr, event: Any, taken: Taken) -> Any:
             return ref(expr, taken)
         case Aggregate():
             return aggregate(expr, event, taken)
+        case Classifier():
+            return taken.picks[-1][0]
         case IsNone(x):
             return of(x) is None
         case Not(x):
@@ -141,14 +140,14 @@ def among(x: Any, items: list[Any]) -> bool | None:
 
 def ref(term: Ref, taken: Taken) -> Any:
     """A field of one event that was taken; None: there is no such event."""
-    events = taken.events.get(term.component, []) if term.component else taken.order
+    events = taken.of(term.component)
     i = 0 if term.which == "first" else len(events) - 1 - term.back
     return getattr(events[i], term.field) if 0 <= i < len(events) else None
 
 
 def aggregate(term: Aggregate, event: Any, taken: Taken) -> Any:
     """A value over all that a component has taken; None is left out, as in SQL."""
-    events = [*taken.events.get(term.component, []), *([event] if term.now else [])]
+    events = [*taken.of(term.component), *([event] if term.now else [])]
     if term.field is None:
         return len(events)
     values = [getattr(each, term.field) for each in events]

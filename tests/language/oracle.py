@@ -81,10 +81,10 @@ def key_of(tree: Tree, event: Event) -> Any:
 
 def payload(tree: Tree, found: Found) -> tuple[Any, ...]:
     """What a match shows: the values of RETURN, without one the fields of the components that take exactly one event."""
-    taken = Taken.of([(name, event.payload) for name, event in found.picks])
+    taken = Taken(tuple((name, event.payload) for name, event in found.picks), dict(tree.subsets))
     if tree.returns:
         return tuple(value(expr, None, taken) for _, expr in tree.returns)
-    return tuple(taken.events[name][0][i] for name in singles(tree.pattern) for i in range(len(tree.event._fields)))
+    return tuple(taken.of(name)[0][i] for name in singles(tree.pattern) for i in range(len(tree.event._fields)))
 
 
 def singles(pattern: Pattern) -> list[str]:
@@ -118,7 +118,7 @@ class Search:
             if following is None:
                 yield from self.end(picks)
                 continue
-            if following.component.name != slot.component.name and not done(picks):
+            if following.component.name != slot.component.name and not self.done(picks):
                 continue
             for event in self.own:
                 later = self.place(last) < self.place(event) and event.le < self.limit(picks)
@@ -130,7 +130,7 @@ class Search:
         first, last = picks[0][1], picks[-1][1]
         window = self.tree.window
         re = self.limit(picks)
-        if not done(picks) or last.le >= re:
+        if not self.done(picks) or last.le >= re:
             return
         earliest = BEGINNING if window is None else last.le - window
         before = [x for x in self.own if self.place(x) < self.place(first) and (x.le > earliest or window is None)]
@@ -159,9 +159,17 @@ class Search:
         typed = component.type is not None and self.tree.type_column is not None
         if typed and getattr(event.payload, self.tree.type_column) != component.type:
             return False
-        taken = taken_of(picks)
-        once = component.rest if component.name in taken.events else component.first
+        taken = self.taken(picks)
+        once = component.rest if taken.of(component.name) else component.first
         return all(holds(expr, event.payload, taken) for expr in (*component.where, *once))
+
+    def done(self, picks: tuple[tuple[Slot, Event], ...]) -> bool:
+        """Whether the last component's conditions on all of its events hold."""
+        return all(holds(expr, None, self.taken(picks)) for expr in picks[-1][0].component.done)
+
+    def taken(self, picks: tuple[tuple[Slot, Event], ...]) -> Taken:
+        """What predicates see of the events picked so far."""
+        return Taken(tuple((slot.component.name, event.payload) for slot, event in picks), dict(self.tree.subsets))
 
     def may_skip(self, picks: tuple[tuple[Slot, Event], ...], slot: Slot, event: Event) -> bool:
         """Whether all that lies between the last event and this one may be skipped: by the last gap, and by what is absent."""
@@ -173,27 +181,16 @@ class Search:
         if strategy == ANY:
             return True
         if strategy == NEXT:
-            return not any(self.takes(component, x, picks) for component in awaits(picks) for x in between)
+            return not any(self.takes(component, x, picks) for component in awaits(picks[-1][0]) for x in between)
         return not between
 
 
-def taken_of(picks: tuple[tuple[Slot, Event], ...]) -> Taken:
-    """What predicates see of the events picked so far."""
-    return Taken.of([(slot.component.name, event.payload) for slot, event in picks])
-
-
-def done(picks: tuple[tuple[Slot, Event], ...]) -> bool:
-    """Whether the last component's conditions on all of its events hold."""
-    return all(holds(expr, None, taken_of(picks)) for expr in picks[-1][0].component.done)
-
-
-def awaits(picks: tuple[tuple[Slot, Event], ...]) -> list[Component]:
+def awaits(slot: Slot) -> list[Component]:
     """What a match waits for that rests in a component: one more iteration of it, if it may repeat, else all that may come next."""
-    own, frames, _ = picks[-1][0]
+    own, frames, _ = slot
     if frames and isinstance(frames[0].node, Repeat) and frames[0].node.item == own and may_repeat(frames[0]):
         return [own]
-    components = [slot.component for slot in follows(frames, ()) if slot is not None]
-    return [component for component in components if component.name == own.name or done(picks)]
+    return [slot.component for slot in follows(frames, ()) if slot is not None]
 
 
 def may_repeat(frame: Frame) -> bool:

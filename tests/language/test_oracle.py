@@ -8,7 +8,7 @@ import pytest
 
 from afa.expression.nodes import And, Binary, Compare, Const, Field, IsNone, Not, Or
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Classifier, Ref
 from tests.language.oracle import Event, choices, matches
 
 
@@ -233,3 +233,20 @@ def test_a_match_ends_before_its_window() -> None:
     assert words(tree(pair, window=3), stream("a x x b")) == []
     assert words(tree(pair, window=4), stream("a x x b")) == ["1 | 4"]
     assert len(words(tree(pair, window=None), stream("a x x b"))) == 1
+
+
+def test_names_of_several_places_and_of_several_components() -> None:
+    a, b = Component("a", "a"), Component("b", "b")
+    again = Seq((a, b, a), (gap(NEXT), gap(NEXT)))
+    assert words(tree(again), stream("a b a")) == ["1 | 2 | 3"]
+    returns = (
+        ("name", Classifier()),
+        ("last", Ref("a", "last", "n")),
+        ("all", Aggregate("", "count")),
+        ("both", Aggregate("u", "sum", "n")),
+        ("first", Ref("u", "first", "n")),
+    )
+    found = matches(
+        tree(Seq((*again.items, b), (*again.gaps, gap(NEXT))), returns=returns, subsets=(("u", ("b",)),)), stream("a b a b")
+    )
+    assert found == {(("b", 3, 4, 6, 2), 4, 101)}

@@ -1,0 +1,219 @@
+"""Random pattern trees over events `Tick`: all strategies, repetitions, alternatives, groups, negations, terms of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from afa.expression.nodes import (
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    If,
+    In,
+    IsNone,
+    Not,
+    Text,
+    conjunction,
+    disjunction,
+)
+from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.terms import Aggregate, Ref
+from tests.strategies import Choices
+
+TYPES = ("a", "a", "b", "b", "c")
+BOUNDS = ((1, None), (1, None), (0, None), (0, 1), (1, 2), (2, 2), (2, 3), (2, None), (0, 2))
+
+
+class Tick(NamedTuple):
+    """An event."""
+
+    type: str | None
+    key: int
+    x: int | None
+    y: float
+    s: str
+    seq: int
+
+
+class Known(NamedTuple):
+    """A component that predicates may name, and whether it takes one event at most."""
+
+    name: str
+    one: bool
+
+
+@dataclass
+class Allowed:
+    """What a tree may have."""
+
+    ties: bool = True
+    start: bool = False  # negation before the first event
+    end: bool = False  # negation behind the last one
+    known: list[Known] = field(default_factory=list)
+
+
+def tree(choose: Choices, allowed: Allowed) -> Tree:
+    """A random tree."""
+    strategy = choose.one((STRICT, PARTITION, NEXT, NEXT, NEXT, NEXT, ANY, ANY, ANY, "mixed", "mixed", "mixed"))
+    keyed = strategy != STRICT and choose.chance(50)
+    make = Maker(choose, strategy, keyed)
+    pattern = make.pattern()
+    made = Tree(
+        pattern,
+        Tick,
+        "type",
+        key=choose.one((("key",), ("key",), ("key",), ("key", "s"))) if keyed else (),
+        order="seq" if allowed.ties and choose.chance(30) else None,
+        window=None if choose.chance(10) else choose.number(3, 12),
+        before=(make.absent(alone=True),) if allowed.start and choose.chance(15) else (),
+        returns=make.returns(),
+    )
+    if allowed.end and made.window is not None and choose.chance(15):
+        made = replace(made, after=(make.absent(),))
+    return made
+
+
+class Maker:
+    """One tree in the making: its names so far, and what they may be asked for."""
+
+    def __init__(self, choose: Choices, strategy: str, keyed: bool) -> None:
+        self.choose, self.strategy, self.keyed = choose, strategy, keyed
+        self.names = iter("abcdefghijklmnopqrstuvw")
+        self.known: list[Known] = []
+
+    # -- patterns ----------------------------------------------------------------------------------------------------------------
+
+    def pattern(self) -> Pattern:
+        items = tuple(self.item() for _ in range(self.choose.one((1, 2, 2, 2, 3, 3))))
+        return items[0] if len(items) == 1 else Seq(items, tuple(self.gap() for _ in items[1:]))
+
+    def item(self) -> Pattern:
+        kind = self.choose.number(0, 99)
+        if kind < 50:
+            return self.component()
+        if kind < 80:
+            return self.repeat()
+        if kind < 90:
+            return Either((self.item(), self.component()))
+        pair = (self.component(group=True), self.component(group=True))
+        return Repeat(Seq(pair, (self.gap(),)), *self.choose.one(((1, 2), (2, 2), (1, None), (0, 2))), gap=self.gap())
+
+    def repeat(self) -> Repeat:
+        low, high = self.choose.one(BOUNDS)
+        item = self.component() if high == 1 else self.many()
+        return Repeat(item, low, high, self.gap(), greedy=self.choose.chance(70))
+
+    def gap(self) -> Gap:
+        strategy = self.strategy
+        if strategy == "mixed":
+            strategy = self.choose.one((PARTITION if self.keyed else STRICT, NEXT, ANY))
+        return Gap(strategy, (self.absent(),) if self.choose.chance(20) else ())
+
+    def component(self, group: bool = False) -> Component:
+        """One that takes one event; one an iteration, in a group."""
+        name = next(self.names)
+        made = Component(name, self.type(), self.some(25))
+        if group and self.choose.chance(30):
+            made = replace(made, rest=(self.own(name),))
+        self.known.append(Known(name, not group))
+        return made
+
+    def many(self) -> Component:
+        """One that repeats."""
+        name, chance = next(self.names), self.choose.chance
+        made = Component(name, self.type(), self.some(15), self.some(15), (self.own(name),) if chance(50) else ())
+        self.known.append(Known(name, False))
+        return replace(made, done=(self.about(name),)) if chance(20) else made
+
+    def absent(self, alone: bool = False) -> Component:
+        known, self.known = self.known, [] if alone else self.known
+        made = Component(next(self.names), self.type(), self.some(25))
+        self.known = known
+        return made
+
+    def type(self) -> str | None:
+        return self.choose.one(TYPES) if self.choose.chance(55) else None
+
+    # -- predicates --------------------------------------------------------------------------------------------------------------
+
+    def some(self, percent: int) -> tuple[Expr, ...]:
+        """Predicates of one event, perhaps none."""
+        return tuple(self.predicate() for _ in range(self.choose.one((1, 1, 1, 2)) if self.choose.chance(percent) else 0))
+
+    def predicate(self, deep: int = 2) -> Expr:
+        kind = self.choose.number(0, 99)
+        if deep and kind < 24:
+            items = [self.predicate(deep - 1), self.predicate(deep - 1)]
+            return conjunction(items) if kind < 8 else disjunction(items)
+        if deep and kind < 32:
+            return Not(self.predicate(deep - 1))
+        if kind < 40:
+            return In(Field("e", "x"), tuple(Const(n) for n in range(self.choose.number(1, 3))))
+        if kind < 46:
+            return IsNone(self.choose.one((Field("e", "x"), self.value(1))))
+        if kind < 52:
+            return Text(self.choose.one(("startswith", "contains")), Field("e", "s"), (Const(self.choose.one("pq")),))
+        if kind < 58:
+            return Compare(self.choose.one(("==", "!=")), Field("e", "s"), self.text())
+        return Compare(self.op(), self.choose.one((Field("e", "x"), Field("e", "y"), self.value(1))), self.value(2))
+
+    def own(self, name: str) -> Expr:
+        """A predicate on one more event of a component, beside those that it has taken."""
+        back = self.choose.one((0, 0, 0, 1, 2))
+        terms = [Ref(name, "last", "x", back), Ref(name, "last", "y"), Ref(name, "first", "y"), Ref("", "last", "y", back)]
+        terms += [Aggregate(name, of, self.choose.one(("x", "y"))) for of in ("avg", "min", "max", "sum")]
+        terms += [Aggregate(name, "avg", "y", now=True), Aggregate(name, "count")]
+        return Compare(self.op(), Field("e", self.choose.one(("x", "y"))), self.choose.one(terms))
+
+    def about(self, name: str) -> Expr:
+        """A predicate on all events of a component."""
+        total = Aggregate(name, self.choose.one(("avg", "sum", "max")), "y")
+        found = self.choose.one((Compare(">=", Aggregate(name, "count"), Const(2)), Compare("<=", Ref(name, "last", "y"), total)))
+        return Not(found) if self.choose.chance(20) else found
+
+    def op(self) -> str:
+        return self.choose.one(("<=", ">=", "<=", ">=", "!=", "<", ">", "=="))
+
+    def text(self) -> Expr:
+        name = self.ref("s")
+        return name if name and self.choose.chance(50) else Const(self.choose.one(("p", "q")))
+
+    def value(self, deep: int, event: bool = True) -> Expr:
+        """A number, or None."""
+        kind = self.choose.number(0, 99)
+        if deep and kind < 12:
+            return Binary(self.choose.one("+-*"), self.value(deep - 1, event), self.value(deep - 1, event))
+        if deep and kind < 18:
+            return Call(self.choose.one(("min", "max")), (self.value(deep - 1, event), self.value(deep - 1, event)))
+        if deep and kind < 22:
+            return Call("abs", (self.value(deep - 1, event),))
+        if deep and kind < 26:
+            test = Compare(self.op(), self.value(0, event), self.value(0, event))
+            return If(test, self.value(0, event), self.value(0, event))
+        found = self.ref(self.choose.one(("x", "y"))) if kind < 75 else None
+        if found is None and event and self.choose.chance(20):
+            return Field("e", "y")
+        return found or Const(self.choose.number(0, 3))
+
+    def ref(self, name: str) -> Expr | None:
+        """A term about a component that comes before; None if there is none."""
+        if not self.known:
+            return None
+        known = self.choose.one(self.known)
+        if known.one:
+            return Ref(known.name, "one", name)
+        back = self.choose.one((0, 0, 0, 1))
+        terms: list[Expr] = [Ref(known.name, "first", name), Ref(known.name, "last", name, back)]
+        if name != "s":
+            terms += [Aggregate(known.name, of, name) for of in ("min", "max", "sum", "avg", "count")]
+            terms += [Aggregate(known.name, "count")]
+        return self.choose.one(terms)
+
+    def returns(self) -> tuple[tuple[str, Expr], ...]:
+        if self.choose.chance(20):
+            return ()
+        return tuple((f"v{i}", self.value(2, event=False)) for i in range(self.choose.number(1, 3)))
