@@ -15,7 +15,7 @@ LONGEST = 10_000
 """How many characters a query may have."""
 SHOWN = 60
 WORDS = {
-    "PATTERN": "PATTERN", "SEQ": "SEQ(", "NAME": "a name", "STRING": "a string", "NUMBER": "a number", "COMMA": "','",
+    "PATTERN": "PATTERN", "SEQ": "SEQ(", "NAME": "a name", "STRING": "a string", "NUMBER": "a number", "UNIT": "a unit", "COMMA": "','",
     "ARROW": "'=>'", "OR": "'|'", "EMPTY": "'[]'", "LPAR": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'",
     "NOT": "'~'", "PLUS": "'+'", "STAR": "'*'", "QUESTION": "'?'", "STRATEGY": "a strategy", "WHERE": "WHERE",
     "WITHIN": "WITHIN", "RETURN": "RETURN", "$END": "the end", "OPERATOR": "an operator", "RANGE": "'..'", "DOT": "'.'",

@@ -173,7 +173,8 @@ class _Text:
         for name, position in pattern.brackets.items():
             if not self.places[name].many:
                 raise RefusedError(
-                    f"expected {name} but got {name}[], as it takes at most one event; write Type+ {name}[], or {name}", position
+                    f"expected '{name}' but got '{name}[]', as it takes at most one event; write Type+ {name}[], or {name}",
+                    position,
                 )
         known = ", ".join(self.places)
         for token in clause.names:
