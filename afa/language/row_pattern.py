@@ -1,0 +1,174 @@
+"""SQL's PATTERN, a regular expression over rows: text -> pattern tree of components without predicates.
+
+    A B+ (C | D)* E{2,3}? PERMUTE(F, G) {- H -}
+
+All gaps are partition contiguity: the rows of a match are neighbours. ``{- -}`` hides rows where all of them are shown; where one row
+shows a match it changes nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from afa.language.pattern import PARTITION, Component, Either, Gap, Pattern, Repeat, Seq
+from afa.language.sase_grammar import RefusedError
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+MOST_PERMUTED = 4
+"""How many items PERMUTE may have: n! sequences come of them."""
+STRICT = Gap(PARTITION)
+GRAMMAR = r"""
+start: either
+either: row ("|" row)*
+row: item+
+item: atom times?
+times: STAR QUESTION? -> star
+    | PLUS QUESTION? -> plus
+    | QUESTION QUESTION? -> optional
+    | "{" NUMBER "}" QUESTION? -> exactly
+    | "{" NUMBER "," "}" QUESTION? -> least
+    | "{" "," NUMBER "}" QUESTION? -> most
+    | "{" NUMBER "," NUMBER "}" QUESTION? -> between
+?atom: NAME -> name
+    | "(" either ")" -> group
+    | "{-" either "-}" -> group
+    | PERMUTE "(" either ("," either)* ")" -> permute
+    | (BEGIN | END) -> anchor
+    | EMPTY -> empty
+STAR: "*"
+PLUS: "+"
+QUESTION: "?"
+BEGIN: "^"
+END: "$"
+EMPTY: /\(\s*\)/
+PERMUTE.2: /permute(?=\s*\()/i
+NAME: /[^\W\d]\w*|"[^"]*"/
+NUMBER: /\d{1,9}/
+%ignore /\s+/
+"""
+
+
+def read_pattern(text: str, name_of: Callable[[str], str]) -> Pattern:
+    """Read what stands in the parentheses of PATTERN.
+
+    Parameters
+    ----------
+    text : str
+    name_of : callable
+        From a variable as it is written here to its name; variables are compared without case.
+
+    Raises
+    ------
+    RefusedError
+        With a place in ``text``.
+
+    Examples
+    --------
+    >>> read_pattern("A B+", str.lower)
+    Seq(items=(Component(name='a', type=None, where=(), first=(), rest=(), done=()), Repeat(item=Component(name='b', type=None, \
+where=(), first=(), rest=(), done=()), low=1, high=None, gap=Gap(strategy='partition', absent=()), greedy=True)), \
+gaps=(Gap(strategy='partition', absent=()),))
+    """
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedToken as error:
+        got = "the end" if error.token.type == "$END" else repr(str(error.token))
+        place = len(text) if error.token.type == "$END" else error.token.start_pos or 0
+        raise RefusedError(f"expected a row pattern but got {got}; write variables with *, +, ?, {{n,m}}, |, ( )", place) from None
+    except UnexpectedCharacters as error:
+        place = error.pos_in_stream or 0
+        raise RefusedError(
+            f"expected a row pattern but got {text[place]!r}; write variables with *, +, ?, {{n,m}}, |, ( )", place
+        ) from None
+    return _Reader(name_of).either(tree.children[0])
+
+
+@functools.cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    return Lark(GRAMMAR, parser="lalr", propagate_positions=True)
+
+
+class _Reader:
+    """Makes the pattern of lark's tree."""
+
+    def __init__(self, name_of: Callable[[str], str]) -> None:
+        self._name_of = name_of
+
+    def either(self, tree: Any) -> Pattern:
+        rows = tuple(self._row(row) for row in tree.children)
+        return rows[0] if len(rows) == 1 else Either(rows)
+
+    def _row(self, tree: Any) -> Pattern:
+        return in_row([self._item(item) for item in tree.children])
+
+    def _item(self, tree: Any) -> Pattern:
+        atom, *times = tree.children
+        found = self._atom(atom)
+        if not times:
+            return found
+        tokens: list[Token] = list(times[0].children)
+        questions = sum(token.type == "QUESTION" for token in tokens)
+        greedy = questions == (1 if times[0].data == "optional" else 0)
+        numbers = [int(token) for token in tokens if token.type == "NUMBER"]
+        low, high = _bounds(times[0].data, numbers)
+        if high == 0 or (high is not None and high < low):
+            raise RefusedError(
+                f"expected a number of times that can be but got {low} to {high}; write {{n,m}} with 1 <= m and n <= m",
+                tokens[0].start_pos or 0,
+            )
+        if low == high == 1:
+            return found
+        return Repeat(found, low, high, Gap() if high == 1 else STRICT, greedy)
+
+    def _atom(self, tree: Any) -> Pattern:
+        place = tree.meta.start_pos
+        if tree.data == "name":
+            return Component(self._name_of(str(tree.children[0])))
+        if tree.data == "group":
+            return self.either(tree.children[0])
+        if tree.data == "permute":
+            items = [self.either(child) for child in tree.children[1:]]
+            if len(items) > MOST_PERMUTED:
+                raise RefusedError(
+                    f"expected at most {MOST_PERMUTED} items in PERMUTE but got {len(items)}; write the sequences that you need "
+                    f"with |",
+                    place,
+                )
+            rows = tuple(in_row(list(each)) for each in itertools.permutations(items))
+            return rows[0] if len(rows) == 1 else Either(rows)
+        if tree.data == "empty":
+            raise RefusedError("expected rows but got (), the empty pattern; a match has at least one row here", place)
+        raise RefusedError(
+            f"expected variables but got {tree.children[0]}; where a partition begins or ends is not known of a stream", place
+        )
+
+
+def _bounds(kind: str, numbers: list[int]) -> tuple[int, int | None]:
+    match kind:
+        case "star":
+            return 0, None
+        case "plus":
+            return 1, None
+        case "optional":
+            return 0, 1
+        case "exactly":
+            return numbers[0], numbers[0]
+        case "least":
+            return numbers[0], None
+        case "most":
+            return 0, numbers[0]
+    return numbers[0], numbers[1]
+
+
+def in_row(items: list[Pattern]) -> Pattern:
+    """Return items one after the other."""
+    return items[0] if len(items) == 1 else Seq(tuple(items), (STRICT,) * (len(items) - 1))
