@@ -4,9 +4,9 @@
     chosen                 (1, 9)                              after it, all that start by 9 are passed over
     (1, 9) is retracted    (1, 5)        (6, 8)                scanned anew from the place of what has changed
 
-Which match comes next after a chosen one is a function of the set of matches: the first by place of those that start behind the chosen
-one's *resume point*. So a change leaves the chain before its place as it is; from there on it is drawn anew, until it meets a link of
-the old one that lies behind all that has changed.
+Which match comes next after a chosen one is a function of the set of matches: the first by place of those that start behind the
+chosen one's *resume point*. So a change leaves the chain before its place as it is; from there on it is drawn anew, until it meets
+a link of the old one that lies behind all that has changed.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ class Chain:
     def _next(self, resume: tuple[Any, ...] | None) -> Candidate | None:
         """Return the first match by place that starts behind the resume point."""
         if resume is None:
-            return self.matches[0] if self.matches else None
+            return next(iter(self.matches), None)
+        candidate: Candidate
         for candidate in self.matches.irange_key(self.skip_to(resume)):
             if candidate.start > resume:
                 return candidate

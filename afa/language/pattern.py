@@ -104,7 +104,8 @@ class Tree:
     subsets : tuple of (str, tuple of str)
         Names for several components: a term that names one reads the events of all of them.
     skip : str or None
-        Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME", "to last NAME"; None: all.
+        Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME" or "to last NAME".
+        None: all.
     """
 
     pattern: Pattern

@@ -2,8 +2,8 @@
 
     A B+ (C | D)* E{2,3}? PERMUTE(F, G) {- H -}
 
-All gaps are partition contiguity: the rows of a match are neighbours. ``{- -}`` hides rows where all of them are shown; where one row
-shows a match it changes nothing.
+All gaps are partition contiguity: the rows of a match are neighbours. ``{- -}`` hides rows where all of them are shown; where one
+row shows a match it changes nothing.
 """
 
 from __future__ import annotations

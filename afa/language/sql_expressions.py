@@ -1,8 +1,7 @@
 """SQL expressions, as sqlglot reads them -> the expression nodes of predicates and values.
 
-A row is asked as the last one of the match so far (running semantics): a bare column, and a column of the variable that is defined, are
-those of the row at hand. What of that variable lies before is there from its second row on, so that a condition on it has two forms:
-for the first row, where there is nothing yet (None), and for the rest.
+A row is asked as the last one of the match so far (running semantics): a bare column, and a column of the variable that is
+defined, are those of the row at hand.
 """
 
 from __future__ import annotations
@@ -11,7 +10,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import (
-    And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, Unary, conjunction, disjunction,
+    And,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    If,
+    In,
+    IsNone,
+    Not,
+    Text,
+    Unary,
+    conjunction,
+    disjunction,
 )  # fmt: skip
 from afa.language.durations import ticks
 from afa.language.sase_grammar import RefusedError
@@ -167,7 +180,8 @@ class Reader:
         left, right = self.value(node.this), self.value(node.expression)
         if self._whole(left) and self._whole(right):
             raise self._refused(
-                node, f"expected a division of floats but got one of ints, which SQL cuts off: {node.sql()!r}; write one as 2.0, or CAST"
+                node,
+                f"expected a division of floats but got one of ints, which SQL cuts off: {node.sql()!r}; write one as 2.0, or CAST",
             )
         return Binary("/", left, right)
 
@@ -232,7 +246,9 @@ class Reader:
     def _first(self, node: Any) -> Expr:
         column, back = self._navigated(node)
         if back:
-            raise self._refused(node, f"expected FIRST(x) but got {node.sql()!r}: of the rows behind the first only LAST counts back")
+            raise self._refused(
+                node, f"expected FIRST(x) but got {node.sql()!r}: of the rows behind the first only LAST counts back"
+            )
         variable, field = self._parts(column)
         if self._scope.defines is None:
             one = variable and self._variable(variable, node).one
@@ -277,8 +293,8 @@ class Reader:
         if self._scope.variables[here].least < back:
             raise self._refused(
                 node,
-                f"expected {here} to be preceded by {back} row{'s' * (back > 1)} of the match but got {node.sql()!r}: a match does not see "
-                f"the rows before it; let the pattern begin with a variable without DEFINE",
+                f"expected {here} to be preceded by {back} row{'s' * (back > 1)} of the match but got {node.sql()!r}: a match does "
+                f"not see the rows before it; let the pattern begin with a variable without DEFINE",
             )
         return Ref("", "last", field, back - 1)
 
@@ -288,7 +304,9 @@ class Reader:
         if type(node.this).__name__ == "Distinct":
             raise self._refused(node, f"expected an aggregate of all rows but got {node.sql()!r}; DISTINCT needs all of them kept")
         if type(node.this).__name__ != "Column":
-            raise self._refused(node, f"expected a column in {function.upper()} but got {node.sql()!r}; add a field to the event for it")
+            raise self._refused(
+                node, f"expected a column in {function.upper()} but got {node.sql()!r}; add a field to the event for it"
+            )
         if type(node.this.this).__name__ == "Star":
             variable = self._name(node.this.table, node)
             return Aggregate(variable, "count", None, self._counts_now(variable, node))
@@ -360,5 +378,3 @@ class Reader:
 def conjuncts_of(expr: Expr) -> tuple[Expr, ...]:
     """Return what stands between the ANDs at the top."""
     return expr.items if isinstance(expr, And) else (expr,)
-
-

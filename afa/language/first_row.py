@@ -1,0 +1,122 @@
+"""What a condition says of the first row that a variable takes, where nothing of it came before: constants are folded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from afa.expression.nodes import (
+    And,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    If,
+    In,
+    IsNone,
+    Not,
+    Or,
+    Text,
+    Unary,
+    conjunction,
+    disjunction,
+)
+from afa.language.terms import Aggregate, Ref
+
+TRUE, FALSE, UNKNOWN = Const(True), Const(False), Const(None)
+
+
+def reads_before(expr: Expr, variable: str) -> bool:
+    """Return whether an expression asks what the variable has taken before."""
+    return at_first(expr, variable) != expr
+
+
+def at_first(expr: Expr, variable: str) -> Expr:
+    """Return an expression as it is for the first row of a variable.
+
+    Examples
+    --------
+    >>> from afa.expression.nodes import Field
+    >>> before = Ref("a", "last", "x")
+    >>> at_first(Or((IsNone(before), Compare("<", Field("e", "x"), before))), "a")
+    Const(value=True)
+    >>> at_first(Compare("<", Field("e", "x"), before), "a")
+    Const(value=None)
+    """
+
+    def fold(x: Expr) -> Expr:
+        return at_first(x, variable)
+
+    match expr:
+        case Ref(component) if component == variable:
+            return UNKNOWN
+        case Aggregate(component, function, _, now) if component == variable and not now:
+            return Const(0) if function == "count" else UNKNOWN
+        case IsNone(x):
+            inner = fold(x)
+            return Const(inner.value is None) if isinstance(inner, Const) else IsNone(inner)
+        case Not(x):
+            inner = fold(x)
+            if isinstance(inner, Const):
+                return inner if inner.value is None else Const(not inner.value)
+            return Not(inner)
+        case And(items):
+            parts = [part for part in map(fold, items) if part != TRUE]
+            return FALSE if FALSE in parts else TRUE if not parts else conjunction(parts)
+        case Or(items):
+            parts = [part for part in map(fold, items) if part != FALSE]
+            return TRUE if TRUE in parts else FALSE if not parts else disjunction(parts)
+        case If(test, then, other):
+            inner = fold(test)
+            if isinstance(inner, Const):
+                return fold(then) if inner.value is not None and inner.value else fold(other)
+            return If(inner, fold(then), fold(other))
+        case Compare(op, left, right):
+            two = fold(left), fold(right)
+            if UNKNOWN in two:
+                return UNKNOWN
+            if op == "==" and all(isinstance(each, Const) for each in two):
+                return Const(two[0] == two[1])
+            return Compare(op, *two)
+        case Binary(op, left, right):
+            two = fold(left), fold(right)
+            return UNKNOWN if UNKNOWN in two else Binary(op, *two)
+        case Unary(op, x):
+            inner = fold(x)
+            return UNKNOWN if inner == UNKNOWN else Unary(op, inner)
+        case In(x, items):
+            inner = fold(x)
+            return UNKNOWN if inner == UNKNOWN else replace(expr, x=inner)
+        case Text(_, x):
+            inner = fold(x)
+            return UNKNOWN if inner == UNKNOWN else replace(expr, x=inner)
+        case Call(name, args):
+            folded = tuple(map(fold, args))
+            return UNKNOWN if UNKNOWN in folded else Call(name, folded)
+    return expr
+
+
+def with_last(expr: Expr, variable: str, required: frozenset[str]) -> Expr:
+    """Return an expression as it is for all other rows: there is a last row of the variable, with these fields at least."""
+    match expr:
+        case IsNone(Ref(component, "last", field, 0)) if component == variable and field in required:
+            return FALSE
+        case And(items) | Or(items):
+            return replace(expr, items=tuple(with_last(item, variable, required) for item in items))
+        case Not(x):
+            return Not(with_last(x, variable, required))
+    return expr
+
+
+def positive(expr: Expr) -> Expr:
+    """Return a condition in which what is unknown counts as false, as it does where it is not negated."""
+    match expr:
+        case Const(None):
+            return FALSE
+        case And(items):
+            parts = [part for part in map(positive, items) if part != TRUE]
+            return FALSE if FALSE in parts else TRUE if not parts else conjunction(parts)
+        case Or(items):
+            parts = [part for part in map(positive, items) if part != FALSE]
+            return TRUE if TRUE in parts else FALSE if not parts else disjunction(parts)
+    return expr
