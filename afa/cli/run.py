@@ -26,13 +26,7 @@ from punctuation.sources import BoundedDisorder
 
 
 def run(job: Job) -> None:
-    """Carry out ``afa run``.
-
-    Raises
-    ------
-    CommandError
-        The one line that says what is wrong.
-    """
+    """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
     automaton = load(job.pattern)
     try:
         check_whole(automaton)

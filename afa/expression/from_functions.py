@@ -29,29 +29,15 @@ _STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """Take a fence, a transfer, an ``at`` or a condition apart into an expression.
+    """Take a fence, a transfer (a Make), an ``at`` or a condition apart: a lambda, a def, or a ``functools.partial`` of one.
 
-    Parameters
-    ----------
-    function : callable
-        A lambda, a def, or a ``functools.partial`` of one.
-    kind : Kind
-    event_schema : Schema or None
-    register_schema : Schema
-
-    Returns
-    -------
-    Expr
-        Of a transfer a Make. It means what the function means: same value, and where the function raises, it raises.
+    The expression means what the function means: same value, and where the function raises, it raises. O(nodes), about 50 us for a
+    lambda whose code was read before; else its file is parsed (once) and its code proven.
 
     Raises
     ------
     Unreadable
         With the reason, and how to write it.
-
-    Notes
-    -----
-    O(nodes), about 50 us for a lambda whose code was read before; else its file is parsed (once) and its code proven.
 
     Examples
     --------

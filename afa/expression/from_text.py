@@ -48,20 +48,7 @@ _NODES = (
 
 @functools.lru_cache(maxsize=KEPT)
 def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """Read a fence, a transfer, an ``at`` or a condition from text. Nothing is evaluated.
-
-    Parameters
-    ----------
-    text : str
-        A Python expression, within the limits at the head of this module.
-    kind : Kind
-    event_schema : Schema or None
-    register_schema : Schema
-
-    Returns
-    -------
-    Expr
-        Of a transfer a Make.
+    """Read a fence, a transfer (a Make), an ``at`` or a condition from text. Nothing is evaluated.
 
     Raises
     ------
@@ -163,12 +150,7 @@ def _tree(text: str, kind: Kind) -> ast.expr:
 
 
 def _check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> None:
-    """Refuse an expression whose evaluation could take much time or memory: huge powers, repeated strs.
-
-    Raises
-    ------
-    Unreadable
-    """
+    """Refuse an expression whose evaluation could take much time or memory: huge powers, repeated strs."""
     for node in walk(expr):
         if isinstance(node, Binary):
             left, right = (types_of(x, event_schema, register_schema) for x in (node.left, node.right))

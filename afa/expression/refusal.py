@@ -10,14 +10,7 @@ HINT = "write it as one expression of the fields, constants, and/or/not, if/else
 class Unreadable(Exception):  # noqa: N818  (no error: such a function runs in Python)
     """The function can't be taken apart into an expression, so Python runs it as it stands.
 
-    Parameters
-    ----------
-    reason : str
-        What stands in the way.
-    hint : str
-        How to write it so that it compiles.
-    node : ast.AST, optional
-        Where.
+    ``reason``: what stands in the way; ``hint``: how to write it so that it compiles; ``node``: where.
     """
 
     def __init__(self, reason: str, hint: str = HINT, node: ast.AST | None = None) -> None:

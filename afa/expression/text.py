@@ -31,13 +31,7 @@ BINARY = {"|": 6, "^": 7, "&": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%
 
 
 def text_of_expr(expr: Expr, register_schema: Schema | None = None) -> str:
-    """Return an expression as text.
-
-    Parameters
-    ----------
-    expr : Expr
-    register_schema : Schema, optional
-        With it a register of which some fields stay is written ``r._replace(...)``; without, as a tuple.
+    """Return an expression as text. With a schema, a register of which some fields stay is written ``r._replace(...)``.
 
     Examples
     --------

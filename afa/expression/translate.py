@@ -13,10 +13,9 @@ from typing import Any
 from afa.expression import nodes
 from afa.expression.live import Live, constant, plain
 from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not
-from afa.expression.record_values import Records
 from afa.expression.refusal import HINT, Unreadable
 from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, bits
-from afa.expression.values import Event, Names, Row, Value, as_scalar, check_size, forget
+from afa.expression.values import Event, Names, Records, Row, Value, as_scalar, check_size, forget
 from punctuation.time import BEGINNING, FOREVER
 
 BINARY: dict[type, str] = {

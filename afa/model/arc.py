@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from afa.errors import AutomatonError, ExpressionError
-from afa.expression.arc_functions import Schemas, functions_of
+from afa.expression.arc_functions import Schemas, Written, functions_of
 from afa.expression.kinds import Kind
 from afa.expression.nodes import Const
-from afa.expression.written import Written
 from afa.schema import Schema
 
 CONSUME, EPSILON, TIMEOUT = "consume", "epsilon", "timeout"

@@ -89,12 +89,7 @@ class Automaton:
             object.__setattr__(self, field, value)
 
     def check_arc(self, arc: Any) -> None:
-        """Refuse an arc that can't mean anything here, by a message that names it.
-
-        Raises
-        ------
-        AutomatonError
-        """
+        """Refuse an arc that can't mean anything here (`AutomatonError`), by a message that names it."""
         check_arc(arc)
         check_written(arc, self.event_schema, self.register_schema)
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from afa.errors import AfaError, AutomatonError
-from afa.expression.arc_functions import functions_of
+from afa.expression.arc_functions import Readable, functions_of
 from afa.expression.nodes import Const, walk
-from afa.expression.written import Readable
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import Field

@@ -19,8 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError, SnapshotError
-from afa.expression.arc_functions import functions_of
-from afa.expression.written import Readable
+from afa.expression.arc_functions import Readable, functions_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.spark.functions import VERSION, digest_of
