@@ -21,7 +21,8 @@ from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
-from afa.operator.statistics import Statistics
+from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
+from afa.operator.statistics import Statistics, statistics_of
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, step_of, steps
 from afa.schema import as_ticks
 from afa.state.sound import wanted
@@ -62,11 +63,11 @@ class Around:
         return self._core.calls.call(self._push_many, batch, net, arcs)
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
-        core, keys = self._core, self._key
-        come = opened(core, batch, keys, arcs)
+        core = self._core
+        come = opened(core, batch, arcs)
         if come.like is None:
             return self.run(come, net)
-        return answer(self._found(come, net), come, core, keys, net)
+        return answer(self._found(come, net), come, core, net)
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out the steps of one call. Returns changes and punctuations, as `Core.run`."""
@@ -89,7 +90,7 @@ class Around:
     @property
     def statistics(self) -> Statistics:
         """The operator's numbers. Those of the stage are ``stage.statistics``."""
-        return self._core.calls.call(self._core.statistics)
+        return self._core.calls.call(statistics_of, self._core)
 
     @property
     def _core(self) -> Core:
@@ -98,7 +99,7 @@ class Around:
 
     @property
     def _key(self) -> Keys | None:
-        return getattr(self.operator, "_key", None)
+        return self._core.keys
 
     def _key_of(self, change: Any, key: Hashable) -> Hashable:
         """Return the key of a change, in its form."""
@@ -124,7 +125,7 @@ class Around:
     def _snapshot(self) -> bytes:
         stage, operator = self.stage, self.operator
         around = isinstance(operator, Around)
-        inner = operator._snapshot() if around else snapshot.save(self._core, keyed=self._key is not None)
+        inner = operator._snapshot() if around else snapshot.save(self._core)
         return saved.seal(type(stage).__name__, self._place, stage.numbers(), stage.waiting(), self._rows(), inner)
 
     _place: str
@@ -181,31 +182,31 @@ class Before(Around):
         self.stage, self.operator = stage, operator
         stage.begin(self._core.progress.events)
         stage.join(self._core.calls)
-        self._columns = Columns(self._core, self._key)
+        self._columns = Columns(self._core)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core, stage = self._core, self.stage
-        if not core.takes_alone(change):
+        if not takes_alone(core, change):
             return None
         le, key = change.le, self._key_of(change, key)
         if stage.admits(le):
-            core.begin_alone(stage)
+            begin_alone(core, stage)
             stage.passes(change)
-            out = core.push_alone(core.typed(change, key))
+            out = push_alone(core, core.typed(change, key))
             stage.answered(out)
-            core.end_alone(stage, out)
+            end_alone(core, stage, out)
             return out
         if stage.rows.tables:
             return None
-        core.begin_alone(stage)
+        begin_alone(core, stage)
         stage.passes(core.typed(change, key))
         core.progress.see(le)
-        core.end_alone(stage, [])
+        end_alone(core, stage, [])
         return []
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
-        parts = (self._item_reaches(*item) for item in items_of(self._core, come, self._key))
+        parts = (self._item_reaches(*item) for item in items_of(self._core, come))
         out = self._core.run_parts([self._reaches(come)] if net else parts)
         self.stage.answered(out)
         return out
@@ -225,7 +226,7 @@ class Before(Around):
             if rows is not None and self.stage.takes_rows(rows) and self._keeps(rows):
                 yield from self._rows_reach(rows)
             else:
-                for item in items_of(self._core, come._replace(parts=[part]), self._key):
+                for item in items_of(self._core, come._replace(parts=[part])):
                     yield from self._item_reaches(*item)
 
     def _rows_reach(self, rows: Any) -> Iterator[Any]:
@@ -240,7 +241,7 @@ class Before(Around):
         """Return rows as `Core.take` takes them."""
         table = table_of(rows)
         assert table is not None
-        return step_of(self._core, table, self._key, promised=promised)
+        return step_of(self._core, table, promised=promised)
 
     def _keeps(self, rows: Any) -> bool:
         """Return whether no row can break a promise with a condition."""
@@ -254,7 +255,7 @@ class Before(Around):
         elif isinstance(item, Change):
             change = self._core.typed(item, key)
             at: Any = change.le
-            if at < self._core.progress.some and self._core.broken(change.payload, at) is not None:
+            if at < self._core.progress.some and self._core.conditions.broken(change.payload, at) is not None:
                 yield port, change, key  # late now, not when it would leave
                 return
             if not self.stage.admits(at):
@@ -342,22 +343,22 @@ class After(Around):
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core = self._core
-        if isinstance(self.operator, Around) or not core.takes_alone(change):
+        if isinstance(self.operator, Around) or not takes_alone(core, change):
             return None
         checked = core.typed(change, self._key_of(change, key))
-        core.begin_alone(self.stage)
-        out = core.push_alone(checked)
+        begin_alone(core, self.stage)
+        out = push_alone(core, checked)
         left = self.stage.push_fitting(out) if out else []
-        core.end_alone(self.stage, out)
+        end_alone(core, self.stage, out)
         return left
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
-        core, keys = self._core, self._key
+        core = self._core
         if isinstance(self.operator, Around):
             out = self.operator.run(come, net)
         else:
-            out = core.run(steps(core, come, keys) if net else items_of(core, come, keys), net)
+            out = core.run(steps(core, come) if net else items_of(core, come), net)
         found: Output = self.stage.push_fitting(out)
         return found
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from afa.change import Change
 from afa.model.copies import COPIES, total
-from afa.model.keys import Keys
 from afa.operator.call import Core
-from afa.operator.table_out import TIMES
-from afa.operator.tables import is_mixed
+from afa.operator.table_rows import TIMES
+from afa.operator.tables import shape_of
 from afa.schema import ODD, Field
 from punctuation.door import Table, arrow_type, scalar_of
 from punctuation.time import FOREVER
@@ -27,11 +26,10 @@ class Columns:
     Parameters
     ----------
     core : Core
-    keys : Keys or None
     """
 
-    def __init__(self, core: Core, keys: Keys | None) -> None:
-        schema = core.automaton.event_schema
+    def __init__(self, core: Core) -> None:
+        schema, keys = core.automaton.event_schema, core.keys
         self._core, self._keys = core, keys
         self._fields: Sequence[Field] = schema.fields if schema else ()
         self._beside = list(keys.columns) if keys else []
@@ -45,7 +43,7 @@ class Columns:
         import pyarrow as pa
 
         there = batch.names
-        if not self.fit or len(set(there)) < len(there) or is_mixed(self._core, batch, self._keys):
+        if not self.fit or len(set(there)) < len(there) or shape_of(self._core, batch).mixed:
             return None
         if any(name not in there for name in (*self._beside, *(field.name for field in self._fields), "le")):
             return None

@@ -11,11 +11,10 @@ from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator import snapshot
-from afa.operator.call import Core
+from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
 from afa.operator.keyed import Keyed, KeyOf
 from afa.operator.operator import EngineName, Operator
-from afa.operator.single import Output
 from afa.operator.statistics import Statistics
 from punctuation.late import Policy
 from punctuation.promise import Punctuation

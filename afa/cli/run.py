@@ -21,7 +21,7 @@ from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
-from afa.operator.table_out import as_arrow
+from afa.operator.tables import as_arrow
 from punctuation.sources import BoundedDisorder
 
 

@@ -257,7 +257,7 @@ class Bucket:
     def _written(self, work: Callable[..., Any], *args: Any) -> Any:
         """Return what changes, as a table; within a call."""
         operator = self._operator
-        return written(work(*args), self._job.empty, operator.automaton, operator._key)
+        return written(work(*args), self._job.empty, operator._core)
 
     # -- state ---------------------------------------------------------------------------------------------------------------
 
@@ -327,7 +327,7 @@ class Bucket:
         held = self._held.split(lambda rows: bucket_numbers([rows[name] for name in self._job.keys], count), count)
         recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
         for number in range(count):
-            blob = snapshot.blob_with(core, True, states.only(numbers == number))
+            blob = snapshot.blob_with(core, states.only(numbers == number))
             yield self._packed(self._logged.whole(), recipes, blob, held[number])
             core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 

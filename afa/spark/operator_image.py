@@ -63,7 +63,7 @@ def publish(operator: Keyed, path: Path, note: Any) -> None:
     core = operator._core
     store = store_of(core.engine)
     words = image.words(store)
-    head = snapshot.plain([_version(), snapshot.head(core, keyed=True), core.saved, image.names(store), note])
+    head = snapshot.plain([_version(), snapshot.head(core), core.saved, image.names(store), note])
     file = store.memory.file
     claimed = path.with_name(path.name + CLAIMED)
     if file is None:
@@ -148,7 +148,7 @@ class Image:
             core.put_table(in_force)
             self._file.cut(self._top * WORD)
             image.take_words(store, self._names, self._file)
-        core.forget_call()
+        core.call_worked()
         core.saved = self._digest
         return Keyed._of(core, key)
 

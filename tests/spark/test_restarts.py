@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from afa import AfaError, Arc, Automaton, SnapshotError
+from afa.operator.statistics import statistics_of
 from afa.spark import moved
 from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
@@ -377,7 +378,7 @@ def test_what_was_counted_stays_so_where_keys_move() -> None:
     numbers = bucket_numbers([table["who"]], 2)
 
     def counts(buckets: list[Bucket]) -> Any:
-        found = [bucket._operator._core.statistics() for bucket in buckets]
+        found = [statistics_of(bucket._operator._core) for bucket in buckets]
         return [sum(each) for each in zip(*((s.changes, s.outputs, s.retractions, s.late) for s in found))]
 
     buckets = [Bucket(two, number) for number in range(2)]
