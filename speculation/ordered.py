@@ -38,16 +38,8 @@ class Ordered:
         The int field that numbers the events; it orders events of equal LE too.
     key : str, sequence of str, or callable, optional
         As of `Keyed`: each key has numbers of its own. None: one stream.
-    window, engine, late, arc_punctuation
+    window, engine, late, arc_punctuation, repeated, gaps, on_gap
         As of `Operator`.
-    repeated : "raise" or "drop" or callable
-        What becomes of an insertion whose number is in force. ``"raise"``: the call is refused. ``"drop"``: left out and counted. A
-        callable gets the change, once all else of its call has worked; what it raises rejects the call.
-    gaps : "break" or "join"
-        What becomes of a gap that can't close any more, as a punctuation has passed the event behind it. ``"break"``: no match
-        spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that of the plain operator.
-    on_gap : callable, optional
-        ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
 
     Notes
     -----
