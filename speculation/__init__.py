@@ -7,7 +7,7 @@ cleanse       Cleanse: how far ahead of the last punctuation changes may go
 before_after  Before, After: a stage at the input or at the output of an operator
 stage         what the stages share; stage_state: as bytes; stage_statistics: their numbers
 recent        the last so many items, by age and in order
-waiting       changes that wait, in order; waiting_rows: rows of tables that wait; event_columns: the form in which they do
+waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from afa.spark.ipc import stream_of, table_of
 from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
-from speculation.waiting_rows import joined
 
 
 class Due(NamedTuple):
@@ -58,12 +57,12 @@ class Held:
     @property
     def rows(self) -> pa.Table:
         """The rows that wait."""
-        tables = self._stage.rows.tables
-        return joined(tables) if tables else self._schema.empty_table()
+        rows = self._stage.rows
+        return self._schema.empty_table() if rows is None else rows
 
     def take(self, events: pa.Table | None, promised: int) -> Due:
         """Let rows come, and go. O(rows that come or go, and the log of those that wait)."""
-        if self._stage.sigma is None and not self._stage.rows.tables:
+        if self._stage.sigma is None and self._stage.first is None:
             return Due(None, events)
         come = self._schema.empty_table() if events is None else self._fitting(events)
         released = self._stage.punctuate(max(promised, BEGINNING + 1)) or self._schema.empty_table()
@@ -95,8 +94,8 @@ class Held:
     @property
     def next(self) -> int | None:
         """Which promise lets the next row through, less one; None if none waits."""
-        ahead, tables = self._stage.sigma, self._stage.rows.tables
-        return None if ahead is None or not tables else min(table["le"][0].as_py() for table in tables) - ahead
+        ahead, first = self._stage.sigma, self._stage.first
+        return None if ahead is None or first is None else first - ahead
 
     def _fitting(self, rows: pa.Table) -> pa.Table:
         if "diff" not in rows.column_names:
