@@ -272,8 +272,8 @@ class Before(Around):
         if port == "event" and isinstance(item, Change):
             change = core.typed(item, key)
             at: Any = change.le
-            late = at < core.progress.some and core.conditions.broken(change.payload, at) is not None  # now, not when it would leave
-            if late or stage.passes(change):
+            late = at < core.progress.some and core.conditions.broken(change.payload, at) is not None
+            if late or stage.passes(change):  # what is late is so now, not when it would leave
                 yield port, change, key
             else:
                 core.progress.see(at)
