@@ -234,6 +234,7 @@ class CompiledEngine:
         faults = copy.deepcopy(store.faults, memo)
         setup = store.setup._replace(table=store.arcs.table, progress=progress, journal=journal, faults=faults)
         other = CompiledEngine(setup, store.strict)
+        memo[id(self.numbers)] = other.numbers  # the operator refers to them too
         other.load(self.save())
         other.commit()
         other.store.directory.follow(store.directory)

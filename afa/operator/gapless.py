@@ -12,6 +12,7 @@ force is looked up there. Changes that were taken and not yet applied stand over
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -19,6 +20,7 @@ from afa.change import Change
 from afa.engine import Numbered
 from afa.errors import AfaError, AutomatonError, ChangeError
 from afa.model.automaton import Automaton
+from punctuation.late import copied_callback
 
 Repeated = str | Callable[[Change], Any]
 OnGap = Callable[[Hashable, int, int], Any]
@@ -78,6 +80,12 @@ class Gapless:
         self.gap_count, self.missing, self.repeats = counters
         self._told = []
         self._here, self._waits = {}, {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Gapless:
+        other = memo[id(self)] = copy.copy(self)
+        other.repeated, other.on_gap = copied_callback(self.repeated, memo), copied_callback(self.on_gap, memo)
+        other.put_counters(self.counters)
+        return other
 
     def hand_over(self, engine: Numbered) -> None:
         """Hand the callbacks the final gaps and the repeated events of the call under way."""
