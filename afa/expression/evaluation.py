@@ -7,23 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.expression.kinds import Kind
-from afa.expression.nodes import (
-    And,
-    Binary,
-    Call,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    If,
-    In,
-    IsNone,
-    Make,
-    Not,
-    Or,
-    Text,
-    Unary,
-)
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
 from afa.schema import Schema
 
 UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}

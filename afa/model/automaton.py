@@ -64,13 +64,7 @@ class Automaton:
     states: tuple[str, ...]
 
     def __init__(
-        self,
-        *,
-        start: str,
-        final: Iterable[str],
-        arcs: Iterable[Arc],
-        register: Any = None,
-        event: type | None = None,
+        self, *, start: str, final: Iterable[str], arcs: Iterable[Arc], register: Any = None, event: type | None = None
     ) -> None:
         fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event}
         for arc in fields["arcs"]:
