@@ -1,4 +1,4 @@
-"""AFA+O, one thing each: gaps, numbers that come twice, time-outs, arcs, snapshots; random worlds: `test_ordered_worlds.py`."""
+"""AFA+O, one thing each: gaps, numbers that come twice, time-outs, arcs, snapshots; random worlds: `test_gapless_worlds.py`."""
 
 from __future__ import annotations
 
