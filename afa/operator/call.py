@@ -208,12 +208,6 @@ class Core(Member):
         if batch:
             self._flush(batch)
 
-    def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> Output:
-        """Put another (checked) table of arcs in force, as one swap within a call. Returns the output. See `ArcInput.replace`."""
-        before = self.progress.final
-        self.arcs.replace(table, gone, come)
-        return self._collect(before)
-
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
         found = self.engine.log(cuts)

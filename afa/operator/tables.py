@@ -319,11 +319,6 @@ def answer(found: Found, come: Come, core: Core, net: bool) -> Any:
     return out
 
 
-def written(out: Iterable[Any], like: Table, core: Core) -> Any:
-    """Return the changes of an output as a table like another one; its punctuations are left out."""
-    return assemble(Found.of(out, core.automaton).rows, like, core)
-
-
 def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promised: int | None = None) -> Any:
     """Return output as a table like the input: columns of the key, the register's fields, ``le``, ``re``, ``diff``.
 

@@ -1,4 +1,4 @@
-"""The job: the pattern, and how its columns are read. It travels to the workers with the tasks, once a batch."""
+"""The job of a bucket, which travels to the workers with the tasks: the pattern, how its columns are read. And its answer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from afa.change import Change
 from afa.errors import AfaError, AutomatonError
 from afa.expression.arc_functions import Readable, functions_of
 from afa.expression.nodes import Const, walk
@@ -17,7 +18,6 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
-from punctuation.door import Table
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -27,81 +27,39 @@ TAKEN = ("le", "re", "diff", "bucket", "bad")
 
 
 class Moved(NamedTuple):
-    """Where the states of a checkpoint have moved; see `afa.spark.moved`.
+    """Where the states of a checkpoint have moved; see `afa.spark.moved`."""
 
-    Parameters
-    ----------
-    tokens : dict
-        Of each old bucket, by number: the state that was split is known by it.
-    files : dict
-        The addresses of what each new bucket gets, by its number.
-    """
-
-    tokens: dict[int, bytes]
-    files: dict[int, list[str]]
+    tokens: dict[int, bytes]  # of each old bucket, by number: the state that was split is known by it
+    files: dict[int, list[str]]  # the addresses of what each new bucket gets, by its number
 
     @property
     def buckets(self) -> int:
-        """How many there were."""
+        """How many buckets there were."""
         return len(self.tokens)
 
 
 class Job(NamedTuple):
-    """A pattern over keyed rows.
+    """A pattern over keyed rows."""
 
-    Parameters
-    ----------
-    automaton : Automaton
-        With an event schema of scalars; its arcs as text wherever they can be, so that a worker needs no source file.
-    keys : tuple of str
-        Columns.
-    window : int or None
-        Microseconds.
-    sequence : str or None
-    speculation : int or None
-        Microseconds that events may be ahead of the watermark when they reach the operator; None: any.
-    buckets : int
-        Keys share an operator by a hash; so many of them.
-    stop_on_fault : bool
-        Whether a bad row, a bad arc or an exception in a user's function stops the query; else it comes out as ``kind = fault``.
-    stop_on_late : bool
-        Whether a row or an arc behind the watermark stops the query; else it comes out as ``kind = late``.
-    schema : pyarrow.Schema
-        Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``re`` where each event has its own, ``diff``.
-    recipe : Recipe
-        All that a state depends on, as plain data.
-    delay : int
-        Milliseconds by which the watermark is behind the latest row: where a stream stands is known from it.
-    since : int
-        Ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier.
-    moved : Moved, optional
-        Where the states of its checkpoint are, if that has another number of buckets.
-    """
-
-    automaton: Automaton
-    keys: tuple[str, ...]
-    window: int | None
+    automaton: Automaton  # with an event schema of scalars; arcs as text where they can be, so that workers need no source file
+    keys: tuple[str, ...]  # columns
+    window: int | None  # microseconds
     sequence: str | None
-    speculation: int | None
-    buckets: int
-    stop_on_fault: bool
-    stop_on_late: bool
-    schema: pa.Schema
-    recipe: Recipe
-    delay: int = 0
-    since: int = 0
-    moved: Moved | None = None
+    speculation: int | None  # microseconds that events may be ahead of the watermark when they reach the operator; None: any
+    buckets: int  # keys share an operator by a hash; so many of them
+    stop_on_fault: bool  # whether a bad row, a bad arc or an exception in a user's function stops the query; else kind = fault
+    stop_on_late: bool  # whether a row or an arc behind the watermark stops the query; else kind = late
+    schema: pa.Schema  # of rows as a bucket takes them: keys, the event's fields, le, re where each event has its own, diff
+    recipe: Recipe  # all that a state depends on, as plain data
+    delay: int = 0  # milliseconds by which the watermark is behind the latest row: where a stream stands is known from it
+    since: int = 0  # ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier
+    moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
 
     @property
     def digest(self) -> bytes:
-        """By which a bucket knows that it has followed this job."""
+        """A digest by which a bucket knows that it has followed this job."""
         text = json.dumps([self.recipe, self.delay, self.speculation], sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
-
-    @property
-    def empty(self) -> Table:
-        """No rows."""
-        return Table("arrow", None, self.schema.empty_table())
 
     @property
     def lifetimes(self) -> bool:
@@ -114,13 +72,7 @@ class Job(NamedTuple):
         return self.keys[0] if len(self.keys) == 1 else self.keys
 
     def check_arc(self, arc: Arc) -> None:
-        """Refuse an arc that can't be in force here, in all buckets alike.
-
-        Raises
-        ------
-        AutomatonError
-            It does not fit the automaton, or has text that no output can hold.
-        """
+        """Refuse an arc that does not fit the automaton, or has text that no output can hold: in all buckets alike."""
         self.automaton.check_arc(arc)
         check_texts(arc, self.automaton)
 
@@ -129,6 +81,31 @@ class Job(NamedTuple):
         """The event's fields."""
         assert self.automaton.event_schema is not None
         return self.automaton.event_schema.fields
+
+
+class Fault(NamedTuple):
+    """A row or an arc that could not be taken, and why; its key and time, where they are known."""
+
+    reason: str
+    what: str
+    key: tuple[Any, ...] | None = None
+    le: int | None = None
+
+
+class Answer(NamedTuple):
+    """The answer of a bucket to a batch."""
+
+    changes: list[pa.Table]  # key columns, register fields, le, re, diff; ticks
+    late: list[Change]  # rows and arcs behind the watermark
+    faults: list[Fault]
+    code: str | None = None  # what was done because the job is another than that of the checkpoint
+    notes: Sequence[str] = ()  # of arcs that have come: which of their states nothing reaches or leaves yet
+
+    def then(self, later: Answer) -> Answer:
+        """Return this answer joined with a later one for the same batch."""
+        code = "; ".join(filter(None, [self.code, later.code])) or None
+        lists = self.changes + later.changes, self.late + later.late, self.faults + later.faults
+        return Answer(*lists, code, [*self.notes, *later.notes])
 
 
 def job_of(
@@ -145,13 +122,7 @@ def job_of(
     delay: int = 0,
     since: int = 0,
 ) -> Job:
-    """Check what a user gives, on the driver.
-
-    Raises
-    ------
-    AfaError
-        Something is not what it must be.
-    """
+    """Return the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
     schema = automaton.event_schema
@@ -189,12 +160,7 @@ def job_of(
 
 
 def check_texts(arc: Arc, automaton: Automaton) -> None:
-    """Refuse an arc written as text with a constant that no UTF-8 holds: what it puts into a register could not be written.
-
-    Raises
-    ------
-    AutomatonError
-    """
+    """Refuse an arc written as text with a constant that no UTF-8 holds: what it puts into a register could not be written."""
     for kind, function in functions_of(arc):
         if isinstance(function, Readable):
             for node in walk(function.expression(automaton.event_schema, automaton.register_schema)):

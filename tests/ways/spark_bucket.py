@@ -27,8 +27,6 @@ class SparkBucket(Way):
     def refuses(cls, case: Case, arrival: Arrival, now: int | None) -> str:
         if len(arrival.items) > 1 and arrival.error:
             return "a batch is refused as a whole"
-        if now == FOREVER:
-            return "a stream that has ended is not saved"
         for item in arrival.items:
             if is_arc(item) and item.diff < 0 and item.le is not None:
                 return "a line ends an arc, and never takes it out"
@@ -81,7 +79,7 @@ class SparkBucket(Way):
         answer = bucket.run(rows, lines, promised)
         self.promised = promised
         assert not answer.faults
-        bucket._operator._check()
+        bucket.check()
         self.taken += sum(abs(change.diff) for change in answer.late)
         self.blobs = [*self.blobs, bucket.save(True)] if self.blobs else [bucket.save(False)]
         schema = self.case.automaton.register_schema
