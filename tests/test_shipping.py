@@ -138,8 +138,6 @@ def test_what_cannot_be_pickled_is_said(engine: str) -> None:
         pickle.dumps(op._core)
     with pytest.raises(AfaError, match=r"use snapshot\(\) and restore\(\)"):
         pickle.dumps(Cleanse(0).before(Keyed(automaton, key="name", engine=engine)))
-    with pytest.raises(AfaError, match=r"an Operator or a Keyed to be pickled but got an Ordered: use snapshot\(\)"):
-        pickle.dumps(Ordered(automaton, number="kind", engine=engine))
     untyped = Operator(Automaton(start="a", final={"b"}, register=R(), arcs=[Arc("a", "b", above)]))
     untyped.push(insert(E(-1), 3))
     with pytest.raises(SnapshotError, match=r"expected plain data .* but got E\(kind=-1, name='n'\): give the Automaton event="):
@@ -196,6 +194,16 @@ def test_a_copy_tells_the_same_object_unless_that_is_copied_with_it(engine: str,
     assert sorted(map(str, user.told)) == sorted(map(str, whole.told)) == ["(2, 2)", "2"]
     assert (user.op.statistics.late, user.op.statistics.gaps, twin.statistics.late, twin.statistics.gaps) == (0, 0, 1, 1)
     assert user.op.push_many([insert(N(1, 2), 2), Punctuation(9)]) == [Punctuation(9)]
+
+
+@pytest.mark.parametrize("key", [None, "kind"])
+def test_an_operator_with_numbers_is_shipped(engine: str, key: str | None) -> None:
+    op = Ordered(numbered, number="n", key=key, window=9, engine=engine, repeated="drop", gaps="join")
+    op.push_many([insert(N(1, 1), 1), insert(N(1, 1), 1), insert(N(1, 3), 3)])
+    again = pickle.loads(pickle.dumps(op))
+    rest = [insert(N(2, 4), 4), insert(N(1, 2), 2), Punctuation(9)]
+    assert (type(again), again.snapshot(), again.statistics) == (Ordered, op.snapshot(), op.statistics)
+    assert again.push_many(rest) == op.push_many(rest) != []
 
 
 def test_a_copy_has_a_side_output_of_its_own(engine: str) -> None:
