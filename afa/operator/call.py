@@ -38,7 +38,7 @@ from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time, end_of_time
+from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
 
 Output = list["Change | Punctuation"]
 
@@ -140,7 +140,8 @@ class Core(Member):
                 engine.began = None
                 calls.before = ((back_from_push, (self, progress.now, self.changes, self.outputs, self.withdrawn)),)
                 checked = self.typed(change, key)
-                progress.see(le)
+                if le >= progress.now:
+                    progress.now = le + 1
                 self.changes += abs(checked.diff)
                 out = engine.push(checked)
                 if out is None:  # numbers are to be looked at
@@ -314,15 +315,19 @@ class Core(Member):
         payload = self._take(change.payload)
         if change.le is None:
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
-        le = as_ticks(change.le, "le")
-        if le == FOREVER:
-            raise ChangeError(f"{end_of_time(le)} for {payload!r}")
+        le = change.le
+        if type(le) is not int or not BEGINNING <= le < FOREVER:
+            le = as_ticks(le, "le")
+            if le == FOREVER:
+                raise ChangeError(f"{end_of_time(le)} for {payload!r}")
         if change.re is not None:
             re = as_ticks(change.re, "re")
         elif self.window is None:
             re = FOREVER
         else:
-            re = as_ticks(le + self.window, "le + window")
+            re = le + self.window
+            if re > FOREVER:
+                as_ticks(re, "le + window")
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
         diff = change.diff

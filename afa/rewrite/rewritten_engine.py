@@ -155,9 +155,9 @@ class RewrittenEngine:
 
     def _know_ahead(self, batch: RewrittenBatch, changes: list[int], host: Host) -> bool:
         """Put the arcs in force that a batch leads to, with their lifetimes; returns whether it can be done."""
-        progress, rows, before = self._progress, batch.rows, self.rewriting.events
-        now = presents(rows.le, rows.kind, progress.events, progress.now)
-        after = lifetimes(before, [(rows.item(row), int(now[row])) for row in changes])
+        rows, before = batch.rows, self.rewriting.events
+        now = presents(rows.le, rows.kind, changes, self._progress.now).tolist()
+        after = lifetimes(before, zip(map(rows.item, changes), now))
         if after is not None:
             host.replace_arcs(*difference(before, after), ArcTable(after))
         return after is not None
