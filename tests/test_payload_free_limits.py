@@ -129,7 +129,12 @@ def ends(op: Any, arc: Arc, t: int) -> Any:
     """End an arc at an instant, as a table of arcs that is put in force does."""
     core = op._core
     found = core.arcs.table.find(arc, t)
-    return core.calls.call(core.run_arcs, [found], [found._replace(re=t)], core.arcs.table.ended(found, t))
+
+    def work() -> Any:
+        core.arcs.replace(core.arcs.table.ended(found, t), [found], [found._replace(re=t)])
+        return core._collect(core.progress.final)
+
+    return core.calls.call(work)
 
 
 def test_arcs_of_the_past_are_refused(engine: str) -> None:

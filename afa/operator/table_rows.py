@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.model.arc import Arc
@@ -120,6 +122,8 @@ def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
 
 def _listed(column: Any, name: str) -> list[Any]:
     kind = type_of(column)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":
+        column = _of_instants(column)
     for method in ("to_pylist", "tolist"):
         if hasattr(column, method):
             try:
@@ -129,6 +133,16 @@ def _listed(column: Any, name: str) -> list[Any]:
     if isinstance(column, str) or not isinstance(column, Iterable):
         raise ChangeError(f"expected a column of values but got {name}={column!r}")
     return list(column)
+
+
+def _of_instants(column: Any) -> Any:
+    """Return a column of numpy's instants or spans in a form whose values are no ints."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(column)
+    except (pa.ArrowException, *ODD):  # a unit that Arrow lacks
+        return list(column)
 
 
 def _from_pandas(column: Any, field: Field | None) -> list[Any]:
