@@ -140,8 +140,8 @@ class Triggers:
 
     def _only(self, events: Sequence[ArcEvent]) -> Triggers:
         """Return the triggers without the arc events that have ended: the others are as they were."""
-        left = set(map(id, events))
-        there = [id(event) in left for event in self.events]
+        left = {(id(event.arc), event.le, event.re) for event in events}
+        there = [(id(event.arc), event.le, event.re) in left for event in self.events]
         found = object.__new__(Triggers)
         found.reduction, found._parts, found._arcs = self.reduction, self._parts, self._arcs
         found.events, found.bits = tuple(events), list(compress(self.bits, there))
