@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from afa.expression.arc_functions import Written, expression_of, functions_of
 from afa.expression.intervals import ranges
-from afa.expression.kinds import Kind
+from afa.expression.kinds import Kind, Unreadable
 from afa.expression.nodes import Const, Expr
-from afa.expression.refusal import Unreadable
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
 from afa.model.arc import Arc

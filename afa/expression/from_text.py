@@ -20,10 +20,9 @@ import warnings
 from typing import NoReturn
 
 from afa.errors import ExpressionError
-from afa.expression.kinds import Kind
+from afa.expression.kinds import HINT, Kind, Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, Make, walk
-from afa.expression.refusal import HINT, Unreadable
 from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import WHOLE, bits, types_of
 from afa.expression.values import DEPTH, Event, Names, Value, returned

@@ -11,8 +11,8 @@ import operator
 import types
 from typing import Any, NamedTuple
 
+from afa.expression.kinds import Unreadable
 from afa.expression.nodes import Const
-from afa.expression.refusal import Unreadable
 from punctuation.time import BEGINNING, FOREVER
 
 _GETTER: Any = type(NamedTuple("_", [("x", int)]).x)  # type: ignore[attr-defined]

@@ -13,10 +13,9 @@ import ast
 from typing import NamedTuple
 
 from afa.expression import nodes
-from afa.expression.kinds import Kind
+from afa.expression.kinds import HINT, Kind, Unreadable
 from afa.expression.live import Live, constant, is_field, is_own, is_plain, not_scalar
 from afa.expression.nodes import Const, Expr, If, IsNone, Make
-from afa.expression.refusal import HINT, Unreadable
 from afa.expression.types import may_raise, types_of
 from afa.schema import Schema
 

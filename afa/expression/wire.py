@@ -26,8 +26,8 @@ from typing import Any
 from afa.errors import AutomatonError, ExpressionError
 from afa.expression.arc_functions import KINDS, ArcLike, Schemas, expression_of, functions_of
 from afa.expression.from_text import LONGEST, parse
+from afa.expression.kinds import Unreadable
 from afa.expression.nodes import Const
-from afa.expression.refusal import Unreadable
 from afa.expression.text import text_of_expr
 
 KEYS = ("src", "dst", "kind", "fence", "transfer", "at", "name", "final")
