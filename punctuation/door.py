@@ -163,7 +163,9 @@ def _formed(column: Any, kind: type | None, optional: bool) -> Any:
 
     try:
         array = pa.array(column, from_pandas=True)
-        if kind is int and dtype == "f" and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT:  # floats because some are missing
+        if (
+            plain and kind is int and dtype == "f" and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT
+        ):  # floats because some are missing
             array = array.cast(pa.int64())
         return array
     except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):

@@ -151,7 +151,7 @@ def _from_pandas(column: Any, field: Field | None) -> list[Any]:
     if field is not None and not field.optional and column.dtype.kind == "f":
         return items  # a NaN in a float field is a NaN
     items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
-    if field is not None and field.type is int and column.dtype.kind == "f":
+    if field is not None and field.type is int and column.dtype.kind == "f" and isinstance(column.dtype, np.dtype):
         items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= EXACT else i for i in items]
     return items
 
