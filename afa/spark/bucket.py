@@ -145,7 +145,9 @@ class Bucket:
             if changed.window is not None:
                 self._windows.change(present, self._job.window)
             self._changed, self._code = None, self._job.recipe
-        step, told = self._logged.take(arcs, promised, code)
+        step, told = None, Answer([], [], [])
+        if arcs or code or self._logged.waits < promised:  # else a promise changes nothing: all buckets are at one place in the log
+            step, told = self._logged.take(arcs, promised, code)
         changes = self._call(waited, promised, step, self._lived(rows))
         if rows is None or not rows.num_rows:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
@@ -236,8 +238,8 @@ class Bucket:
     def wakes(self, watermark: int) -> int | None:
         """Return the watermark (ms) at which the bucket must run without rows: for its next time-outs, or the end of lifetimes."""
         waits = [] if self._held.next is None else [max(watermark + 1, self._held.next // 1000)]
-        if self._speaks and (idle := self._logged.ledger.waits) is not None:
-            waits.append(max(watermark + 1, idle // 1000 + 1))
+        if self._logged.waits < FOREVER:
+            waits.append(max(watermark + 1, self._logged.waits // 1000 + 1))
         if self._engine.store.directory.codes:
             if self._core.arcs.table.timeouts:
                 return watermark + 1

@@ -66,7 +66,7 @@ class Ledger:
         self._job, self._fits = job, Fits(job)
         self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe["arcs"]), automaton.arcs))]
         self._packed: bytes | None = packed or None  # and what else is known of this state, once it was asked for
-        self._waits: list[int | None] = []
+        self._waits: int | None = None
         self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
         self._ends: list[int] = []
         if not packed:
@@ -104,11 +104,12 @@ class Ledger:
         return self._packed
 
     @property
-    def waits(self) -> int | None:
-        """As of `Versions`, worked out once."""
-        if not self._waits:
-            self._waits = [self.versions.waits]
-        return self._waits[0]
+    def waits(self) -> int:
+        """As of `Versions`, worked out once; FOREVER if no retraction waits."""
+        if self._waits is None:
+            waits = self.versions.waits
+            self._waits = FOREVER if waits is None else waits
+        return self._waits
 
     def table(self, final: int) -> ArcTable:
         """Return what is in force beyond an instant: one table for all who ask, until the next arc has ended."""
@@ -126,7 +127,7 @@ class Ledger:
 
     def _changed(self) -> None:
         """Forget what was worked out of the state before."""
-        self._packed, self._waits = None, []
+        self._packed = self._waits = None
         self._tables, self._ends = {}, []
 
     def line(self, source: Any) -> Line:
@@ -196,12 +197,13 @@ class Logged:
             as_time(number, "change of the code")
         python = any(item.get("python") for made in (job.recipe, recipe) for item in made["arcs"])
         self._root = os.urandom(16) if python else digest([job.recipe, recipe])
-        self._follow(packed)
-        if steps:
-            ledger = Ledger(*self._of, packed)
-            for promised, sources in steps:
-                ledger.replay(as_time(promised, "promised"), sources)
-            self._share(ledger)
+        if not steps:
+            self._follow(packed)
+            return
+        ledger = Ledger(*self._of, packed)
+        for promised, sources in steps:
+            ledger.replay(as_time(promised, "promised"), sources)
+        self._share(ledger)
 
     @property
     def ledger(self) -> Ledger:
@@ -212,12 +214,9 @@ class Logged:
             _trim(_ledgers)
         return found
 
-    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step | None, Answer]:
+    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step, Answer]:
         """Let the promise move, and lines come, in any order: those of the log, and those that `of_code` gave; what to tell."""
-        told, lines = Answer([], [], []), list(lines)
-        if not lines and not code and not (self._speaks and self._is_overdue(promised)):
-            return None, told  # a promise alone changes nothing until then: so all buckets are at one place in the log
-        step = self._step(promised, lines, code)
+        told, step = Answer([], [], []), self._step(promised, lines, code)
         self._steps.append([promised, step.kept])
         self._tell_idle(step, told)
         for reason, raw in step.bad:
@@ -226,11 +225,6 @@ class Logged:
             self._fault(told, "expected one line of an id but got two that differ; the earlier one counts", line.source, line.at)
         told.late.extend(map(_late, step.late))
         return step, told._replace(notes=step.notes)
-
-    def _is_overdue(self, promised: int) -> bool:
-        """Return whether there are retractions that have ended nothing and never will."""
-        waits = self.ledger.waits
-        return waits is not None and waits < promised
 
     def rest(self) -> list[Fault]:
         """Return what is to be told where nothing comes any more: retractions that have ended nothing."""
@@ -270,12 +264,17 @@ class Logged:
         return step
 
     def _share(self, ledger: Ledger) -> None:
-        self._follow(ledger.packed)
-        _ledgers.setdefault(self._key, ledger)
+        _ledgers.setdefault(self._known_by(ledger.packed), ledger)
         _trim(_ledgers)
+        self._follow(ledger.packed)
+
+    def _known_by(self, packed: bytes) -> bytes:
+        return hashlib.blake2b(self._root + packed, digest_size=16).digest()
 
     def _follow(self, packed: bytes) -> None:
-        self._state, self._key = packed, hashlib.blake2b(self._root + packed, digest_size=16).digest()
+        """Be at this state, and know (who speaks) what `Versions.waits` says of it."""
+        self._state, self._key = packed, self._known_by(packed)
+        self.waits = self.ledger.waits if self._speaks else FOREVER
 
     def _tell_idle(self, step: Step, told: Answer) -> None:
         for line in step.idle:
