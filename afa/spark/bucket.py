@@ -298,7 +298,7 @@ class Bucket:
         """Yield the state in parts, for each of so many buckets the keys that it has then."""
         core, states = self._core, self._engine.save()
         numbers = self._numbers_of(states.keys, count)
-        held = self._held.split(lambda rows: bucket_numbers([rows[name] for name in self._job.keys], count), count)
+        held = self._held.split(self._job.keys, count)
         recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
         for number in range(count):
             blob = snapshot.blob_with(core, states.only(numbers == number))

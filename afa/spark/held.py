@@ -7,13 +7,14 @@ one. The bound never moves back, though another job may go on with another ``ahe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.spark.hashing import bucket_numbers
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.cleanse import Cleanse
@@ -70,10 +71,11 @@ class Held:
         self._fresh = self._schema.empty_table()
         return stream_of(rows) if len(rows) else b""
 
-    def split(self, numbers: Callable[[pa.Table], Any], count: int) -> list[bytes]:
-        """Return the rows that wait, in parts: those of each number that a function gives them."""
-        found = numbers(self.rows)
-        parts = [self.rows.filter(pa.array(found == number)) for number in range(count)]
+    def split(self, keys: Sequence[str], count: int) -> list[bytes]:
+        """Return the rows that wait, in parts: those of each of so many buckets."""
+        rows = self.rows
+        numbers = bucket_numbers([rows[name] for name in keys], count)
+        parts = [rows.filter(pa.array(numbers == number)) for number in range(count)]
         return [stream_of(rows) if len(rows) else b"" for rows in parts]
 
     def join(self, others: Sequence[Held]) -> None:

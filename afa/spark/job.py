@@ -138,10 +138,9 @@ def job_of(
         raise AfaError(f"expected other names than {', '.join(RESERVED)}, and each once, but got {clash[0]!r}")
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
-    if on_fault not in ("report", "stop"):
-        raise AfaError(f'expected on_fault="report" or "stop" but got on_fault={on_fault!r}')
-    if late not in ("report", "stop"):
-        raise AfaError(f'expected late="report" or "stop" but got late={late!r}')
+    for name, choice in (("on_fault", on_fault), ("late", late)):
+        if choice not in ("report", "stop"):
+            raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
@@ -150,11 +149,11 @@ def job_of(
     portable = _portable(automaton)
     for arc in portable.arcs:
         check_texts(arc, portable)
-    lone = [value for value in portable.register if isinstance(value, str) and not _is_text(value)]
-    if lone:
-        raise AutomatonError(f"expected text that UTF-8 can hold but got {lone[0]!r} in the register {portable.register!r}")
+    for value in portable.register:
+        _check_text(value, f"the register {portable.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
-    recipe = recipe_of(portable, typed, sequence, lifetimes, ticks, buckets, since)
+    rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since}
+    recipe = recipe_of(portable, keys=typed, sequence=sequence, **rest)
     stops = on_fault == "stop", late == "stop"
     return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since)
 
@@ -164,17 +163,16 @@ def check_texts(arc: Arc, automaton: Automaton) -> None:
     for kind, function in functions_of(arc):
         if isinstance(function, Readable):
             for node in walk(function.expression(automaton.event_schema, automaton.register_schema)):
-                value = node.value if isinstance(node, Const) else None
-                if isinstance(value, str) and not _is_text(value):
-                    raise AutomatonError(f"expected text that UTF-8 can hold but got {value!r} in the {kind.role} of {arc!r}")
+                if isinstance(node, Const) and type(node.value) is str:
+                    _check_text(node.value, f"the {kind.role} of {arc!r}")
 
 
-def _is_text(value: str) -> bool:
+def _check_text(value: Any, where: str) -> None:
     try:
-        value.encode()
+        if isinstance(value, str):
+            value.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        raise AutomatonError(f"expected text that UTF-8 can hold but got {value!r} in {where}") from None
 
 
 def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:

@@ -169,8 +169,8 @@ def match(
         _tell(job, arcs is None and events.isStreaming)
         typed = typed_rows(rows, job, time, until, diff)
         parts = _packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
-        if arcs is not None:
-            parts = parts.unionByName(_arc_parts(arcs, _woken(job)))
+        if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows
+            parts = parts.unionByName(_to_all(arcs, ARC, "value", _woken(job)))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
             parts = parts.unionByName(_to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
@@ -230,11 +230,6 @@ def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame
         return pack(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
 
     return typed.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(shipped(renamed), PARTS)
-
-
-def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
-    """Return each line of an arc log for each bucket; also for those that are no more, as a batch may have no other rows."""
-    return _to_all(arcs, ARC, "value", buckets)
 
 
 def _to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:

@@ -137,41 +137,29 @@ class Difference(NamedTuple):
     window: tuple[int | None, int | None] | None = None
 
 
-def recipe_of(
-    automaton: Automaton,
-    keys: Sequence[str] = (),
-    sequence: str | None = None,
-    lifetimes: bool = False,
-    window: int | None = None,
-    buckets: int = 1,
-    since: int = 0,
-) -> Recipe:
-    """Return the plain data of a job; ``keys`` with their types."""
+def recipe_of(automaton: Automaton, **options: Any) -> Recipe:
+    """Return the plain data of a job; ``keys`` among its options with their types."""
     assert automaton.event_schema is not None
     return {
         "start": automaton.start,
         "final": sorted(automaton.final),
         "event": automaton.event_schema.describe(),
         "register": f"{automaton.register_schema.describe()} = {tuple(automaton.register)!r}",
-        "arcs": [json.loads(arc_text(arc, automaton)) for arc in automaton.arcs],
-        "keys": list(keys),
-        "sequence": sequence,
-        "lifetimes": lifetimes,
-        "window": window,
-        "buckets": buckets,
-        "since": since,
+        "arcs": [_item(arc, automaton) for arc in automaton.arcs],
+        **options,
     }
 
 
-def arc_text(arc: Arc, automaton: Automaton) -> str:
-    """Return an arc as text by which it is known again."""
+def _item(arc: Arc, automaton: Automaton) -> dict[str, Any]:
+    """Return an arc as plain data by which it is known again."""
     try:
         found = arc.to_json(automaton)
     except AutomatonError:
         code = {kind.role: repr(f) if isinstance(f, Readable) else digest_of(f) for kind, f in functions_of(arc)}
         names = ("src", "dst", "name", "kind", "final")
         found = {"python": VERSION, "code": code, **{name: getattr(arc, name) for name in names}}
-    return json.dumps(found, sort_keys=True)
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
 
 
 def check(before: Recipe, now: Recipe) -> None:
@@ -206,7 +194,7 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
 def _arc(item: Mapping[str, Any], now: Automaton) -> Arc:
     if not item.get("python"):
         return Arc.from_json(dict(item))
-    there = [(arc, json.loads(arc_text(arc, now))) for arc in now.arcs]
+    there = [(arc, _item(arc, now)) for arc in now.arcs]
     known = [(arc, other) for arc, other in there if other.get("python") and _without_code(other) == _without_code(item)]
     if not known:
         raise SnapshotError(f"expected the arc {item['name']!r}, which only Python can run, in the code but got none: keep it")
