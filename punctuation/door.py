@@ -189,7 +189,6 @@ def _is_foreign(item: Any) -> bool:
 
 
 def _read(stream: Any) -> pa.Table:
-    """Read a stream of record batches to its end."""
     import pyarrow as pa
 
     try:
@@ -200,7 +199,6 @@ def _read(stream: Any) -> pa.Table:
 
 
 def _read_column(column: Any, name: str) -> pa.ChunkedArray:
-    """Read a column of a library that speaks Arrow."""
     import pyarrow as pa
 
     if FOREIGN.search(str(type_of(column))):

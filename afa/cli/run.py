@@ -113,7 +113,6 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
 
 
 def _open(operator: Any) -> int | str:
-    """Return how many matches time-outs would still bring."""
     try:
         found: int = operator.open_timeouts
     except ClosureError:

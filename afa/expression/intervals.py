@@ -207,7 +207,6 @@ def _side(op: str, right: Expr, truth: bool) -> Range:
 
 
 def _one_of(values: list[Any]) -> Range:
-    """Return the range of exactly these values."""
     kept = tuple(dict.fromkeys(value for value in values if value is not None and value == value))
     numbers = [value for value in kept if not isinstance(value, str)]
     low, high = (min(numbers), max(numbers)) if numbers and len(numbers) == len(kept) else (-math.inf, math.inf)

@@ -108,7 +108,6 @@ class Translator(Records):
         return self.scalar(node, names)
 
     def literal(self, value: Any, node: ast.AST) -> Const:
-        """Return a literal."""
         if type(value) is int and not BEGINNING <= value <= FOREVER:
             raise Unreadable("an int beyond int64", "keep constants within int64, or write a float", node)
         if value is not None and type(value) not in (int, float, bool, str):
@@ -136,7 +135,6 @@ class Translator(Records):
         return (nodes.conjunction if isinstance(op, ast.And) else nodes.disjunction)([first, *rest])
 
     def choice(self, test: ast.expr, then: ast.expr, other: ast.expr, names: Names) -> Value:
-        """``then if test else other``."""
         chosen = self.truth(test, names)
         inner, outer = dict(names), dict(names)
         found = self.join(chosen, self.value(then, inner), self.value(other, outer), test)
@@ -188,7 +186,6 @@ class Translator(Records):
         return plain(value) if truth and isinstance(value, Live) else value
 
     def link(self, op: ast.cmpop, left: Expr, right: Expr, node: ast.AST) -> Expr:
-        """One comparison of two scalars."""
         negated = isinstance(op, ast.IsNot | ast.NotEq)
         const, x = (left, right) if isinstance(left, Const) and not isinstance(right, Const) else (right, left)
         same = isinstance(op, ast.Is | ast.IsNot)
@@ -222,7 +219,6 @@ class Translator(Records):
         return Row(tuple(flat) if ordered else tuple(sorted(dict.fromkeys(flat), key=repr)))
 
     def contains(self, x: Value, members: Value, node: ast.AST) -> Expr:
-        """``x in members``."""
         if isinstance(members, Row):
             return In(as_scalar(x, node), tuple(item for item in members.items if isinstance(item, Const)))
         if isinstance(x, Const) and type(x.value) is str:

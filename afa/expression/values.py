@@ -131,7 +131,6 @@ class Records:
         self.register_schema = register_schema
 
     def types(self, x: Expr) -> frozenset[type]:
-        """Return the types that a value can have."""
         return types_of(x, self.event_schema, self.register_schema)
 
     def keep(self, x: Value, result: Value, node: ast.AST | None) -> Value:

@@ -101,7 +101,6 @@ def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
 
 
 def _object(data: Any) -> Mapping[str, Any]:
-    """Return the JSON object, parsed if it is text."""
     if isinstance(data, str):
         if len(data) > LONGEST_JSON:
             raise AutomatonError(f"expected at most {LONGEST_JSON} characters but got {len(data)} in the JSON of an arc")
@@ -124,7 +123,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_text(key: str, value: Any) -> None:
-    """Check a name, or the text of a function."""
     if value is None and key in ("name", "transfer"):
         return
     most = LONGEST_NAME if key in ("src", "dst", "name") else LONGEST

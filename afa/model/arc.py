@@ -186,8 +186,7 @@ class Arc:
         return f"arc {self.name!r}: {self.src} -> {self.dst}{kind}" if self.name else f"arc {self.src} -> {self.dst}{kind}"
 
 
-def _arc(*fields: Any) -> Arc:
-    """Make an arc from all its fields. Used by pickle."""
+def _arc(*fields: Any) -> Arc:  # for pickle
     arc = Arc.__new__(Arc)
     arc._fill(*fields)
     return arc

@@ -133,8 +133,9 @@ class Automaton:
         return f"Automaton({self.start!r} -> {sorted(self.final)}, {len(self.states)} states, {len(self.arcs)} arcs)"
 
 
-def _automaton(start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None) -> Automaton:
-    """Make an automaton from all its fields. Used by pickle."""
+def _automaton(
+    start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None
+) -> Automaton:  # for pickle
     return Automaton(start=start, final=final, arcs=arcs, register=register, event=event)
 
 
