@@ -1,6 +1,6 @@
 """What may still change: tools around the operator's speculative output ([AFA10] Sec. 2.4, 5.3).
 
-control       what moves the sigma of Cleanse.auto; spending: what its bound on chattiness leaves to spend
+control       what moves the sigma of Cleanse.auto, so that a stated bound holds
 tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go

@@ -188,7 +188,7 @@ class Cleanse(Stage):
 
     def answered(self, out: Iterable[Any]) -> None:
         """Tell the controller which matches the operator behind this stage has returned."""
-        if isinstance(self._control, Feedback):
+        if self._control is not None:
             self._control.answered((as_time(x.le, "le"), x.diff) for x in out if isinstance(x, Change))
 
     def after(self, operator: Any) -> After:
