@@ -49,13 +49,7 @@ class Late:
         self.waiting: list[Any] = []
 
     def take(self, change: Any, reason: str) -> None:
-        """Apply the policy to ``change``, which is late.
-
-        Raises
-        ------
-        LateEventError
-            Under the policy ``"raise"``.
-        """
+        """Apply the policy to ``change``, which is late: count it, or raise `LateEventError`."""
         if self.policy == "raise":
             raise LateEventError(reason)
         self.count += 1

@@ -24,7 +24,7 @@ from afa.operator.operator import Operator
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.statistics import Statistics, statistics_of
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
-from afa.schema import as_ticks
+from afa.schema import as_ticks, taker
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
@@ -159,7 +159,7 @@ class Around:
         columns, automaton = found._columns, found.automaton
         rows = None if stream is None or columns is None else saved.rows_of(stream, columns.of)
         schema = automaton.register_schema if columns is None else automaton.event_schema
-        found._hold(STAGES[name].of(numbers, waiting, saved.take_of(schema), rows))
+        found._hold(STAGES[name].of(numbers, waiting, taker(schema), rows))
         found._check_keys()
         return found
 

@@ -200,13 +200,7 @@ class Consolidate(Stage):
 
 
 def _arrow_of(batch: Table) -> Any:
-    """Return a table of changes, of any kind, as an Arrow one.
-
-    Raises
-    ------
-    ChangeError
-        It has no ``le`` or ``diff`` of ints, or its columns do not go together.
-    """
+    """Return a table of changes, of any kind, as an Arrow one."""
     import pyarrow as pa
 
     try:
@@ -226,13 +220,7 @@ def _arrow_of(batch: Table) -> Any:
 
 
 def _like(table: Any, batch: Table) -> Any:
-    """Return an Arrow table as one of the kind of another.
-
-    Raises
-    ------
-    ChangeError
-        It can't be written so.
-    """
+    """Return an Arrow table as one of the kind of another."""
     try:
         if batch.in_arrow:
             return batch.back(table)
@@ -253,12 +241,7 @@ def _array(column: Any) -> Any:
 
 
 def _check_copies(table: Any) -> None:
-    """Refuse rows that are no change, or of one event more copies than there may be, after any of them.
-
-    Raises
-    ------
-    ChangeError
-    """
+    """Refuse rows that are no change, or of one event more copies than there may be, after any of them."""
     diffs = ints(table, "diff")
     if not len(diffs) or (total(diffs) <= COPIES and (diffs != 0).all()):
         return

@@ -124,12 +124,7 @@ class Stage(Member):
 
     @classmethod
     def of(cls: type[S], numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> S:
-        """Make the stage of a snapshot.
-
-        Raises
-        ------
-        SnapshotError
-        """
+        """Make the stage of a snapshot."""
         try:
             stage = cls._made(numbers)
             for change in saved.changes(waiting, take):
@@ -172,12 +167,7 @@ class Stage(Member):
 
 
 def checked(change: Any) -> Change:
-    """Return a change of an event or of a match in its normal form.
-
-    Raises
-    ------
-    ChangeError
-    """
+    """Return a change of an event or of a match in its normal form."""
     if not isinstance(change, Change) or isinstance(change.payload, Arc):
         raise ChangeError(f"expected a change of an event or match, or a Punctuation, but got {change!r}")
     payload = any_payload(change.payload)

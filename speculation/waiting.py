@@ -86,13 +86,7 @@ class Waiting:
         """Makes changes of rows; None: no change comes beside rows."""
 
     def add(self, change: Change) -> int:
-        """Add a change that waits. Returns how many pairs of an insertion and its retraction have met. O(log n).
-
-        Raises
-        ------
-        ChangeError
-            There would be more copies of the change than int64 counts.
-        """
+        """Add a change that waits, or refuse one copy too many. Returns how many pairs have met. O(log n)."""
         met: int = self._unroll() if self.tables else 0
         journal, le, diff = self._journal, change.le, change.diff
         match = (change.key, change.payload, le, change.re)
@@ -215,10 +209,7 @@ def _in_order(bucket: dict[Match, tuple[int, Change]]) -> list[Change]:
 def net(table: pa.Table) -> tuple[Any, int]:
     """Return net rows, by LE, of one LE retractions first, then by arrival; and how many pairs have met.
 
-    Raises
-    ------
-    ChangeError
-        They have a column of a type by which Arrow does not group, or a sum that its column does not hold.
+    Refuses a column of a type by which Arrow does not group, and a sum that its column does not hold.
     """
     import pyarrow as pa
 
