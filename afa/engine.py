@@ -30,6 +30,7 @@ from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.raised import Faults
+from afa.state.plain import Unfit
 from afa.state.states import States
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
@@ -120,12 +121,12 @@ class Batch(Protocol):
 class Host(Protocol):
     """What an engine may ask of the operator while it carries out a batch of columns."""
 
+    changes: int
+    """How many changes of events were taken: the engine adds those of the batch."""
+
     @property
     def refuses_late(self) -> bool:
         """Whether a late event makes the call fail: the engine need not go on."""
-
-    def counted(self, changes: int) -> None:
-        """Count so many changes of events that the engine has taken."""
 
     def progress_to(self, t: int) -> None:
         """Take a promise of the event input under which no retraction waits in vain: calls `Engine.tick` and `Engine.clean`."""
@@ -236,8 +237,8 @@ class Engine(Protocol):
         key_columns: list[Any] | None,
         single: bool,
         /,
-    ) -> Batch | None:
-        """Return columns as `run_columns` takes them. None: they go row by row, by `apply`, which tells what is wrong with them.
+    ) -> Batch:
+        """Return columns as `run_columns` takes them.
 
         Parameters
         ----------
@@ -253,6 +254,11 @@ class Engine(Protocol):
             The columns that make the key.
         single : bool
             Whether a key is the value of its one column, or a tuple.
+
+        Raises
+        ------
+        Unfit
+            The rows go one by one, by `apply`; the operator then tells what is wrong with them.
         """
 
     def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
@@ -383,8 +389,9 @@ class ByRows:
         self.apply(change.key, [change])
         return self.collect()
 
-    def encode(self, *columns: Any) -> None:
-        """Return None: all columns go row by row."""
+    def encode(self, *columns: Any) -> Batch:
+        """Refuse: all columns go row by row."""
+        raise Unfit
 
     def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
         """Refuse: no batch is from `encode`."""

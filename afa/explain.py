@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afa.expression.arc_functions import expression_of, functions_of
+from afa.expression.arc_functions import Written, expression_of, functions_of
 from afa.expression.intervals import ranges
-from afa.expression.kinds import Kind
+from afa.expression.kinds import Kind, Unreadable
 from afa.expression.nodes import Const, Expr
-from afa.expression.refusal import Unreadable
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
-from afa.expression.written import Written
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.reach import Loose, loose

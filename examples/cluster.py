@@ -21,7 +21,7 @@ from typing import Any
 import pyspark.sql
 
 import afa.spark
-from afa.spark.java import use_java
+from afa.spark.session import use_java
 from examples import on_spark
 
 HOME, FIRST = Path(pyspark.__file__).parent, "Starting Spark master at "

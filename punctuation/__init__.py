@@ -5,12 +5,11 @@ calls      one call after the other, each all or nothing, interrupted anywhere
 promise    Punctuation(t): no later change of an event with LE < t
 progress   both inputs' promises and the effective punctuation
 late       the policy for what comes too late; a side output
-source     what sources of promises share: a stream goes in, and comes out with punctuations
+source     what sources of promises share: a stream goes in, and comes out with punctuations; its state as bytes
 sources    promises from the events: a known bound on disorder, an observed one
 union      one promise for several streams; idle ones hold no other back
 door       what comes in as a table, of any kind, opened
 reading    what a source reads of items and batches
-source_state  a source's state as bytes
 sealed     blobs with a magic, a version and a checksum
 deadlines  which keys a punctuation concerns
 base_errors  AfaError, LateEventError

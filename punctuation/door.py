@@ -163,7 +163,9 @@ def _formed(column: Any, kind: type | None, optional: bool) -> Any:
 
     try:
         array = pa.array(column, from_pandas=True)
-        if kind is int and dtype == "f" and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT:  # floats because some are missing
+        if (
+            plain and kind is int and dtype == "f" and (pc.max(pc.abs(array)).as_py() or 0) <= EXACT
+        ):  # floats because some are missing
             array = array.cast(pa.int64())
         return array
     except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
@@ -187,7 +189,6 @@ def _is_foreign(item: Any) -> bool:
 
 
 def _read(stream: Any) -> pa.Table:
-    """Read a stream of record batches to its end."""
     import pyarrow as pa
 
     try:
@@ -198,7 +199,6 @@ def _read(stream: Any) -> pa.Table:
 
 
 def _read_column(column: Any, name: str) -> pa.ChunkedArray:
-    """Read a column of a library that speaks Arrow."""
     import pyarrow as pa
 
     if FOREIGN.search(str(type_of(column))):

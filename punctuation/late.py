@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from punctuation.base_errors import AfaError, LateEventError
@@ -25,6 +27,7 @@ class Late:
         call.
         A `SideOutput` is such a callable, one that keeps what it gets, raises nothing, and may have a bound.
         Under the last three the late change is counted (``statistics.late``), and the rest of the call takes effect.
+        A copy of the operator calls the same function, or the same object's method; it has a `SideOutput` of its own.
 
     Examples
     --------
@@ -46,13 +49,7 @@ class Late:
         self.waiting: list[Any] = []
 
     def take(self, change: Any, reason: str) -> None:
-        """Apply the policy to ``change``, which is late.
-
-        Raises
-        ------
-        LateEventError
-            Under the policy ``"raise"``.
-        """
+        """Apply the policy to ``change``, which is late: count it, or raise `LateEventError`."""
         if self.policy == "raise":
             raise LateEventError(reason)
         self.count += 1
@@ -67,6 +64,18 @@ class Late:
                 if isinstance(self.policy, SideOutput):
                     calls.include(self.policy)
                 self.policy(change)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Late:
+        other = memo[id(self)] = Late(copied_callback(self.policy, memo))
+        other.count, other.waiting = self.count, copy.deepcopy(self.waiting, memo)
+        return other
+
+
+def copied_callback(callback: Any, memo: dict[int, Any]) -> Any:
+    """Return the callback of an operator's copy. A method stays the user's object's, unless that object is copied too."""
+    if isinstance(callback, MethodType):
+        return MethodType(callback.__func__, memo.get(id(callback.__self__), callback.__self__))
+    return copy.deepcopy(callback, memo)
 
 
 class SideOutput(Member):

@@ -44,11 +44,6 @@ class Part(NamedTuple):
 def le_of(item: Any) -> int | None:
     """Return the LE of an event change; None for an arc's change, as arcs move no promise of the event input.
 
-    Raises
-    ------
-    AfaError
-        It has no time.
-
     Examples
     --------
     >>> le_of("a tick")
@@ -67,15 +62,9 @@ def le_of(item: Any) -> int | None:
 
 
 def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Told]:
-    """Return a batch as parts, cut at its punctuations. Checks everything, so that later steps can't fail halfway.
+    """Return a batch as parts, cut at its punctuations. Checks all of it, so that later steps can't fail halfway.
 
     ``kinds``: as of `punctuation.source.Source`.
-
-    Raises
-    ------
-    AfaError
-        The argument is no batch; a table has no column ``le`` of ticks, or an item no time; or nothing says whether a column
-        ``kind`` tells what each row is.
     """
     if is_table(batch):
         batch = [batch]
@@ -116,20 +105,13 @@ def _cut(table: Table, kinds: bool | None) -> list[Any]:
 
 
 def _before_the_end(le: Any) -> Any:
-    """LEs of events, as they are."""
     if len(le) and int(le.max()) == FOREVER:
         raise AfaError(end_of_time(FOREVER))
     return le
 
 
 def _kinds_of(table: Table, kinds: bool | None) -> Any:
-    """Return the kind of each row of a table: an event, an arc or a punctuation. None: all are events.
-
-    Raises
-    ------
-    AfaError
-        A row is none of the three; or nothing says whether the column ``kind`` is a field of the event.
-    """
+    """Return the kind of each row of a table: an event, an arc or a punctuation. None: all are events."""
     if kinds is False or "kind" not in table.names:
         return None
     if kinds is None and table.names.count("kind") == 1 and not _may_be_ints(table.column("kind")):
@@ -159,13 +141,7 @@ def _may_be_ints(column: Any) -> bool:
 
 
 def ticks_of(table: Table, name: str = "le") -> Any:
-    """Return a column of a table (``le`` in most calls) as int64.
-
-    Raises
-    ------
-    AfaError
-        The column is missing, or holds something that is no int64.
-    """
+    """Return a column of a table (``le`` in most calls) as int64."""
     names = table.names
     if names.count(name) != 1:
         raise AfaError(f"expected one column {name!r} but got the columns {', '.join(names) or 'none'}")

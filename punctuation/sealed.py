@@ -41,22 +41,7 @@ def unseal(
 ) -> Any:
     """Return the content of a blob, once magic, version and checksum have been found right.
 
-    Parameters
-    ----------
-    magic, version
-        As of `seal`.
-    blob : bytes
-    read : callable
-        Turns packed bytes into the content; it may raise anything.
-    what : str
-        What messages call it.
-    error : exception class
-        What is raised.
-
-    Raises
-    ------
-    AfaError
-        The blob has another magic or version, or is damaged. ``error`` is the class of the exception.
+    ``read`` turns packed bytes into the content, and may raise anything; messages call the blob ``what``; ``error`` is raised.
     """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise error(f"expected the bytes of {what} but got {type(blob).__name__}")

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import msgpack
 import numpy as np
 
 from punctuation.base_errors import AfaError
@@ -17,10 +18,11 @@ from punctuation.calls import ENTRIES, Calls, Member
 from punctuation.door import is_table
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, le_of, read
-from punctuation.source_state import pack, unpack
+from punctuation.sealed import seal, unseal
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 S = TypeVar("S", bound="Source")
+MAGIC, VERSION = b"AFAP", 1
 
 
 class Source(Member, ABC):
@@ -225,11 +227,10 @@ class Source(Member, ABC):
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def _kept(self) -> Any:
-        """Return what a subclass needs to restore its own part of the state after a failed call."""
+        """Return what a subclass needs to restore its own part of the state after a failed call, by `_put_kept`."""
         return None
 
     def _put_kept(self, kept: Any) -> None:
-        """Restore the state from what `_kept` returned."""
         assert kept is None
 
     def call_begins(self) -> Any:
@@ -252,3 +253,31 @@ class Source(Member, ABC):
 
 
 ENTRIES.add(Source.push.__code__)
+
+
+def pack(kind: str, options: list[Any], state: list[Any]) -> bytes:
+    """Return the state of a source, or of a union, as a blob of `punctuation.sealed`: [kind, options, state].
+
+    Examples
+    --------
+    >>> unpack(pack("Clock", [5], [7, 1]), "Clock", [5])
+    [7, 1]
+    """
+    try:
+        packed: bytes = msgpack.packb([kind, options, state], strict_types=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise AfaError(f"expected plain data (int, float, bool, str, None) in the state of a source but got: {error}") from error
+    return seal(MAGIC, VERSION, packed)
+
+
+def unpack(blob: Any, kind: str, options: list[Any]) -> list[Any]:
+    """Return the state that `pack` wrote for a source of this kind with these options; refuse all else."""
+    was, made, state = unseal(MAGIC, VERSION, blob, _read, "a source's snapshot")
+    if (was, made) != (kind, options) or not isinstance(state, list):
+        raise AfaError(f"expected a snapshot of {kind} with the options {options!r} but got one of {was} with {made!r}")
+    return state
+
+
+def _read(packed: bytes) -> tuple[Any, Any, Any]:
+    was, made, state = msgpack.unpackb(packed, strict_map_key=False)
+    return was, made, state

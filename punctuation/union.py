@@ -14,8 +14,7 @@ from punctuation.calls import Calls, Member
 from punctuation.door import is_table
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, le_of, read
-from punctuation.source import Source
-from punctuation.source_state import pack, unpack
+from punctuation.source import Source, pack, unpack
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 

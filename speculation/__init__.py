@@ -1,13 +1,13 @@
 """What may still change: tools around the operator's speculative output ([AFA10] Sec. 2.4, 5.3).
 
-control       what moves the sigma of Cleanse.auto; spending: what its bound on chattiness leaves to spend
+control       what moves the sigma of Cleanse.auto, so that a stated bound holds
 tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
 before_after  Before, After: a stage at the input or at the output of an operator
 stage         what the stages share; stage_state: as bytes; stage_statistics: their numbers
 recent        the last so many items, by age and in order
-waiting       changes that wait, in order; waiting_rows: rows of tables that wait; event_columns: the form in which they do
+waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 

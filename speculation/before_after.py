@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
@@ -21,18 +21,19 @@ from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
-from afa.operator.statistics import Statistics
-from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, step_of, steps
-from afa.schema import as_ticks
+from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
+from afa.operator.statistics import Statistics, statistics_of
+from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
+from afa.schema import as_ticks, taker
 from afa.state.sound import wanted
-from punctuation.door import Table, table_of
+from punctuation.door import Table
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING
 from speculation import stage_state as saved
 from speculation.event_columns import Columns
 from speculation.stage import STAGES, Output
-from speculation.waiting_rows import joined
+from speculation.waiting import ints
 
+A = TypeVar("A", bound="Around")
 _MISSING: Any = object()
 
 
@@ -41,6 +42,23 @@ class Around:
 
     stage: Any
     operator: Any
+    _place: ClassVar[str]  # where the stage stands, and which stages and operators may, as snapshots and messages have it
+    _stages: ClassVar[tuple[str, ...]]
+    _operators: ClassVar[str] = "an Operator or a Keyed"
+    _columns: Columns | None = None
+
+    def _stand(self, operator: Any) -> None:
+        """Stand at an operator; `_hold` says with which stage."""
+        nested = isinstance(operator, Around) and isinstance(self, After)
+        if not nested and not isinstance(operator, (Operator, Keyed)):
+            raise AfaError(f"expected {self._operators} but got {operator!r}")
+        self.operator = operator
+        self._core: Core = operator._core
+        self._key: Keys | None = self._core.keys
+
+    def _hold(self, stage: Any) -> None:
+        self.stage = stage
+        stage.join(self._core.calls, self._columns and self._columns.changes)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise of the event input. As `Operator.push`; with ``key`` as `Keyed.push`."""
@@ -62,11 +80,11 @@ class Around:
         return self._core.calls.call(self._push_many, batch, net, arcs)
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
-        core, keys = self._core, self._key
-        come = opened(core, batch, keys, arcs)
+        core = self._core
+        come = opened(core, batch, arcs)
         if come.like is None:
             return self.run(come, net)
-        return answer(self._found(come, net), come, core, keys, net)
+        return answer(self._found(come, net), come, core, net)
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out the steps of one call. Returns changes and punctuations, as `Core.run`."""
@@ -89,16 +107,7 @@ class Around:
     @property
     def statistics(self) -> Statistics:
         """The operator's numbers. Those of the stage are ``stage.statistics``."""
-        return self._core.calls.call(self._core.statistics)
-
-    @property
-    def _core(self) -> Core:
-        core: Core = self.operator._core
-        return core
-
-    @property
-    def _key(self) -> Keys | None:
-        return getattr(self.operator, "_key", None)
+        return self._core.calls.call(statistics_of, self._core)
 
     def _key_of(self, change: Any, key: Hashable) -> Hashable:
         """Return the key of a change, in its form."""
@@ -124,22 +133,42 @@ class Around:
     def _snapshot(self) -> bytes:
         stage, operator = self.stage, self.operator
         around = isinstance(operator, Around)
-        inner = operator._snapshot() if around else snapshot.save(self._core, keyed=self._key is not None)
-        return saved.seal(type(stage).__name__, self._place, stage.numbers(), stage.waiting(), self._rows(), inner)
+        inner = operator._snapshot() if around else snapshot.save(self._core)
+        waiting = stage._waiting
+        rows = saved.stream_of(waiting.rows) if waiting.tables else None
+        return saved.seal(type(stage).__name__, self._place, stage.numbers(), waiting.changes, rows, inner)
 
-    _place: str
-    """Where the stage stands, as snapshots have it."""
+    @classmethod
+    def restore(cls: type[A], blob: bytes, operator: Callable[[bytes], Any]) -> A:
+        """Make the stage and the operator that `snapshot` saved.
 
-    def _rows(self) -> bytes | None:
-        """Return the rows that wait, as bytes."""
-        return None
+        Parameters
+        ----------
+        blob : bytes
+        operator : callable
+            Restores the operator from its part of the blob: ``lambda blob: Keyed.restore(automaton, blob, key="symbol")``.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of a stage that stands there, or is damaged. Also what ``operator`` raises.
+        """
+        name, numbers, waiting, stream, inner = saved.unseal(blob, cls._stages, cls._place)
+        found = cls.__new__(cls)
+        found._stand(operator(inner))
+        columns, automaton = found._columns, found.automaton
+        rows = None if stream is None or columns is None else saved.rows_of(stream, columns.of)
+        schema = automaton.register_schema if columns is None else automaton.event_schema
+        found._hold(STAGES[name].of(numbers, waiting, taker(schema), rows))
+        found._check_keys()
+        return found
 
     def __copy__(self) -> Around:
         return copy.deepcopy(self)
 
     def _check_keys(self) -> None:
         """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
-        keys = [change.key for change in self.stage.waiting()]
+        keys = [change.key for change in self.stage._waiting.changes]
         keyed = self._core.keyed
         wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
 
@@ -175,37 +204,37 @@ class Before(Around):
     [3, 1]
     """
 
+    _place = "before"
+    _stages = ("Cleanse",)
+    _columns: Columns
+
     def __init__(self, stage: Any, operator: Operator | Keyed) -> None:
-        if not isinstance(operator, (Operator, Keyed)):
-            raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
-        self.stage, self.operator = stage, operator
+        self._stand(operator)
         stage.begin(self._core.progress.events)
-        stage.join(self._core.calls)
-        self._columns = Columns(self._core, self._key)
+        self._hold(stage)
+
+    def _stand(self, operator: Any) -> None:
+        super()._stand(operator)
+        self._columns = Columns(self._core)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core, stage = self._core, self.stage
-        if not core.takes_alone(change):
+        if not takes_alone(core, change):
             return None
-        le, key = change.le, self._key_of(change, key)
-        if stage.admits(le):
-            core.begin_alone(stage)
-            stage.passes(change)
-            out = core.push_alone(core.typed(change, key))
+        checked = core.typed(change, self._key_of(change, key))
+        begin_alone(core, stage)
+        out: Output = []
+        if stage.passes(checked):
+            out = push_alone(core, checked)
             stage.answered(out)
-            core.end_alone(stage, out)
-            return out
-        if stage.rows.tables:
-            return None
-        core.begin_alone(stage)
-        stage.passes(core.typed(change, key))
-        core.progress.see(le)
-        core.end_alone(stage, [])
-        return []
+        else:
+            core.progress.see(checked.le)  # type: ignore[arg-type]
+        end_alone(core, stage, out)
+        return out
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
-        parts = (self._item_reaches(*item) for item in items_of(self._core, come, self._key))
+        parts = (self._item_reaches(*item) for item in items_of(self._core, come))
         out = self._core.run_parts([self._reaches(come)] if net else parts)
         self.stage.answered(out)
         return out
@@ -217,96 +246,50 @@ class Before(Around):
 
     def _reaches(self, come: Come) -> Iterator[Any]:
         """Return what of a call reaches the operator, as `Core.take` takes it."""
+        core = self._core
         for part in come.parts:
             if not isinstance(part, Table):
                 yield from self._item_reaches(*part)
-                continue
-            rows = self._columns.of(part)
-            if rows is not None and self.stage.takes_rows(rows) and self._keeps(rows):
-                yield from self._rows_reach(rows)
-            else:
-                for item in items_of(self._core, come._replace(parts=[part]), self._key):
+            elif (rows := self._rows_of(part)) is None:
+                for item in items_of(core, come._replace(parts=[part])):
                     yield from self._item_reaches(*item)
+            elif len(rows):
+                head = self.stage.pass_rows(rows)
+                if head is not None:
+                    yield self._columns.step(head)
+                core.progress.see(int(ints(rows, "le").max()))
 
-    def _rows_reach(self, rows: Any) -> Iterator[Any]:
-        if not len(rows):
-            return
-        head = self.stage.pass_rows(rows)
-        if head is not None:
-            yield self._step_of(head)
-        self._core.progress.see(int(rows.column("le").to_numpy().max()))
-
-    def _step_of(self, rows: Any, promised: int = BEGINNING) -> Any:
-        """Return rows as `Core.take` takes them."""
-        table = table_of(rows)
-        assert table is not None
-        return step_of(self._core, table, self._key, promised=promised)
-
-    def _keeps(self, rows: Any) -> bool:
-        """Return whether no row can break a promise with a condition."""
-        progress = self._core.progress
-        return progress.some <= progress.events or not (rows.column("le").to_numpy() < progress.some).any()
+    def _rows_of(self, table: Table) -> Any:
+        """Return a table as rows that may wait as such; None: a row is of another form, or may break a promise with a condition."""
+        rows, progress = self._columns.of(table), self._core.progress
+        if rows is None or not self.stage.takes_rows(rows):
+            return None
+        return None if progress.some > progress.events and (ints(rows, "le") < progress.some).any() else rows
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Return what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""
-        if port == "arc":
-            yield port, item, key
-        elif isinstance(item, Change):
-            change = self._core.typed(item, key)
+        core, stage = self._core, self.stage
+        if port == "event" and isinstance(item, Change):
+            change = core.typed(item, key)
             at: Any = change.le
-            if at < self._core.progress.some and self._core.broken(change.payload, at) is not None:
-                yield port, change, key  # late now, not when it would leave
-                return
-            if not self.stage.admits(at):
-                self.stage.unroll(self._columns.changes)
-            if self.stage.passes(change):
+            late = at < core.progress.some and core.conditions.broken(change.payload, at) is not None
+            if late or stage.passes(change):  # what is late is so now, not when it would leave
                 yield port, change, key
             else:
-                self._core.progress.see(at)
-        elif isinstance(item, Punctuation) and item.where is not None:
-            yield port, self.stage.some(item), None
-        elif isinstance(item, Punctuation):
+                core.progress.see(at)
+        elif port == "event" and isinstance(item, Punctuation) and item.where is not None:
+            yield port, stage.some(item), None
+        elif port == "event" and isinstance(item, Punctuation):
             t = as_ticks(item.t, "t")
-            released = self.stage.punctuate(t)
+            released = stage.punctuate(t)
             if isinstance(released, list):
                 yield from (("event", change, change.key) for change in released)
             elif released is not None:
-                yield self._step_of(released, t)
+                yield self._columns.step(released, t)
             if released is not None:
                 yield port, item, None
         else:
-            yield port, item, key  # which refuses it
-
-    _place = "before"
-
-    def _rows(self) -> bytes | None:
-        rows = self.stage.rows.tables
-        return saved.stream_of(joined(rows)) if rows else None
-
-    @classmethod
-    def restore(cls, blob: bytes, operator: Callable[[bytes], Operator | Keyed]) -> Before:
-        """Make the stage and the operator that `snapshot` saved.
-
-        Parameters
-        ----------
-        blob : bytes
-        operator : callable
-            Restores the operator from its part of the blob: ``lambda blob: Keyed.restore(automaton, blob, key="symbol")``.
-
-        Raises
-        ------
-        SnapshotError
-            The blob is no snapshot of a stage before an operator, or is damaged. Also what ``operator`` raises.
-        """
-        _, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
-        made = operator(inner)
-        found = cls(STAGES["Cleanse"](), made)
-        rows = None if stream is None else saved.rows_of(stream, found._columns.of)
-        found._core.calls.leave_out(found.stage)
-        found.stage = STAGES["Cleanse"].of(numbers, waiting, saved.take_of(made.automaton.event_schema), rows)
-        found.stage.join(found._core.calls)
-        found._check_keys()
-        return found
+            yield port, item, key  # an arc; what is none of these is refused
 
 
 class After(Around):
@@ -334,40 +317,31 @@ class After(Around):
     (1, 1, 1)
     """
 
+    _place = "after"
+    _stages = ("Cleanse", "Consolidate")
+    _operators = "an Operator or a Keyed, perhaps with a stage,"
+
     def __init__(self, stage: Any, operator: Any) -> None:
-        if not isinstance(operator, (Operator, Keyed, Around)):
-            raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
-        self.stage, self.operator = stage, operator
-        stage.join(self._core.calls)
+        self._stand(operator)
+        self._hold(stage)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core = self._core
-        if isinstance(self.operator, Around) or not core.takes_alone(change):
+        if isinstance(self.operator, Around) or not takes_alone(core, change):
             return None
         checked = core.typed(change, self._key_of(change, key))
-        core.begin_alone(self.stage)
-        out = core.push_alone(checked)
+        begin_alone(core, self.stage)
+        out = push_alone(core, checked)
         left = self.stage.push_fitting(out) if out else []
-        core.end_alone(self.stage, out)
+        end_alone(core, self.stage, out)
         return left
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
-        core, keys = self._core, self._key
+        core = self._core
         if isinstance(self.operator, Around):
             out = self.operator.run(come, net)
         else:
-            out = core.run(steps(core, come, keys) if net else items_of(core, come, keys), net)
+            out = core.run(steps(core, come) if net else items_of(core, come), net)
         found: Output = self.stage.push_fitting(out)
-        return found
-
-    _place = "after"
-
-    @classmethod
-    def restore(cls, blob: bytes, operator: Callable[[bytes], Any]) -> After:
-        """Make the stage and the operator that `snapshot` saved. Parameters and errors as of `Before.restore`."""
-        name, numbers, waiting, _, inner = saved.unseal(blob, ("Cleanse", "Consolidate"), "after")
-        made = operator(inner)
-        found = cls(STAGES[name].of(numbers, waiting, saved.take_of(made.automaton.register_schema)), made)
-        found._check_keys()
         return found

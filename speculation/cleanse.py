@@ -9,24 +9,23 @@ The bound is the last punctuation + sigma, and never goes back.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
-from afa.model.copies import COPIES, as_plain, as_total
+from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
 from afa.state.sound import short, wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
-from speculation import stage_state as saved
 from speculation.before_after import After, Before
 from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
 from speculation.stage import Output, Stage, checked
 from speculation.stage_statistics import CleanseStatistics
-from speculation.waiting_rows import Rows, copies_of
+from speculation.waiting import copies_of, ints
 
 
 class Cleanse(Stage):
@@ -67,13 +66,12 @@ class Cleanse(Stage):
     punctuation.base_errors.AfaError: expected ticks >= 0, or None for no bound, but got sigma=-1
     """
 
-    _numbers = ("_rows", "_sigma", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
+    _numbers = ("_sigma", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
 
     def __init__(self, sigma: float | None = None) -> None:
         super().__init__()
         self.sigma = sigma
         self._control: Control | None = None
-        self._rows = Rows()
         self._last = BEGINNING
         self._bound, self._open = self._reach(BEGINNING)
         self._passed = self._released = self._annihilated = self._stale = self._peak = 0
@@ -146,10 +144,9 @@ class Cleanse(Stage):
         return self._calls.call(self._look)
 
     def _look(self) -> CleanseStatistics:
-        self._rows, met = self._rows.netted()
-        self._annihilated += met
+        self._annihilated += self._waiting.settle()
         return CleanseStatistics(
-            held=self._held,
+            held=self._waiting.copies,
             peak_held=self._peak,
             passed=self._passed,
             released=self._released,
@@ -191,7 +188,7 @@ class Cleanse(Stage):
 
     def answered(self, out: Iterable[Any]) -> None:
         """Tell the controller which matches the operator behind this stage has returned."""
-        if isinstance(self._control, Feedback):
+        if self._control is not None:
             self._control.answered((as_time(x.le, "le"), x.diff) for x in out if isinstance(x, Change))
 
     def after(self, operator: Any) -> After:
@@ -224,8 +221,27 @@ class Cleanse(Stage):
                 self._control.left(change.diff)
             return True
         self._annihilated += self._waiting.add(change)
-        self._peak = max(self._peak, self._held)
+        if self._waiting.copies > self._peak:
+            self._peak = self._waiting.copies
         return False
+
+    def takes_rows(self, table: Any) -> bool:
+        """Return whether rows can be taken as rows: no controller needs to see each, and they can wait as such."""
+        return self._control is None and self._waiting.takes_rows(table)
+
+    def pass_rows(self, table: Any) -> Any:
+        """Take the rows of a table, at least one. Returns those that leave at once, in their order, or None; the others wait."""
+        le = ints(table, "le")
+        low = np.ones(len(le), np.bool_) if self._open else le < self._bound
+        if not low.all():
+            self._waiting.add_rows(table.filter(~low))
+            self._peak = max(self._peak, self._waiting.copies)
+            table, le = table.filter(low), le[low]
+        if not len(table):
+            return None
+        self._leave(int(le.max()))
+        self._passed += copies_of(table)
+        return table
 
     def admits(self, le: int) -> bool:
         """Return whether a change with that LE leaves at once. While no more withdrawals are allowed, only final changes do."""
@@ -239,14 +255,12 @@ class Cleanse(Stage):
         """Take a punctuation. Returns what it releases, a list of changes or a table of rows; None if it is stale."""
         if not self._promise(t):
             return None
-        if self._rows.tables:
-            return self._released_rows()
-        released = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
-        if released:
-            last: Any = released[-1].le
+        released, last, copies, met = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
+        self._annihilated += met
+        self._released += copies
+        if last is not None:
             self._leave(last)
-            self._released += sum(abs(change.diff) for change in released)
-            if self._control is not None:
+            if self._control is not None:  # under which no rows wait
                 for change in released:
                     self._control.left(change.diff)
         return released
@@ -255,7 +269,7 @@ class Cleanse(Stage):
         """Return a punctuation with a condition as far as it holds behind this stage: changes that wait may satisfy it."""
         t = as_ticks(item.t, "t")
         reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
-        return item._replace(t=min(t, reach) if self._held else t)
+        return item._replace(t=min(t, reach) if self._waiting.copies else t)
 
     def begin(self, promised: int) -> None:
         """Begin at an operator's promise: an event below it is late as soon as it comes, not only when it would leave.
@@ -290,15 +304,14 @@ class Cleanse(Stage):
             self._bound = min(le + 1, FOREVER)
 
     @property
-    def _held(self) -> int:
-        return self._waiting.copies + self._rows.copies
-
-    # -- the same for tables, in the form of `speculation.event_columns` ---------------------------------------------------------
+    def rows(self) -> Any:
+        """The rows of tables that wait, as one Arrow table; None: there are none."""
+        return self._waiting.rows
 
     @property
-    def rows(self) -> Rows:
-        """The rows of tables that wait."""
-        return self._rows
+    def first(self) -> int | None:
+        """The smallest LE that waits."""
+        return self._waiting.first
 
     @property
     def bound(self) -> int:
@@ -307,123 +320,35 @@ class Cleanse(Stage):
 
     def go_on(self, rows: Any, bound: int) -> None:
         """Let rows wait that another stage with this bound has held."""
-        self._rows, self._bound = Rows().plus(rows), max(self._bound, bound)
-
-    def takes_rows(self, table: Any) -> bool:
-        """Return whether rows can wait as rows: no change waits, no controller needs to see each, those that wait are alike."""
-        if self._waiting.copies or self._control is not None or self._rows.copies + copies_of(table) > COPIES:
-            return False  # of one event there may be too many
-        return all(other.schema.equals(table.schema) for other in self._rows.tables)
-
-    def pass_rows(self, table: Any) -> Any:
-        """Return the rows of a table that leave at once, in their order, or None. The others wait from here on."""
-        le = table.column("le").to_numpy()
-        if not len(le):
-            return None
-        low = np.ones(len(le), np.bool_) if self._open else le < self._bound
-        if low.all():
-            self._leave(int(le.max()))
-            self._passed += copies_of(table)
-            return table
-        self._rows = self._rows.plus(table.filter(~low))
-        self._peak = max(self._peak, self._held)
-        head = table.filter(low)
-        self._passed += copies_of(head)
-        return head if len(head) else None
-
-    def _released_rows(self) -> Any:
-        """Return the rows that a punctuation releases; an empty list if there are none."""
-        head, self._rows, met = self._rows.split(None if self._open else self._bound)
-        self._annihilated += met
-        if head is None:
-            return []
-        self._leave(head.column("le")[-1].as_py())
-        self._released += copies_of(head)
-        return head
-
-    def unroll(self, changes: Callable[[Any], Iterable[Change]]) -> None:
-        """Turn the rows that wait into changes that wait, within a call. INVARIANT: either rows wait or changes."""
-        for table in self._rows.tables:
-            for change in changes(table):
-                self._annihilated += self._waiting.add(change)
-        self._rows = Rows()
+        self._waiting.add_rows(rows)
+        self._bound = max(self._bound, bound)
 
     def _reach(self, t: int) -> tuple[int, bool]:
         """Return the bound that a punctuation sets, and whether there is no bound."""
         reach = FOREVER if self._sigma is None else min(t + self._sigma, FOREVER)
         return (t, True) if reach == FOREVER else (reach, False)
 
-    # -- snapshots ---------------------------------------------------------------------------------------------------------
-
-    def snapshot(self) -> bytes:
-        """Return the stage as bytes: plain data.
-
-        Raises
-        ------
-        SnapshotError
-            A payload or key is no plain data.
-        """
-        return self._calls.call(self._snapshot)
-
-    def _snapshot(self) -> bytes:
-        return saved.seal("Cleanse", None, self.numbers(), self.waiting())
-
-    @classmethod
-    def restore(cls, blob: bytes, *, payload: type | None = None) -> Cleanse:
-        """Make the stage that `snapshot` saved.
-
-        Parameters
-        ----------
-        blob : bytes
-        payload : NamedTuple class, optional
-            The class of the payloads, if they are NamedTuples.
-
-        Raises
-        ------
-        SnapshotError
-            The bytes are no snapshot of a stage, or damaged, or the payloads are of another class.
-        """
-        _, numbers, waiting, *_ = saved.unseal(blob, ["Cleanse"], None)
-        return cls.of(numbers, waiting, saved.take_as(payload))
+    # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
-        """Return all but the waiting changes, as plain data."""
+        """Return all but what waits, as plain data."""
         control = None if self._control is None else [type(self._control).__name__, self._control.state()]
-        return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers[1:])), control]
-
-    def waiting(self) -> list[Change]:
-        """Return the changes that wait, in order of arrival."""
-        return self._waiting.all()
+        return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers)), control]
 
     @classmethod
-    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> Cleanse:
-        """Make the stage of a snapshot.
-
-        Raises
-        ------
-        SnapshotError
-        """
-        try:
-            sigma, last, bound, is_open, *counts, control = numbers
-            stage = cls(None if sigma is None else as_total(sigma))
-            if control is not None:
-                stage._steered(CONTROLS[control[0]].of(control[1]))
-            stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), is_open
-            wanted("a bound, and whether there is none", type(is_open) is bool and last <= bound, numbers)
-            stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = map(as_total, counts)
-            held = [checked(change) for change in saved.changes(waiting, take)]
-            low = [change for change in held if stage._open or cast(int, change.le) < bound]
-            if any(control is None or cast(int, change.le) < last for change in low):
-                raise SnapshotError(f"expected changes at or above the bound {bound} but got {short(held)}")
-            if rows is not None:
-                stage._rows = Rows().plus(rows)
-                if stage._open or (rows.column("le").to_numpy() < bound).any():
-                    raise SnapshotError(f"expected rows at or above the bound {bound} but got others")
-            for change in held:
-                stage._waiting.add(change)
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected the numbers of a Cleanse but got {short(numbers)}: {error}") from error
-        stage._journal.commit()
+    def _made(cls, numbers: list[Any]) -> Cleanse:
+        sigma, last, bound, is_open, *counts, control = numbers
+        stage = cls(None if sigma is None else as_total(sigma))
+        if control is not None:
+            stage._steered(CONTROLS[control[0]].of(control[1]))
+        stage._last, stage._bound, stage._open = as_time(last, "last"), as_time(bound, "bound"), is_open
+        wanted("a bound, and whether there is none", type(is_open) is bool and last <= bound, numbers)
+        stage._passed, stage._released, stage._annihilated, stage._stale, stage._peak = map(as_total, counts)
         return stage
+
+    def _check_waiting(self) -> None:
+        waiting, control, first = self._waiting, self._control, self._waiting.first
+        wanted("changes that wait, as a controller must see each,", control is None or not waiting.tables, "rows")
+        if first is not None and (self._open or first < self._bound) and (control is None or first < self._last):
+            what, found = ("rows", "others") if waiting.tables else ("changes", short(waiting.changes))
+            raise SnapshotError(f"expected {what} at or above the bound {self._bound} but got {found}")

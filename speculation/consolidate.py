@@ -8,18 +8,16 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from afa.change import Change
-from afa.errors import AfaError, SnapshotError
-from afa.model.copies import added, as_diff, as_plain, as_total
-from afa.schema import any_payload, as_ticks
-from afa.state.sound import short
+from afa.errors import AfaError, ChangeError
+from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
+from afa.schema import ODD, any_payload, as_ticks
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
-from speculation import stage_state as saved
 from speculation.before_after import After
-from speculation.stage import Output, Stage, checked
+from speculation.stage import Output, Stage
 from speculation.stage_statistics import ConsolidateStatistics
-from speculation.waiting_rows import arrow_of, check_copies, copies_of, like, net
+from speculation.waiting import copies_of, ints, net
 
 
 def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
@@ -147,11 +145,11 @@ class Consolidate(Stage):
         return self._calls.call(self._merged, table)
 
     def _merged(self, table: Table) -> Any:
-        come = arrow_of(table)
-        check_copies(come)
+        come = _arrow_of(table)
+        _check_copies(come)
         found, _ = net(come)
-        found = found.take(np.lexsort([found.column("le").to_numpy(), found.column("diff").to_numpy() > 0]))
-        made, came, left = like(found, table), copies_of(come), copies_of(found)
+        found = found.take(np.argsort(ints(found, "diff") > 0, kind="stable"))
+        made, came, left = _like(found, table), copies_of(come), copies_of(found)
         self._came, self._left = self._came + came, self._left + left
         return made
 
@@ -180,43 +178,75 @@ class Consolidate(Stage):
             out[:0] = self._net()
 
     def _net(self) -> list[Change]:
-        found = sorted(self._waiting.take(None), key=lambda change: change.diff > 0)
-        self._left += sum(abs(change.diff) for change in found)
-        return found
+        found, _, copies, _ = self._waiting.take(None)
+        self._left += copies
+        return sorted(found, key=lambda change: change.diff > 0)
 
-    def snapshot(self) -> bytes:
-        """Return the stage as bytes: plain data. Raises `SnapshotError` if a payload or key is no plain data."""
-        return self._calls.call(self._snapshot)
-
-    def _snapshot(self) -> bytes:
-        return saved.seal("Consolidate", None, self.numbers(), self.waiting())
-
-    @classmethod
-    def restore(cls, blob: bytes, *, payload: type | None = None) -> Consolidate:
-        """Make the stage that `snapshot` saved. As `Cleanse.restore`."""
-        _, numbers, waiting, *_ = saved.unseal(blob, ["Consolidate"], None)
-        return cls.of(numbers, waiting, saved.take_as(payload))
+    # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
         """Return all but the waiting changes, as plain data."""
         return [self.per, as_plain(self._came), as_plain(self._left)]
 
-    def waiting(self) -> list[Change]:
-        """Return the changes that wait, in order of arrival."""
-        return self._waiting.all()
-
     @classmethod
-    def of(cls, numbers: list[Any], waiting: Any, take: saved.Take) -> Consolidate:
-        """Make the stage of a snapshot. Raises `SnapshotError`."""
-        try:
-            per, came, left = numbers
-            stage = cls(per)
-            stage._came, stage._left = as_total(came), as_total(left)
-            for change in saved.changes(waiting, take):
-                stage._waiting.add(checked(change))
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected the numbers of a Consolidate but got {short(numbers)}: {error}") from error
-        stage._journal.commit()
+    def _made(cls, numbers: list[Any]) -> Consolidate:
+        per, came, left = numbers
+        stage = cls(per)
+        stage._came, stage._left = as_total(came), as_total(left)
         return stage
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------------
+
+
+def _arrow_of(batch: Table) -> Any:
+    """Return a table of changes, of any kind, as an Arrow one."""
+    import pyarrow as pa
+
+    try:
+        if batch.kind == "pandas":
+            table = pa.Table.from_pandas(batch.columns, preserve_index=False)
+        else:
+            table = pa.table({name: batch.column(name) for name in batch.names})
+    except (pa.ArrowException, *ODD) as error:
+        raise ChangeError(f"expected columns of one type and length but got others: {error}") from error
+    for name in ("le", "diff"):
+        if table.column_names.count(name) == 1 and not len(table):  # an empty list says no type
+            table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.int64()))
+        if table.column_names.count(name) != 1 or not pa.types.is_integer(table[name].type) or table[name].null_count:
+            there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
+            raise ChangeError(f"expected one column {name!r} of ints but got {there or 'no columns'}")
+    return table
+
+
+def _like(table: Any, batch: Table) -> Any:
+    """Return an Arrow table as one of the kind of another."""
+    try:
+        if batch.in_arrow:
+            return batch.back(table)
+        if batch.kind == "pandas":
+            return table.to_pandas(integer_object_nulls=True).astype(batch.columns.dtypes.to_dict())
+        return {name: _array(table[name]) for name in table.column_names}
+    except ODD as error:  # an instant beyond Python's
+        raise ChangeError(f"expected columns that go into a {batch.kind} again but got {error}") from error
+
+
+def _array(column: Any) -> Any:
+    """Return a column as a numpy array; of ints of which some are missing one of objects, as floats do not hold them all."""
+    import pyarrow as pa
+
+    if column.null_count and pa.types.is_integer(column.type):
+        return np.array(column.to_pylist(), object)
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _check_copies(table: Any) -> None:
+    """Refuse rows that are no change, or of one event more copies than there may be, after any of them."""
+    diffs = ints(table, "diff")
+    if not len(diffs) or (total(diffs) <= COPIES and (diffs != 0).all()):
+        return
+    sums: dict[Any, int] = {}
+    for row in table.to_pylist():
+        diff, le = row.pop("diff"), row["le"]
+        event = any_payload(tuple(row.items()))
+        sums[event] = added(sums.get(event, 0), as_diff(diff, row), row, le)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 from sortedcontainers import SortedDict
 
@@ -24,7 +24,6 @@ from afa.model.copies import as_plain, as_total
 from punctuation.base_errors import AfaError
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.recent import Recent
-from speculation.spending import Spending
 
 LEAST = 20
 """How many changes must be known before sigma moves; until then it is 0."""
@@ -36,31 +35,116 @@ def ahead(le: int, promised: int) -> int:
     return max(min(le - promised, FOREVER), BEGINNING)
 
 
-class Control(Protocol):
-    """A controller, which moves the sigma of a Cleanse."""
+class Control:
+    """The base of all controllers, which move the sigma of a Cleanse. What a controller does not need to know it does not count."""
 
-    journal: Journal
-    """Takes back what was counted in a call that fails; of the stage."""
-
-    def came(self, le: int, diff: int, promised: int) -> None:
-        """Count a change that has come to Cleanse, with ``diff`` copies."""
-
-    def left(self, diff: int) -> None:
-        """Count a change that has left Cleanse."""
+    def __init__(self) -> None:
+        self.journal = Journal()
+        """Takes back what was counted in a call that fails; becomes the stage's."""
 
     @property
     def spent(self) -> bool:
         """Whether no more withdrawals are allowed for now."""
+        return False
+
+    def came(self, le: int, diff: int, promised: int) -> None:
+        """Count a change that has come to Cleanse, with ``diff`` copies."""
+        raise NotImplementedError
+
+    def left(self, diff: int) -> None:
+        """Count a change that has left Cleanse."""
+
+    def answered(self, changes: Iterable[tuple[int, int]]) -> None:
+        """Count the changes that the operator behind Cleanse has returned, by LE and diff."""
 
     def sigma(self, promised: int) -> int:
         """Return the sigma from this promise on."""
+        raise NotImplementedError
 
     def state(self) -> list[Any]:
         """Return the controller's state as plain data."""
+        raise NotImplementedError
 
     @classmethod
     def of(cls, state: list[Any]) -> Control:
         """Make a controller from what `state` returned."""
+        raise NotImplementedError
+
+
+class Spending(Control):
+    """The base of `Chattiness` and `Feedback`: how many matches a bound on chattiness lets be withdrawn, and how many have been.
+
+    A final match costs one record, one that is seen and withdrawn two: of each final match ``(bound - 1) / 2`` may be withdrawn.
+
+    Parameters
+    ----------
+    bound : float
+        Records out for each final match, at least 1.
+
+    Attributes
+    ----------
+    each : Fraction
+        How many may be withdrawn for each final match.
+    finals, withdrawn : int
+        Matches that are final, and those that were seen to be withdrawn, since the beginning.
+
+    Examples
+    --------
+    >>> spending = Spending(1.5)
+    >>> for le in range(8):
+    ...     spending.in_force(le, 1)
+    >>> spending.settle(promised=4), spending.finals, spending.spent
+    (None, 4, False)
+    >>> spending.withdraw(-1), spending.spent, spending.budget
+    (None, True, Fraction(0, 1))
+    """
+
+    def __init__(self, bound: float) -> None:
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 1 <= bound < math.inf:
+            raise AfaError(f"expected at least 1 record for each final match but got max_chattiness={bound!r}")
+        super().__init__()
+        self.bound = float(bound) if isinstance(bound, float) else bound  # a snapshot holds no float of numpy's
+        self.each = (Fraction(str(bound)) - 1) / 2  # exact: (1.1 - 1) / 2 of 20 is 1; in floats it is 1.0000000000000004
+        self.finals = self.withdrawn = 0
+        self._open: SortedDict = SortedDict()  # LE -> matches in force, less those withdrawn
+
+    @property
+    def budget(self) -> Fraction:
+        """How many matches may still be withdrawn. Below 0: more have been than the bound allows."""
+        return self.each * self.finals - self.withdrawn
+
+    @property
+    def spent(self) -> bool:
+        """Whether as many matches have been withdrawn as the number of final matches allows."""
+        each = self.each
+        return each.numerator * self.finals <= self.withdrawn * each.denominator  # `budget` <= 0, in ints: asked at each change
+
+    def in_force(self, le: int, diff: int) -> None:
+        """Count matches that come into force, or leave it."""
+        self.journal.put(self._open, le, self._open.get(le, 0) + diff)
+
+    def withdraw(self, diff: int) -> None:
+        """Count a match whose withdrawal is seen."""
+        if diff < 0:
+            self.journal.set(self, "withdrawn", self.withdrawn - diff)
+
+    def settle(self, promised: int) -> None:
+        """Count the matches that lie below a promise as final."""
+        finals = self.finals
+        while self._open and self._open.peekitem(0)[0] < promised:
+            le, n = self._open.peekitem(0)
+            self.journal.drop(self._open, le)
+            finals += n
+        self.journal.set(self, "finals", finals)
+
+    def counted(self) -> list[Any]:
+        """Return the counters as plain data."""
+        return [as_plain(self.finals), as_plain(self.withdrawn), [[le, as_plain(n)] for le, n in self._open.items()]]
+
+    def put_counted(self, finals: Any, withdrawn: Any, in_force: Any) -> None:
+        """Restore the counters that `counted` returned."""
+        self.finals, self.withdrawn = as_total(finals, least=None), as_total(withdrawn)
+        self._open.update((as_time(le, "le"), as_total(n, least=None)) for le, n in in_force)
 
 
 class Chattiness(Spending):
@@ -101,12 +185,10 @@ class Chattiness(Spending):
         self._ahead: SortedDict = SortedDict()  # LE - p -> copies, of the same
 
     def state(self) -> list[Any]:
-        """Return the controller's state as plain data."""
         return [self.bound, self.memory, *self.counted(), [list(map(as_plain, seen)) for seen in self._seen_above]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Chattiness:
-        """Make a controller from what `state` returned."""
         bound, memory, *counted, seen = state
         control = cls(bound, memory)
         control.put_counted(*counted)
@@ -116,7 +198,6 @@ class Chattiness(Spending):
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """Count a change that has come."""
         self.in_force(le, diff)
         if diff < 0:
             self._note((self.finals, ahead(le, promised), -diff))
@@ -126,7 +207,6 @@ class Chattiness(Spending):
         self.journal.put(self._ahead, seen[1], self._ahead.get(seen[1], 0) + seen[2])
 
     def left(self, diff: int) -> None:
-        """Count a match whose withdrawal is seen."""
         self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
@@ -162,7 +242,7 @@ class Chattiness(Spending):
         return FOREVER
 
 
-class Delay:
+class Delay(Control):
     """A controller that keeps sigma as small as possible, so that at most a share of the changes waits longer than ``bound`` ticks.
 
     Parameters
@@ -190,40 +270,29 @@ class Delay:
             raise AfaError(f"expected a share of 0 or more and below 1 but got share={share!r}")
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} changes but got memory={memory!r}")
+        super().__init__()
         self.bound = bound
         self.share = float(share) if isinstance(share, float) else share  # a snapshot holds no float of numpy's
-        self.journal = Journal()
         self._exact = Fraction(str(share))
         self.memory = memory
         self._ahead = Recent(int)
 
     def state(self) -> list[Any]:
-        """Return the controller's state as plain data."""
         return [self.bound, self.share, self.memory, list(self._ahead)]
 
     @classmethod
     def of(cls, state: list[Any]) -> Delay:
-        """Make a controller from what `state` returned."""
         bound, share, memory, ahead = state
         control = cls(bound, share, memory)
         control._ahead = Recent(int, [as_time(le, "ahead") for le in ahead])
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """Take note of how far ahead of the promise a change comes."""
         if diff < 0:
             return
         self._ahead.add(ahead(le, promised), self.journal)
         if len(self._ahead) > self.memory:
             self._ahead.drop(self.journal)
-
-    def left(self, diff: int) -> None:
-        """Do nothing: changes that leave don't matter here."""
-
-    @property
-    def spent(self) -> bool:
-        """Always False: withdrawals don't matter here."""
-        return False
 
     def sigma(self, promised: int) -> int:
         """Return the smallest sigma that would have held the bound."""
@@ -265,12 +334,10 @@ class Feedback(Spending):
         self._reach = self._sigma = 0
 
     def state(self) -> list[Any]:
-        """Return the controller's state as plain data."""
         return [self.bound, *self.counted(), list(map(as_plain, self._then)), self._reach, self._sigma]
 
     @classmethod
     def of(cls, state: list[Any]) -> Feedback:
-        """Make a controller from what `state` returned."""
         bound, *counted, then, reach, sigma = state
         control = cls(bound)
         control.put_counted(*counted)
@@ -279,21 +346,15 @@ class Feedback(Spending):
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
-        """Take note of how far ahead of the promise a change is."""
         if promised > BEGINNING:
             self.journal.set(self, "_reach", max(self._reach, ahead(le, promised)))
 
-    def left(self, diff: int) -> None:
-        """Do nothing: changes that leave don't matter here."""
-
     def answered(self, changes: Iterable[tuple[int, int]]) -> None:
-        """Count the changes that the operator behind Cleanse has returned, by LE and diff."""
         for le, diff in changes:
             self.in_force(le, diff)
             self.withdraw(diff)
 
     def sigma(self, promised: int) -> int:
-        """Return the next sigma."""
         self.settle(promised)
         sigma, finals, withdrawn = self._sigma, self.finals - self._then[0], self.withdrawn - self._then[1]
         if self.budget < 0:
@@ -309,7 +370,5 @@ class Feedback(Spending):
         return sigma
 
 
-CONTROLS: dict[str, type[Chattiness] | type[Delay] | type[Feedback]] = {
-    kind.__name__: kind for kind in (Chattiness, Delay, Feedback)
-}
+CONTROLS: dict[str, type[Control]] = {kind.__name__: kind for kind in (Chattiness, Delay, Feedback)}
 """The controllers by their names in a snapshot."""

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
-from afa.operator.call import Core
+from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
-from afa.operator.keyed import Keyed, KeyOf
-from afa.operator.operator import EngineName, Operator
-from afa.operator.single import Output
-from afa.operator.statistics import Statistics
+from afa.operator.keyed import KeyOf
+from afa.operator.operator import EngineName, Matching
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
 _MISSING: Any = object()
 
 
-class Ordered:
+class Ordered(Matching):
     """Match an automaton over events that are numbered without gaps: nothing is announced that a later event could withdraw.
 
     Each key's events carry the numbers n, n + 1, n + 2, .. in the order of their LEs. A computation goes from one event to the next
@@ -36,24 +34,15 @@ class Ordered:
     automaton : Automaton
         With ``event=``.
     number : str
-        The int field that numbers the events; it orders events of equal LE too.
+        As ``gapless`` of `Operator`.
     key : str, sequence of str, or callable, optional
         As of `Keyed`: each key has numbers of its own. None: one stream.
-    window, engine, late, arc_punctuation
+    window, engine, late, arc_punctuation, gaps, repeated, on_gap
         As of `Operator`.
-    repeated : "raise" or "drop" or callable
-        What becomes of an insertion whose number is in force. ``"raise"``: the call is refused. ``"drop"``: left out and counted. A
-        callable gets the change, once all else of its call has worked; what it raises rejects the call.
-    gaps : "break" or "join"
-        What becomes of a gap that can't close any more, as a punctuation has passed the event behind it. ``"break"``: no match
-        spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that of the plain operator.
-    on_gap : callable, optional
-        ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
 
     Notes
     -----
-    Source: [AFA10] Sec. 5.3. It is an `Operator`, or with ``key`` a `Keyed`, with ``gapless=number``; SEMANTICS.md says what that
-    means.
+    Source: [AFA10] Sec. 5.3. It is an `Operator`, or with ``key`` a `Keyed`, with ``gapless=number``.
 
     Examples
     --------
@@ -89,51 +78,36 @@ class Ordered:
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        options: dict[str, Any] = {"window": window, "engine": engine, "late": late, "arc_punctuation": arc_punctuation}
-        numbers = Gapless(automaton, number, gaps, repeated, on_gap, "number")
-        self._hold(Core(automaton, sequence=None, keyed=key is not None, gapless=numbers, **options), key)
-
-    def _hold(self, core: Core, key: KeyOf | None) -> None:
-        self._core = core
-        self._op: Any = Operator._of(core) if key is None else Keyed._of(core, key)
-
-    @property
-    def automaton(self) -> Automaton:
-        """The automaton that the operator was made with; arcs pushed since are not in it."""
-        return self._core.automaton
+        self._core = Core(
+            automaton,
+            window=window,
+            engine=engine,
+            sequence=None,
+            late=late,
+            arc_punctuation=arc_punctuation,
+            keyed=key is not None,
+            gapless=Gapless(automaton, number, gaps, repeated, on_gap, "number"),
+        )
+        self._core.keys = None if key is None else Keys(automaton, key)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change or a promise of the event input; with ``key``, as `Keyed.push`.
-
-        Returns and raises as `Operator.push`.
+        """Take one event change or a promise of the event input. As `Keyed.push`, if there is a key, else as `Operator.push`.
 
         Raises
         ------
         ChangeError
             The number is in force, and ``repeated="raise"``; or numbers stand against their times.
         """
-        if key is _MISSING:
-            return self._op.push(change)  # type: ignore[no-any-return]
-        if not self._core.keyed:
+        keys = self._core.keys
+        if keys is None and key is not _MISSING:
             raise AfaError(f"expected no key, as the operator was made without one, but got key={key!r}")
-        return self._op.push(change, key=key)  # type: ignore[no-any-return]
-
-    def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc for all keys, its retraction, or a promise of the arc input; as `Operator.push_arc`."""
-        return self._op.push_arc(change)  # type: ignore[no-any-return]
-
-    def push_many(self, batch: Any, *, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call: all of it or nothing; takes and gives what `Operator.push_many` does, with ``net``."""
-        return self._op.push_many(batch, arcs=arcs)
-
-    @property
-    def statistics(self) -> Statistics:
-        """What is held and what was done so far, over all keys."""
-        return self._op.statistics  # type: ignore[no-any-return]
+        if keys is None or not isinstance(change, Change):
+            return self._core.push(change, None)
+        return self._core.push(change, take_key(keys.of_change(change) if key is _MISSING else key))
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes; as `Operator.snapshot`, which it is one of."""
-        return self._op.snapshot()  # type: ignore[no-any-return]
+        """Return the whole state as bytes; as `Operator.snapshot`, which it is one of."""
+        return self._core.calls.call(snapshot.save, self._core)
 
     @classmethod
     def restore(
@@ -148,44 +122,10 @@ class Ordered:
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
     ) -> Ordered:
-        """The operator that `snapshot` saved.
-
-        Parameters
-        ----------
-        automaton : Automaton
-            The one it was made with.
-        blob : bytes
-        key, on_gap
-            Given again.
-        arcs, late, engine
-            As of `Operator.restore`.
-        repeated : policy, optional
-            None: the one that was saved; a callable must be given again.
-
-        Raises
-        ------
-        SnapshotError, AutomatonError
-            As of `Operator.restore`.
-        """
+        """Make the operator that `snapshot` saved. As `Operator.restore`, with the key given again."""
         core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=key is not None, repeated=repeated, on_gap=on_gap)
         if core.gapless is None:
             raise SnapshotError("expected a snapshot of an Ordered but got one of an operator whose events have no numbers")
         op = cls.__new__(cls)
-        op._hold(core, key)
+        op._core, core.keys = core, None if key is None else Keys(automaton, key)
         return op
-
-    def __copy__(self) -> Ordered:
-        return copy.deepcopy(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Ordered:
-        other = memo[id(self)] = object.__new__(type(self))
-        other._op = copy.deepcopy(self._op, memo)
-        other._core = other._op._core
-        return other
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise AfaError("expected an Operator or a Keyed to be pickled but got an Ordered: use snapshot() and restore()")
-
-    def _check(self) -> None:
-        """Assert the invariants; for tests."""
-        self._op._check()

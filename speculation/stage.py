@@ -5,19 +5,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from afa.change import Change
-from afa.errors import ChangeError
+from afa.errors import ChangeError, SnapshotError
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.copies import as_diff
 from afa.schema import any_payload, as_ticks
+from afa.state.sound import short, wanted
 from punctuation.calls import Calls, Member
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, end_of_time
-from speculation.waiting import Waiting
+from speculation import stage_state as saved
+from speculation.waiting import Changes, Waiting
 
+S = TypeVar("S", bound="Stage")
 Output = list["Change | Punctuation"]
 STAGES: dict[str, Any] = {}
 """The stages by their names in a snapshot; each registers itself, as it is defined above the code that restores it."""
@@ -35,13 +38,13 @@ class Stage(Member):
     def __init__(self) -> None:
         self._journal = Journal()
         self._waiting = Waiting(self._journal)
-        self._before: Callable[[Any], tuple[Any, ...]] = attrgetter("_waiting.arrivals", "_waiting.copies", *self._numbers)
+        self._before: Callable[[Any], tuple[Any, ...]] = attrgetter("_waiting.copies", "_waiting.tables", *self._numbers)
         self._calls = Calls(self)
 
-    def join(self, calls: Calls) -> None:
-        """Make this stage part of an operator's calls."""
+    def join(self, calls: Calls, changes_of: Changes | None) -> None:
+        """Make this stage part of an operator's calls; ``changes_of`` makes changes of rows of its events."""
         calls.join(self)
-        self._calls = calls
+        self._calls, self._waiting.changes_of = calls, changes_of
 
     def __copy__(self) -> Any:
         return copy.deepcopy(self)
@@ -78,6 +81,73 @@ class Stage(Member):
     def end(self, out: Output) -> None:
         """End a call: append to ``out`` what leaves with it."""
 
+    # -- snapshots ---------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """Return the stage as bytes: plain data.
+
+        Raises
+        ------
+        SnapshotError
+            A payload or key is no plain data.
+        """
+        return self._calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
+        return saved.seal(type(self).__name__, None, self.numbers(), self.waiting())
+
+    @classmethod
+    def restore(cls: type[S], blob: bytes, *, payload: type | None = None) -> S:
+        """Make the stage that `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        payload : NamedTuple class, optional
+            The class of the payloads, if they are NamedTuples.
+
+        Raises
+        ------
+        SnapshotError
+            The bytes are no snapshot of such a stage, or damaged, or the payloads are of another class.
+        """
+        _, numbers, waiting, *_ = saved.unseal(blob, [cls.__name__], None)
+        return cls.of(numbers, waiting, saved.take_as(payload))
+
+    def numbers(self) -> list[Any]:
+        """Return all but what waits, as plain data."""
+        raise NotImplementedError
+
+    def waiting(self) -> list[Change]:
+        """Return what waits, as changes: in order of arrival; rows of tables by LE."""
+        return self._waiting.all
+
+    @classmethod
+    def of(cls: type[S], numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> S:
+        """Make the stage of a snapshot."""
+        try:
+            stage = cls._made(numbers)
+            for change in saved.changes(waiting, take):
+                stage._waiting.add(checked(change))
+            if rows is not None:
+                wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both")
+                stage._waiting.add_rows(rows)
+            stage._check_waiting()
+        except (SnapshotError, MemoryError):
+            raise
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected the numbers of a {cls.__name__} but got {short(numbers)}: {error}") from error
+        stage._journal.commit()
+        return stage
+
+    @classmethod
+    def _made(cls: type[S], numbers: list[Any]) -> S:
+        """Make the stage of `numbers`, in which nothing waits. May raise anything."""
+        raise NotImplementedError
+
+    def _check_waiting(self) -> None:
+        """Refuse what can't wait in this stage, with a `SnapshotError`."""
+
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
@@ -87,7 +157,7 @@ class Stage(Member):
     def call_failed(self, before: Any) -> None:
         """Restore the state from before a call."""
         self._journal.rollback()
-        self._waiting.arrivals, self._waiting.copies, *numbers = before
+        self._waiting.copies, self._waiting.tables, *numbers = before
         for name, value in zip(self._numbers, numbers):
             setattr(self, name, value)
 
@@ -97,12 +167,7 @@ class Stage(Member):
 
 
 def checked(change: Any) -> Change:
-    """Return a change of an event or of a match in its normal form.
-
-    Raises
-    ------
-    ChangeError
-    """
+    """Return a change of an event or of a match in its normal form."""
     if not isinstance(change, Change) or isinstance(change.payload, Arc):
         raise ChangeError(f"expected a change of an event or match, or a Punctuation, but got {change!r}")
     payload = any_payload(change.payload)

@@ -18,7 +18,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import SnapshotError
 from afa.operator import snapshot
-from afa.schema import Schema, any_payload, taker
+from afa.schema import any_payload
 from afa.state.sound import short
 from punctuation import sealed
 from punctuation.door import table_of
@@ -35,23 +35,12 @@ def seal(
     rows: bytes | None = None,
     operator: bytes | None = None,
 ) -> bytes:
-    """Return a stage, and its operator's snapshot if it has one.
-
-    Raises
-    ------
-    SnapshotError
-        A payload or key is no plain data.
-    """
+    """Return a stage, and its operator's snapshot if it has one, as a blob."""
     return sealed.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), rows, operator]))
 
 
 def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:
-    """Return the stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Return the stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind."""
     body = snapshot.unseal(MAGIC, VERSION, blob)
     try:
         (name, found), numbers, waiting, rows, operator = body
@@ -71,12 +60,7 @@ def _said(name: Any, place: Any) -> str:
 
 
 def changes(data: Any, take: Take) -> list[Change]:
-    """Return what waited, payloads in their form.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Return what waited, payloads in their form."""
     try:
         fields, keys, le, re, diffs, columns = data
         payloads = columns if fields is None else list(zip(*columns)) if columns else [()] * len(le)
@@ -103,12 +87,7 @@ def stream_of(table: Any) -> bytes:
 
 
 def rows_of(stream: Any, form: Take) -> Any:
-    """Return the table of an Arrow stream; ``form`` gives None where it does not fit.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Return the table of an Arrow stream; ``form`` gives None where it does not fit."""
     import pyarrow as pa
 
     try:
@@ -121,11 +100,6 @@ def rows_of(stream: Any, form: Take) -> Any:
         there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
         raise SnapshotError(f"expected rows of the operator's events but got the columns {there or 'none'}")
     return found
-
-
-def take_of(schema: Schema | None) -> Take:
-    """Return how the payloads of an operator's events or matches are brought into their form."""
-    return taker(schema)
 
 
 def take_as(payload: type | None) -> Take:

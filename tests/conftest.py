@@ -25,7 +25,13 @@ SLOW = (  # beginnings of names, below this folder
     # seconds of compilation
     *("compiled/test_code", "compiled/test_lengths", "compiled/test_memory", "compiled/test_steps", "compiled/test_translate"),
     # random runs, beside those that stay: of each kind of thing the cases and a sample of the worlds
-    *("test_cleanse_auto", "test_functions_that_raise", "test_promised_tables", "test_promises_with_conditions"),
+    *(
+        "test_cleanse_around.py::test_worlds",
+        "test_cleanse_auto",
+        "test_functions_that_raise",
+        "test_promised_tables",
+        "test_promises_with_conditions",
+    ),
     *("test_small_worlds", "test_state_machine", "test_stress_sample.py::test_long", "test_stress_sample.py::test_worlds_"),
     *("test_engines_agree.py::test_a_fault", "test_engines_agree.py::test_many", "test_faults.py::test_faults_at_random"),
 )

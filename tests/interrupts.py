@@ -127,7 +127,7 @@ class Side:
             inner = inner.operator
         keys = sorted(map(repr, self.operator.keys)) if self.here.options["key"] else None
         core = self.operator._core
-        rest = core.progress.marks(), core.arcs.table.events, sorted(map(repr, core.arcs.pending.items())), core.late.waiting
+        rest = core.progress.marks(), core.arcs.table.events, sorted(map(repr, core.arcs.pending.items())), list(core.late.waiting)
         return counters(self.operator), saved(self.here, self.operator), keys, stages, rest
 
     def works(self, op: Any) -> list[Callable[[], Any]]:

@@ -102,6 +102,18 @@ def _keyed(of: Automaton = PLAIN, **options: Any) -> Callable[[str], Any]:
     return make
 
 
+def _end(op: Any, arc: Arc, t: int) -> Any:
+    """End an arc at an instant, as a table of arcs that is put in force does."""
+    core = op._core
+    found = core.arcs.table.find(arc, t)
+
+    def work() -> Any:
+        core.arcs.replace(core.arcs.table.ended(found, t), [found], [found._replace(re=t)])
+        return core._collect(core.progress.final)
+
+    return core.calls.call(work)
+
+
 _ONLY = {"retractions": False}
 _SETS = {"retractions": False, "keep_payloads": False}
 _TICKS = history()[:-1]
@@ -120,7 +132,7 @@ KINDS: dict[str, Kind] = {
     "arc": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED))),
     "arc, past": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED, 3, 9))),
     "arc ends": Kind(_operator(), lambda op: op.push_arc(retract(PLAIN.arcs[1]))),
-    "arc ends in the past": Kind(_operator(WAITS), lambda op: op._core.end_arc(WAITS.arcs[1], 5)),
+    "arc ends in the past": Kind(_operator(WAITS), lambda op: _end(op, WAITS.arcs[1], 5)),
     "arc, sets": Kind(_operator(first=_TICKS, **_SETS), lambda op: op.push_arc(insert(SWAPPED))),
     "promise": Kind(_operator(), lambda op: op.push(Punctuation(9))),
     "promise, all": Kind(_operator(WAITS, late="drop"), lambda op: op.push(Punctuation(2**63 - 1))),

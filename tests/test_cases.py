@@ -122,7 +122,6 @@ REASONS = {
         "match() has no such option",
         "rows wait before the operator only",
         "a batch is refused as a whole",
-        "a stream that has ended is not saved",
         "a line ends an arc, and never takes it out",
     },
 }

@@ -231,7 +231,7 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
             assert held[0] == held[1]
             one, two = (side.stage.statistics._replace(peak_held=0) for side in sides)
             assert one == two
-            rows_waited += place == "before" and sides[1].stage.rows.copies > 0
+            rows_waited += place == "before" and sides[1].stage.rows is not None
         model.push(Punctuation(FOREVER))
         assert held[0] == recomputed(here, model, engine)
     assert rows_waited > 2 or place == "after"
@@ -240,10 +240,10 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
 def test_rows_of_a_snapshot_are_checked() -> None:
     before = Cleanse(0).before(Operator(pair, window=9))
     before.push_many(pa.table({"kind": [0, 1], "seq": [0, 0], "le": [1, 3]}))
-    assert before.stage.rows.copies == 0, "a field called kind leaves no room for that column: they wait as changes"
+    assert before.stage.rows is None, "a field called kind leaves no room for that column: they wait as changes"
     wide = Cleanse(0).before(Operator(wide_pair, window=9))
     assert wide.push_many(pa.table({"sort": [0, 1], "seq": [0, 0], "le": [1, 3]})).num_rows == 0
-    assert wide.stage.rows.copies == 2
+    assert wide.stage.rows.num_rows == 2
     blob = wide.snapshot()
     assert len(Before.restore(blob, lambda inner: Operator.restore(wide_pair, inner)).push(Punctuation(9))) == 2
     name, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
@@ -259,6 +259,29 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     body = snapshot.plain([[name, "before"], low, waiting, stream, inner])
     with pytest.raises(SnapshotError, match="expected rows at or above the bound 2 but got others"):
         Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+    for text, others, held in (
+        ("expected changes or rows that wait but got both", numbers, [["sort", "seq"], [None], [5], [14], [1], [[0], [0]]]),
+        (
+            "expected changes that wait, as a controller must see each, but got rows",
+            [*numbers[:-1], ["Delay", [3, 0.1, 100, []]]],
+            waiting,
+        ),
+    ):
+        body = snapshot.plain([[name, "before"], others, held, stream, inner])
+        with pytest.raises(SnapshotError, match=text):
+            Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+
+
+def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:
+    wide = Cleanse(0).before(Keyed(wide_pair, key="seq", window=9))
+    wide.push_many([pa.table({"sort": [1, 0], "seq": [3, 3], "le": [7, 2]}), Punctuation(1)])
+    held = [Change(T(0, 3), 2, 11, 1, 3), Change(T(1, 3), 7, 16, 1, 3)]
+    assert wide.stage.rows.num_rows == len(held)
+    assert wide.stage.waiting() == held
+    assert Cleanse.restore(wide.stage.snapshot(), payload=T).push(Punctuation(99))[:-1] == held
+    assert wide.push(insert(T(0, 4), 3)) == []
+    assert (wide.stage.rows, wide.stage.statistics.held) == (None, 3), "beside a change they are changes"
+    assert [match.key for match in wide.push(Punctuation(99))[:-1]] == [3]
 
 
 def restoring(here: Setting, operator: Any, engine: str) -> Any:

@@ -12,8 +12,7 @@ import pytest
 
 from afa import BEGINNING, FOREVER, AfaError, Arc, Automaton, Change, Operator, Punctuation, SnapshotError, insert
 from speculation import After, Before, Cleanse, consolidate, tradeoff
-from speculation.control import LEAST, Chattiness, Delay, Feedback
-from speculation.spending import Spending
+from speculation.control import LEAST, Chattiness, Delay, Feedback, Spending
 
 
 class Quote(NamedTuple):

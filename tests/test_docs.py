@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import inspect
 import re
 import subprocess
 import warnings
@@ -15,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from afa import Keyed, Operator, insert, retract
 from tests.cli import process
 from tests.pages import PAGES, ROOT, blocks, execute, headings, links
 
@@ -76,6 +78,45 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
             assert pa.parquet.read_table("changes.parquet")["total"].to_pylist() == [-3.0]
         if "--output -" in line:
             assert '"total":-3.0' in out.replace(" ", "")
+
+
+def readme_example() -> dict[str, Any]:
+    """The names that the example leaves behind; each push keeps its answer in ``out``."""
+    code = next(code for kind, code in blocks("README.md") if kind == "python")
+    names: dict[str, Any] = {"__name__": "readme", "out": []}
+    exec(re.sub(r"^(op\.push.*?\))( *#.*)?$", r"out.append(\1)", code, flags=re.MULTILINE), names)
+    return names
+
+
+def test_the_ten_lines_of_the_readme() -> None:
+    names = readme_example()
+    falls, out = names["Falls"], names["out"]
+    found, between = insert(falls(-3.0), 4, 61), insert(falls(-3.0), 3, 61)
+    assert out == [
+        [],
+        [],
+        [found],
+        [found._replace(diff=-1), between],
+        [between._replace(diff=-1), found],
+        [],
+    ]
+    op, tick = names["op"], names["Tick"]
+    assert op.push(insert(tick(1.0), le=9)) == []  # the arc has gone
+    assert op.push(retract(tick(2.0), le=4)) == [found._replace(diff=-1)]
+
+
+def test_the_readme_stays_short() -> None:
+    """What a newcomer needs; everything else is a page of docs/."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_each_option_of_an_operator_is_explained_once() -> None:
+    """In one table of the guide, with a link; `Keyed` has the same ones."""
+    text = (ROOT / "docs/guide.md").read_text(encoding="utf-8").partition("\n## All options\n")[2].partition("\n## ")[0]
+    told = [line.split("|")[1].strip(" `=") for line in text.splitlines() if line.startswith("| `")]
+    assert all("](#" in line for line in text.splitlines() if line.startswith("| `"))
+    for operator, own in ((Operator, {"automaton"}), (Keyed, {"automaton", "key"})):
+        assert told == [name for name in inspect.signature(operator).parameters if name not in own]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 from afa import Arc, Automaton
-from afa.draw.arc_source import text_of
 from afa.draw.mermaid import escape, mermaid
 from afa.draw.terminal import table
+from afa.draw.words import text_of
 
 
 class Total(NamedTuple):

@@ -15,8 +15,8 @@ from punctuation import sealed
 from punctuation.time import FOREVER
 from speculation import Cleanse
 from tests import oracle
-from tests.test_gapless_worlds import ENGINES
-from tests.test_ordered_worlds import World, carried_out, model_of
+from tests.conftest import ENGINES
+from tests.numbered import World, carried_out, model_of
 from tests.text import E
 
 FALLS = Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1")])

@@ -1,4 +1,7 @@
-"""`gapless=` in the random worlds of `test_ordered_worlds.py`: after each step the oracle within blocks of adjacent numbers."""
+"""AFA+O in random worlds (`tests.numbered`): within blocks of adjacent numbers the oracle, across gaps nothing, nothing withdrawn.
+
+Both names of it: `gapless=` of an `Operator` and a `Keyed`, and `speculation.Ordered`.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,31 @@ import pytest
 
 from afa import AfaError, Keyed, Operator, Punctuation
 from punctuation.time import FOREVER
+from speculation import Ordered
 from tests import oracle
+from tests.conftest import ENGINES
+from tests.numbered import World, carried_out, model_of
 from tests.strategies import Seeded
-from tests.test_ordered_worlds import World, carried_out, model_of
 from tests.text import E
 
-WORLDS = 60
-ENGINES = ["interpreted", "compiled"]
+WORLDS: dict[Any, int] = {Operator: 60, Ordered: 50}
+FIELD = {Operator: "gapless", Ordered: "number"}
+BOTH = pytest.mark.parametrize("kind", WORLDS, ids=["gapless", "ordered"])
 
 
+@BOTH
 @pytest.mark.parametrize("gaps", ["break", "join"])
-@pytest.mark.parametrize("name", ENGINES)
-def test_after_each_step_it_is_the_oracle_within_blocks(name: Any, gaps: Any) -> None:
-    for seed in range(WORLDS):
-        world = World(f"gapless {gaps} {seed}")
-        model = model_of(world, join=gaps == "join", repeated="drop")
-        op = Operator(world.automaton, gapless="seq", engine=name, gaps=gaps, repeated="drop", **world.options())
+def test_after_each_step_it_is_the_oracle_within_blocks(engine: str, gaps: Any, kind: Any) -> None:
+    twice = {"repeated": "drop"} if kind is Operator else {}  # numbers that come once more: left out, or refused
+    for seed in range(WORLDS[kind]):
+        world = World(f"{FIELD[kind].replace('number', 'ordered')} {gaps} {seed}")
+        model = model_of(world, join=gaps == "join", **twice)
+        op = kind(world.automaton, engine=engine, gaps=gaps, **{FIELD[kind]: "seq"}, **twice, **world.options())
         held: set[Any] = set()
         for i, step in enumerate(world.steps):
             if world.choose.chance(12):
                 op = _again(op, world)
-            if world.choose.chance(15):
+            if twice and world.choose.chance(15):
                 step = [*step, *_once_more(world.choose, step)]
             out = carried_out(op, model, step)
             if out is not None:
@@ -46,37 +53,75 @@ def _once_more(choose: Any, step: list[Any]) -> list[Any]:
 
 def _again(op: Any, world: World) -> Any:
     """The same operator from a snapshot, on either engine, from a copy."""
-    if world.choose.chance(25):
+    if type(op) is Operator and world.choose.chance(25):
         return copy.deepcopy(op)
-    return Operator.restore(world.automaton, op.snapshot(), arcs=world.pool, engine=world.choose.one(ENGINES))
+    return type(op).restore(world.automaton, op.snapshot(), arcs=world.pool, engine=world.choose.one(ENGINES))
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_joined_it_ends_as_the_plain_operator_does(name: Any) -> None:
-    for seed in range(WORLDS):
-        world = World(f"gapless joined {seed}")
+@BOTH
+def test_joined_it_ends_as_the_plain_operator_does(engine: str, kind: Any) -> None:
+    for seed in range(WORLDS[kind]):
+        world = World(f"{'gapless joined' if kind is Operator else 'joined'} {seed}")
         ends = []
-        for options in ({"sequence": "seq"}, {"gapless": "seq", "gaps": "join"}):
-            op, found = Operator(world.automaton, engine=name, **options, **world.options()), []
-            model = model_of(world)
+        for make, options in ((Operator, {"sequence": "seq"}), (kind, {FIELD[kind]: "seq", "gaps": "join"})):
+            op, model, found = make(world.automaton, engine=engine, **options, **world.options()), model_of(world), []
             for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
                 found += carried_out(op, model, step) or []
             ends.append(oracle.net(found))
         assert ends[0] == ends[1], f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_each_key_is_as_if_it_were_alone(name: Any) -> None:
-    for seed in range(WORLDS // 2):
+def test_insertions_never_withdraw_anything(engine: str) -> None:
+    found = fired = 0
+    for seed in range(2 * WORLDS[Ordered]):
+        world = World(f"insert only {seed}", revise=False)
+        op = Ordered(world.automaton, number="seq", engine=engine, gaps="join" if seed % 2 else "break", **world.options())
+        model = model_of(world)
+        for step in world.steps:
+            if step[0][0] == "arc" and step[0][1].le is not None:
+                continue  # a lifetime in the past may withdraw
+            out = carried_out(op, model, step) or []
+            assert all(change.diff > 0 for change in out if not isinstance(change, Punctuation)), f"seed {seed}: {step}"
+            found += len(out)
+            fired += world.waits and len(out)
+        assert op.statistics.retractions == 0
+    assert found > 200
+    assert fired > 50
+
+
+def test_each_key_has_numbers_of_its_own(engine: str) -> None:
+    """Both keys of a world's copy get the same events, one of them a little later; each is as if it were alone."""
+    for seed in range(WORLDS[Ordered] // 3):
+        world = World(f"keyed {seed}", revise=seed % 2 == 0)
+        both = Ordered(world.automaton, number="seq", key=("side",), engine=engine, **world.options())
+        alone = {side: Ordered(world.automaton, number="seq", engine=engine, **world.options()) for side in "lr"}
+        held: dict[Any, set[Any]] = {"l": set(), "r": set()}
+        ours: dict[Any, set[Any]] = {"l": set(), "r": set()}
+        for step in world.steps:
+            for port, item in step:
+                if port == "arc":
+                    continue
+                late = isinstance(item, Punctuation)
+                out = both.push(item) if late else [o for side in "lr" for o in both.push(item, key=(side,))]
+                for side in "lr":
+                    of = [o._replace(key=None) for o in out if not isinstance(o, Punctuation) and o.key == (side,)]
+                    ours[side] = oracle.net(of, ours[side])
+                    held[side] = oracle.net(alone[side].push(item), held[side])
+                assert ours == held, f"seed {seed}: {item}"
+                both._check()
+
+
+def test_each_key_is_as_if_it_were_alone(engine: Any) -> None:
+    for seed in range(WORLDS[Operator] // 2):
         world = World(f"gapless keys {seed}", revise=seed % 2 == 0)
         options: dict[str, Any] = {**world.options(), "repeated": "drop", "gapless": "seq", "gaps": "join" if seed % 3 else "break"}
         told: dict[Any, list[Any]] = {side: [] for side in "lr"}
         alone = {
-            side: Operator(world.automaton, engine=name, on_gap=lambda *gap, to=told[side]: to.append(gap[1:]), **options)
+            side: Operator(world.automaton, engine=engine, on_gap=lambda *gap, to=told[side]: to.append(gap[1:]), **options)
             for side in "lr"
         }
         gaps: Any = []
-        both: Any = Keyed(world.automaton, key=("side",), engine=name, on_gap=_noted(gaps), **options)
+        both: Any = Keyed(world.automaton, key=("side",), engine=engine, on_gap=_noted(gaps), **options)
         choose = Seeded(f"sides {seed}")
         held: dict[Any, set[Any]] = {"l": set(), "r": set()}
         ours: dict[Any, set[Any]] = {"l": set(), "r": set()}
@@ -115,7 +160,7 @@ def _noted(gaps: list[Any]) -> Any:
 
 def test_both_engines_say_and_hold_the_same() -> None:
     """Also where the arc input makes promises of its own: statistics, gaps that are told, snapshots to the byte."""
-    for seed in range(WORLDS):
+    for seed in range(WORLDS[Operator]):
         world = World(f"agree {seed}", revise=seed % 3 > 0)
         choose = world.choose
         options: dict[str, Any] = {**world.options(), "gapless": "seq", "gaps": choose.one(["break", "join"]), "repeated": "drop"}

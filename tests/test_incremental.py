@@ -22,10 +22,10 @@ def again(here: Setting, chain: list[bytes], engine: str) -> Any:
 
 def imaged(here: Setting, operator: Keyed, path: Path) -> Keyed:
     """The operator as another process finds it in a file beside the last snapshot."""
-    image.publish(operator, path, "note")
+    image.publish(operator._core, path, "note")
     found = image.Image(path)
     assert found.note == "note"
-    return found.operator(here.automaton, key=here.key, arcs=here.pool[len(here.automaton.arcs) :])
+    return Keyed._of(found.core(here.automaton, arcs=here.pool[len(here.automaton.arcs) :]), here.key)
 
 
 def one(number: int, n: int, engines: list[str], path: Path) -> int:
@@ -134,14 +134,14 @@ def test_an_image_is_taken_once_by_whom_it_fits(tmp_path: Path) -> None:
     for _ in range(2):
         op = filled("compiled")
         op.snapshot()
-        image.publish(op, path, None)
+        image.publish(op._core, path, None)
         found = image.Image(path)
         with pytest.raises(FileNotFoundError):
             image.Image(path)
         assert not any(map(image.is_orphan, tmp_path.iterdir()))
         other = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: True)])
         with pytest.raises(SnapshotError, match="expected an image of"):
-            found.operator(other, key="price")
+            found.core(other)
         del found
         assert not list(tmp_path.iterdir())
     (tmp_path / f"old{image.CLAIMED}").touch()
@@ -152,8 +152,8 @@ def test_a_heap_in_a_file_grows_and_leaves_it_where_there_is_no_room(tmp_path: P
     op, lead = filled("compiled"), filled("compiled")
     op.snapshot()
     for i in range(4):
-        image.publish(op, tmp_path / str(i), None)
-        op = image.Image(tmp_path / str(i)).operator(two_vees, key="price")
+        image.publish(op._core, tmp_path / str(i), None)
+        op = Keyed._of(image.Image(tmp_path / str(i)).core(two_vees), "price")
         if i == 2:
             monkeypatch.setattr("os.posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError("full")))
         n = 20_000 * (i + 1)
@@ -171,5 +171,5 @@ def test_an_operator_that_has_changed_since_its_snapshot_is_not_left_to_others(t
     op.snapshot()
     op.push(insert(Tick(-5.0, 1.0), le=1))
     with pytest.raises(AfaError, match=r"expected an operator whose last call was snapshot\(\) but got one that has changed since"):
-        image.publish(op, tmp_path / "one", None)
+        image.publish(op._core, tmp_path / "one", None)
     assert not list(tmp_path.iterdir())

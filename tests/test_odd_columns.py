@@ -70,6 +70,9 @@ COLUMNS: list[Callable[[int], Any]] = [
     lambda n: np.ones(n, bool),
     lambda n: np.array(["2020"] * n, "M8[s]"),
     lambda n: np.array(["NaT"] * n, "M8[ns]"),
+    lambda n: np.array(["2020-01-01"] * n, "M8[ns]"),
+    lambda n: np.array(["2020-01-01"] * n, "M8[ps]"),
+    lambda n: np.array([1] * n, "m8[ns]"),
     lambda n: np.array([1] * n, "m8[s]"),
     lambda n: np.ones(n, complex),
     lambda n: np.ones(n, np.float16),
@@ -247,6 +250,39 @@ def test_instants_beyond_python_are_refused(engine: str, name: str, make: Any) -
     batch = {"sort": [1], "share": [0.5], "name": ["x"], "note": ["x"], "n": [1], "far": [True], "le": [1], "who": ["k"]}
     with pytest.raises(ChangeError, match=rf"expected values that Python holds in column '{name}' of (time64|timestamp)\[us\] but"):
         Keyed(typed, key="who", window=9, engine=engine).push_many(pa.table({**batch, name: make(1)}))
+
+
+class N(NamedTuple):
+    n: int
+
+
+numbered = Automaton(start="a", final={"b"}, event=N, arcs=[Arc("a", "b", "n == 1")])
+
+
+@pytest.mark.parametrize("unit", ["M8[ns]", "M8[us]", "M8[D]", "M8[ps]", "m8[ns]", "m8[s]"])
+def test_instants_are_no_ints_on_any_way_in(engine: str, unit: str) -> None:
+    column = np.array([0, 1], unit)
+    with pytest.raises(ChangeError, match="expected n: int but got n="):
+        Operator(numbered, window=9, engine=engine).push_many({"n": column, "le": [1, 2]})
+    columns = [column] if "ps" in unit else [column, pa.array(column)]
+    found = [keys_of(engine, "at", {"at": each}) for each in columns]
+    assert found[1:] == found[:-1]
+    assert not any(isinstance(key, int) for key in found[0])
+
+
+@pytest.mark.parametrize("column", [pd.Series([1, None], dtype="Int64"), pd.Series(["x", None], dtype="string")])
+def test_what_pandas_lacks_is_none_in_a_key_of_several(engine: str, column: Any) -> None:
+    wanted = {(column[0], 1), (None, 1)}
+    for table in ({"at": column}, pd.DataFrame({"at": column}), {"at": [column[0], None]}):
+        assert keys_of(engine, ("at", "n"), table) == wanted
+
+
+def keys_of(engine: str, key: Any, table: Any) -> set[Any]:
+    """The keys that two rows with this column leave."""
+    keyed = Keyed(numbered, key=key, window=9, engine=engine)
+    rest = {"n": [1, 1], "le": [1, 2]}
+    keyed.push_many({**table, **rest} if isinstance(table, dict) else table.assign(**rest))
+    return set(keyed.keys)
 
 
 def test_views_of_strings_beside_kinds(engine: str) -> None:

@@ -1,4 +1,4 @@
-"""AFA+O, one thing each: gaps, numbers that come twice, time-outs, arcs, snapshots; random worlds: `test_ordered_worlds.py`."""
+"""AFA+O, one thing each: gaps, numbers that come twice, time-outs, arcs, snapshots; random worlds: `test_gapless_worlds.py`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from afa import (
     retract,
 )
 from afa.operator import snapshot
+from afa.operator.statistics import statistics_of
 from punctuation import sealed
 from punctuation.time import BEGINNING, FOREVER
 from speculation import Ordered
@@ -229,7 +230,7 @@ def test_its_numbers_begin_with_those_of_the_operator(engine: str) -> None:
     op = Ordered(falls(), number="seq", engine=engine)
     for change in (event(1, 10), event(2, 20, 1), event(2, 20, 1)._replace(diff=-1)):
         op.push(change)
-    beneath, found = op._core.statistics(), op.statistics
+    beneath, found = statistics_of(op._core), op.statistics
     assert found._fields == beneath._fields
     assert found[:12] == beneath._replace(changes=3)[:12]
     assert found.retraction_ratio == beneath.retraction_ratio == 1

@@ -16,6 +16,7 @@ from punctuation.time import BEGINNING, FOREVER
 from speculation import Ordered
 from tests import oracle
 from tests.strategies import Choices, Seeded
+from tests.streams import Tally
 
 NAN = float("nan")
 
@@ -35,13 +36,6 @@ class Quote(NamedTuple):
 class Few(NamedTuple):
     sort: int
     seq: int
-
-
-class Tally(NamedTuple):
-    n: int = 0
-    total: float = 0.0
-    word: str = ""
-    last: int | None = None
 
 
 OWN = [

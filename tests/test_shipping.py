@@ -138,9 +138,78 @@ def test_what_cannot_be_pickled_is_said(engine: str) -> None:
         pickle.dumps(op._core)
     with pytest.raises(AfaError, match=r"use snapshot\(\) and restore\(\)"):
         pickle.dumps(Cleanse(0).before(Keyed(automaton, key="name", engine=engine)))
-    with pytest.raises(AfaError, match=r"an Operator or a Keyed to be pickled but got an Ordered: use snapshot\(\)"):
-        pickle.dumps(Ordered(automaton, number="kind", engine=engine))
     untyped = Operator(Automaton(start="a", final={"b"}, register=R(), arcs=[Arc("a", "b", above)]))
     untyped.push(insert(E(-1), 3))
     with pytest.raises(SnapshotError, match=r"expected plain data .* but got E\(kind=-1, name='n'\): give the Automaton event="):
         pickle.dumps(untyped)
+
+
+class N(NamedTuple):
+    kind: int
+    n: int
+
+
+numbered = Automaton(start="a", final={"c"}, event=N, arcs=[Arc("a", "b", "kind == 1"), Arc("b", "c", "kind == 2")])
+
+
+class Monitor:
+    """A user's object: its operators tell its methods; it has what can't be copied."""
+
+    def __init__(self, make: Any) -> None:
+        self.told: list[Any] = []
+        self.open = (letter for letter in "no copy")
+        self.op = make(self)
+
+    def on_late(self, change: Any) -> None:
+        self.told.append(change.le)
+
+    def on_gap(self, key: Any, first: int, last: int) -> None:
+        self.told.append((first, last))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
+        other = memo[id(self)] = object.__new__(Monitor)
+        other.told, other.op = copy.deepcopy((self.told, self.op), memo)
+        return other
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, copy.copy])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda user, e: Operator(numbered, window=9, engine=e, gapless="n", late=user.on_late, on_gap=user.on_gap),
+        lambda user, e: Keyed(
+            numbered, key=lambda x: 0, window=9, engine=e, gapless="n", late=user.on_late, on_gap=user.on_gap, repeated=user.on_late
+        ),
+        lambda user, e: Ordered(
+            numbered, number="n", window=9, engine=e, late=user.on_late, on_gap=user.on_gap, repeated=user.on_late
+        ),
+    ],
+)
+def test_a_copy_tells_the_same_object_unless_that_is_copied_with_it(engine: str, way: Any, make: Any) -> None:
+    user = Monitor(lambda user: make(user, engine))
+    user.op.push_many([insert(N(1, 1), 1), insert(N(1, 3), 3)])
+    twin, whole = way(user.op), copy.deepcopy(user)
+    for op in (twin, whole.op):
+        op.push_many([Punctuation(9), insert(N(1, 2), 2)])
+    assert sorted(map(str, user.told)) == sorted(map(str, whole.told)) == ["(2, 2)", "2"]
+    assert (user.op.statistics.late, user.op.statistics.gaps, twin.statistics.late, twin.statistics.gaps) == (0, 0, 1, 1)
+    assert user.op.push_many([insert(N(1, 2), 2), Punctuation(9)]) == [Punctuation(9)]
+
+
+@pytest.mark.parametrize("key", [None, "kind"])
+def test_an_operator_with_numbers_is_shipped(engine: str, key: str | None) -> None:
+    op = Ordered(numbered, number="n", key=key, window=9, engine=engine, repeated="drop", gaps="join")
+    op.push_many([insert(N(1, 1), 1), insert(N(1, 1), 1), insert(N(1, 3), 3)])
+    again = pickle.loads(pickle.dumps(op))
+    rest = [insert(N(2, 4), 4), insert(N(1, 2), 2), Punctuation(9)]
+    assert (type(again), again.snapshot(), again.statistics) == (Ordered, op.snapshot(), op.statistics)
+    assert again.push_many(rest) == op.push_many(rest) != []
+
+
+def test_a_copy_has_a_side_output_of_its_own(engine: str) -> None:
+    side = SideOutput()
+    op = Operator(automaton, window=9, engine=engine, late=side)
+    op.push(Punctuation(9))
+    twin = copy.deepcopy(op)
+    twin.push(insert(E(1), 3))
+    assert (side.count, twin.statistics.late) == (0, 1)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from afa import BEGINNING, FOREVER, AfaError, Arc, LateEventError, Operator, Punctuation, insert, retract
 from punctuation import BoundedDisorder, ObservedLateness, Union
-from punctuation.source_state import MAGIC, VERSION, pack
+from punctuation.source import MAGIC, VERSION, pack
 from tests.sources import (
     KINDS,
     TABLES,

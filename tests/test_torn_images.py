@@ -21,7 +21,7 @@ def published(path: Path) -> bytes:
     op = Keyed(two_vees, key="price", window=50, engine="compiled")
     op.push_many({"price": [float(i) for i in range(40)], "change": [1.0] * 40, "le": list(range(40))})
     op.snapshot()
-    image.publish(op, path, "note")
+    image.publish(op._core, path, "note")
     found = path.read_bytes()
     path.unlink()
     return found
@@ -29,7 +29,7 @@ def published(path: Path) -> bytes:
 
 def taken(path: Path, found: bytes) -> Keyed:
     path.write_bytes(found)
-    return image.Image(path).operator(two_vees, key="price")
+    return Keyed._of(image.Image(path).core(two_vees), "price")
 
 
 def at(word: int, value: int) -> Change:

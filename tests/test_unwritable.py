@@ -62,9 +62,7 @@ def table(kinds: list[int], les: list[int], seq: int = 2, **more: Any) -> Any:
 def begin(place: str, engine: str, program: Automaton = automaton, **options: Any) -> Any:
     """An operator that holds an event with text that Arrow does not take."""
     op = PLACES[place](program, engine=engine, **options)
-    op.push_many([insert(E(1, LONE, 1), 3)]) if not hasattr(op, "_key") or op._key is None else op.push(
-        insert(E(1, LONE, 1), 3), key="k"
-    )
+    op.push_many([insert(E(1, LONE, 1), 3)]) if op._core.keys is None else op.push(insert(E(1, LONE, 1), 3), key="k")
     return op
 
 

@@ -36,12 +36,7 @@ def one_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def plain_exit() -> Iterator[None]:
-    """Turn a fault into its line and status 1, and a reader that went away (``| head``) into a quiet end.
-
-    Raises
-    ------
-    typer.Exit
-    """
+    """Turn a fault into its line and status 1, and a reader that went away (``| head``) into a quiet end."""
     try:
         yield
         sys.stdout.flush()  # here, where a closed pipe is caught, not when the interpreter ends

@@ -48,12 +48,7 @@ class Place(NamedTuple):
 
 
 def choose(
-    file: str,
-    names: Sequence[str] | None,
-    sparse: bool,
-    schema: Schema,
-    named: dict[str, str | None],
-    keys: Sequence[str],
+    file: str, names: Sequence[str] | None, sparse: bool, schema: Schema, named: dict[str, str | None], keys: Sequence[str]
 ) -> list[Column]:
     """Return the columns to read: the event's fields, the key, ``le``, and ``re`` and ``diff`` where named or there.
 

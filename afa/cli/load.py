@@ -21,21 +21,14 @@ COUNTER = itertools.count()
 def load(pattern: str) -> Automaton:
     """Import the file of ``file.py:name`` under a name of its own and return its automaton.
 
-    Parameters
-    ----------
-    pattern : str
-        The part after the last colon names the automaton.
+    As for ``python file.py``, modules beside the file can be imported while it is.
 
     Raises
     ------
     typer.BadParameter
-        It has not this form.
+        ``pattern`` has not this form.
     CommandError
         No such file, the file fails while it is imported, no such name, or the name is no automaton.
-
-    Notes
-    -----
-    As for ``python file.py``, modules beside the file can be imported while it is.
     """
     file, colon, name = pattern.rpartition(":")
     if not colon or not file or not name.isidentifier():

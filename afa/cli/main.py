@@ -103,28 +103,23 @@ def run(
         str, typer.Argument(metavar="INPUT", help="CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format.")
     ],
     le: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Timestamps: integers, or timestamps (see --tick).", rich_help_panel=COLUMNS),
+        str | None, typer.Option(metavar="COL", help="Timestamps: integers, or timestamps (see --tick).", rich_help_panel=COLUMNS)
     ] = None,
     key: Annotated[
         list[str] | None,
         typer.Option(metavar="COL", help="Match within each value of COL; may be repeated.", rich_help_panel=COLUMNS),
     ] = None,
     re: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Ends of lifetimes; empty ones end by --window.", rich_help_panel=COLUMNS),
+        str | None, typer.Option(metavar="COL", help="Ends of lifetimes; empty ones end by --window.", rich_help_panel=COLUMNS)
     ] = None,
     diff: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="1 for insertions, -1 for retractions.", rich_help_panel=COLUMNS),
+        str | None, typer.Option(metavar="COL", help="1 for insertions, -1 for retractions.", rich_help_panel=COLUMNS)
     ] = None,
     form: Annotated[
-        Form | None,
-        typer.Option("--format", help="Form of INPUT, where its extension does not tell.", rich_help_panel=COLUMNS),
+        Form | None, typer.Option("--format", help="Form of INPUT, where its extension does not tell.", rich_help_panel=COLUMNS)
     ] = None,
     window: Annotated[
-        int | None,
-        typer.Option(metavar="TICKS", min=1, help="Lifetime of an event: a match fits into it.", rich_help_panel=ORDER),
+        int | None, typer.Option(metavar="TICKS", min=1, help="Lifetime of an event: a match fits into it.", rich_help_panel=ORDER)
     ] = None,
     tick: Annotated[
         Tick, typer.Option(help="What one tick is where times are timestamps, not integers.", rich_help_panel=ORDER)
@@ -142,8 +137,7 @@ def run(
         Late, typer.Option(help="On a row that breaks this promise: stop, or drop and count it.", rich_help_panel=ORDER)
     ] = Late.stop,
     sequence: Annotated[
-        str | None,
-        typer.Option(metavar="FIELD", help="Event field that orders rows of equal timestamps.", rich_help_panel=ORDER),
+        str | None, typer.Option(metavar="FIELD", help="Event field that orders rows of equal timestamps.", rich_help_panel=ORDER)
     ] = None,
     end: Annotated[
         End,
@@ -181,6 +175,7 @@ def run(
     Rows are taken as they arrive, in any order; what a late row changes is withdrawn and replaced. Columns named le, re and diff
     are found without --le, --re and --diff. Timestamps become ticks since 1970 (UTC where they name no zone), integers are taken
     as they are. A match is printed as its lifetime, key and register, on standard output; all else goes to standard error.
+    What window, sequence and late mean stands in docs/guide.md, "All options".
 
     [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
     """
@@ -213,8 +208,7 @@ def run(
 
 @app.command()
 def show(
-    pattern: Pattern,
-    mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
+    pattern: Pattern, mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it)."""
     from afa.draw.mermaid import mermaid as drawn

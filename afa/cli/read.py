@@ -46,13 +46,7 @@ class Source(Protocol):
 
 
 def open_source(file: str, form: str | None) -> Source:
-    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet").
-
-    Raises
-    ------
-    CommandError
-        The file is not there, can't be read, or its form is not known.
-    """
+    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet")."""
     path = Path(file)
     if file == STREAM and form is None:
         raise CommandError("-: expected the form of standard input; say --format csv, jsonl or parquet")

@@ -21,18 +21,12 @@ from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
-from afa.operator.table_out import as_arrow
+from afa.operator.tables import as_arrow
 from punctuation.sources import BoundedDisorder
 
 
 def run(job: Job) -> None:
-    """Carry out ``afa run``.
-
-    Raises
-    ------
-    CommandError
-        The one line that says what is wrong.
-    """
+    """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
     automaton = load(job.pattern)
     try:
         check_whole(automaton)
@@ -119,7 +113,6 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
 
 
 def _open(operator: Any) -> int | str:
-    """Return how many matches time-outs would still bring."""
     try:
         found: int = operator.open_timeouts
     except ClosureError:

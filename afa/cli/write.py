@@ -24,17 +24,7 @@ ROWS = 1 << 17
 
 
 def check_output(file: str | None, *inputs: str) -> None:
-    """Refuse an output that would take the place of an input, or of what is no file.
-
-    Parameters
-    ----------
-    inputs : str
-        Files; of a pattern what stands before the colon.
-
-    Raises
-    ------
-    CommandError
-    """
+    """Refuse an output that would take the place of an input (of a pattern: what stands before the colon), or is no file."""
     if file is None or file == STREAM:
         return
     path = Path(file)
@@ -50,14 +40,7 @@ def check_output(file: str | None, *inputs: str) -> None:
 def writing(file: str | None, schema: pa.Schema) -> Iterator[Write]:
     """Yield a function that adds a table to ``file``. Without a file the function does nothing.
 
-    Raises
-    ------
-    CommandError
-        The file can't be written.
-
-    Notes
-    -----
-    Writes under a temporary name beside it (of a link, beside what it points to) and renames at the end, so that a failed run
+    It writes under a temporary name beside it (of a link, beside what it points to) and renames at the end, so that a failed run
     leaves what was there before.
     """
     if file is None:

@@ -154,7 +154,7 @@ class Batches:
             changed(self._store)
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        host.counted(int(m[k.C_CHANGES]))
+        host.changes += int(m[k.C_CHANGES])
         promised, low = int(m[k.C_EVENTS]), int(m[k.C_STOPPED])
         if promised > progress.events:
             host.progress_to(promised)
@@ -193,7 +193,7 @@ class Batches:
         stopped = store.call(k.GROUPS, low, high, columns, self._final)
         m = store.memory.m
         progress.now = int(m[k.C_NOW])
-        host.counted(int(m[k.C_CHANGES]))
+        host.changes += int(m[k.C_CHANGES])
         self._run_rows(batch, np.flatnonzero(columns.words[1, : stopped - low]) + low, host)
         return stopped
 
@@ -207,7 +207,7 @@ class Batches:
         words.words[k.I_KIND] = k.EVENT
         seen = progress.now
         progress.now = max(progress.now, int(words.words[k.I_LE].max()) + 1)
-        host.counted(len(rows))
+        host.changes += len(rows)
         self._store.memory.m[k.C_NOW] = progress.now
         self._run(words, 0, len(rows))
         self._see_again(words, 0, len(rows), seen, host)
@@ -256,7 +256,7 @@ class Batches:
             host.take_late(self._change(words, int(m[k.C_PLACE])), int(m[k.C_EVENTS]))
         progress.now = int(m[k.C_NOW])
         progress.stale += int(m[k.C_STALE])
-        host.counted(int(m[k.C_CHANGES]))
+        host.changes += int(m[k.C_CHANGES])
         self._promised = int(m[k.C_EVENTS])
         if m[k.C_LATE]:
             for place in (np.nonzero(words.words[k.I_KIND, low:stop] == k.DROPPED)[0] + low).tolist():

@@ -27,7 +27,6 @@ from afa.engine import Host, Logged, Setup, Sizes
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.state.plain import Unfit
 from afa.state.states import States
 
 
@@ -127,12 +126,10 @@ class CompiledEngine:
         key_columns: list[Any] | None,
         single: bool,
         /,
-    ) -> Encoded | None:
-        """Return columns in the form of `run_columns`. None: they must go row by row. See `afa.compiled.encode.encode`."""
+    ) -> Encoded:
+        """Return columns in the form of `run_columns`. See `afa.compiled.encode.encode`."""
         try:
             return encode(self.store, columns, times, arcs, window, key_columns, single)
-        except Unfit:
-            return None
         except MemoryError as error:
             raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
 
@@ -238,6 +235,7 @@ class CompiledEngine:
         faults = copy.deepcopy(store.faults, memo)
         setup = store.setup._replace(table=store.arcs.table, progress=progress, journal=journal, faults=faults)
         other = CompiledEngine(setup, store.strict)
+        memo[id(self.numbers)] = other.numbers  # the operator refers to them too
         other.load(self.save())
         other.commit()
         other.store.directory.follow(store.directory)

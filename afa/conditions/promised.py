@@ -6,11 +6,13 @@ import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
+from afa.conditions.condition import Condition, condition_of
 from afa.conditions.implied import Implication, Promised, fact
 from afa.expression import FENCE, Unreadable, callable_of, split
 from afa.expression.arc_functions import expression_of
 from afa.expression.nodes import Expr
 from afa.model.arc import CONSUME, EPSILON, Arc
+from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from punctuation.time import BEGINNING, FOREVER
 
@@ -256,6 +258,45 @@ class Promises:
         if id(arc) not in known:
             known[id(arc)] = find()
         return known[id(arc)]
+
+
+class Conditions:
+    """The conditions under which an operator was promised something, with the last promise of each.
+
+    Attributes
+    ----------
+    all : sequence of (Condition, int)
+        A value: a call that fails restores it.
+    """
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.all: Promised = ()
+        self._automaton = automaton
+        self._paths: tuple[ArcTable, Paths] | None = None
+
+    def broken(self, payload: Any, le: int) -> tuple[Condition, int] | None:
+        """Return the promise that an event breaks."""
+        return next(((c, t) for c, t in self.all if le < t and c.holds(payload)), None)
+
+    def add(self, where: Any, t: int, promised: int) -> bool:
+        """Take a promise; ``promised`` is that for all events. Returns whether it says anything new.
+
+        Raises
+        ------
+        AutomatonError
+            The condition can't be read.
+        """
+        condition = condition_of(where, self._automaton.event_schema)
+        if t <= max(promised, dict(self.all).get(condition, t - 1)):
+            return False
+        self.all = (*((c, s) for c, s in self.all if c != condition and s > promised), (condition, t))
+        return True
+
+    def by_key(self, table: ArcTable, fields: Sequence[str], floor: int) -> PromisesByKey:
+        """Return what they promise each key, over the arcs in force; see `PromisesByKey`."""
+        if self._paths is None or self._paths[0] is not table:
+            self._paths = table, Paths(self._automaton, table.arcs)
+        return PromisesByKey(self._paths[1], self.all, fields, floor)
 
 
 class PromisesByKey:

@@ -2,6 +2,5 @@
 
 mermaid     Mermaid text
 terminal    a rich table of arcs
-words       what both say about an arc
-arc_source  the source text of a function, proven to be its own
+words       what both say about an arc: its kind, and the source text of its functions
 """

@@ -1,15 +1,19 @@
-"""Describe an arc in words, for pictures and tables."""
+"""Describe an arc in words, for pictures and tables: its kind, and the source text of its functions, proven to be their own."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
-from afa.draw.arc_source import text_of
+from afa.expression.arc_functions import Written
+from afa.expression.function_source import Function, nodes_of
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc, always
 from afa.model.automaton import Automaton
 
 KINDS = {CONSUME: "consume", SKIP: "skip", EPSILON: "epsilon", TIMEOUT: "time-out"}
+LONGEST_DEF = 60
+"""The most characters of a function's text; a longer ``def`` is shown by its name."""
 
 
 def kind_of(arc: Arc) -> str:
@@ -33,3 +37,37 @@ def function_text(function: Callable[..., Any]) -> str:
 def final_states(automaton: Automaton) -> frozenset[str]:
     """Return the final states, those that an arc brings by ``final=True`` among them."""
     return automaton.final.union(arc.dst for arc in automaton.arcs if arc.final)
+
+
+def text_of(function: Any) -> str | None:
+    """Return the body of a lambda, or of a ``def`` that is one short return, as text; any other ``def`` goes by its name.
+
+    The text is one line in the form of ``ast.unparse``; of an arc given as text that text. None: no source, a source that does not
+    compile to this function (the file was edited since), or several that do and differ in text.
+
+    Examples
+    --------
+    >>> fences = [lambda e, r: e.change < 0, lambda e, r: e.change   >   0]
+    >>> [text_of(fence) for fence in fences]
+    ['e.change < 0', 'e.change > 0']
+    >>> text_of(len) is None
+    True
+    """
+    if isinstance(function, Written):
+        return " ".join(function.text.split())
+    texts = {_text(node) for node in nodes_of(function)}
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _text(node: Function) -> str:
+    if isinstance(node, ast.Lambda):
+        return _one_line(node.body)
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
+        text = _one_line(body[0].value)
+        return text if len(text) <= LONGEST_DEF else node.name
+    return node.name
+
+
+def _one_line(node: ast.expr) -> str:
+    return " ".join(ast.unparse(node).split("\n"))

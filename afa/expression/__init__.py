@@ -1,28 +1,26 @@
 """Expressions: the one form of fences and transfers, out of lambdas, defs and text.
 
 nodes            the tree
-kinds            what each function of an arc, and a condition, sees and returns
-from_functions   a function in Python -> expression; what can't be taken apart is Unreadable (refusal), with a reason and a hint
+kinds            what each function of an arc, and a condition, sees and returns; Unreadable: why one can't be taken apart
+from_functions   a function in Python -> expression; what can't be taken apart is Unreadable, with a reason and a hint
 from_text        text -> expression
-translate        the allow-list over ast that both share; record_values: events and registers; values: what stands in between
+translate        the allow-list over ast that both share; values: what stands in between, events and registers
 function_source  the node of a function in its file, proven by its code
 live             what a function finds outside itself
 types            which types a value can have; what may raise
 text             expression -> text, which from_text reads back
 shapes           the constants taken out
-evaluation       the slow, obvious meaning; callables: the same as closures
+evaluation       the slow, obvious meaning; and the same as closures
 splitting        event part, register part, rest
 intervals        the values that a fence allows
-arc_functions    the expressions of an arc; written: arcs given as text; wire: as JSON
+arc_functions    the expressions of an arc, also of one given as text; wire: as JSON
 """
 
-from afa.expression.callables import callable_of
-from afa.expression.evaluation import evaluate
+from afa.expression.evaluation import callable_of, evaluate
 from afa.expression.from_functions import read
 from afa.expression.from_text import parse
 from afa.expression.intervals import Range, ranges
-from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
-from afa.expression.refusal import Unreadable
+from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, Unreadable
 from afa.expression.shapes import Shape, shape
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr

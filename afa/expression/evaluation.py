@@ -1,4 +1,4 @@
-"""Evaluate expressions by Python's own operators: the slow and obvious version of what compiled code does."""
+"""Evaluate expressions by Python's own operators: slowly and obviously, the twin of compiled code; and the same as closures."""
 
 from __future__ import annotations
 
@@ -6,23 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from afa.expression.nodes import (
-    And,
-    Binary,
-    Call,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    If,
-    In,
-    IsNone,
-    Make,
-    Not,
-    Or,
-    Text,
-    Unary,
-)
+from afa.expression.kinds import Kind
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
+from afa.schema import Schema
 
 UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -38,20 +24,9 @@ CALL: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(expr: Expr, event: Any, register: Any) -> Any:
-    """Return the value of ``expr``, with Python's own meaning.
+    """Return the value of ``expr``, with Python's own meaning: it raises what Python's operators raise.
 
-    Parameters
-    ----------
-    expr : Expr
-    event : NamedTuple or None
-        None where the function sees no event.
-    register : NamedTuple
-        Of a Make the value is one of its class.
-
-    Raises
-    ------
-    Exception
-        Whatever Python's operators raise.
+    ``event`` is None where the function sees none. The value of a Make is of the class of ``register``.
 
     Examples
     --------
@@ -100,3 +75,118 @@ def evaluate(expr: Expr, event: Any, register: Any) -> Any:
         case Make(items):
             return type(register)(*[value(item) for item in items])
     raise TypeError(f"expected an expression but got {expr!r}")
+
+
+Step = Callable[[Any, Any], Any]
+"""``step(event, register)``."""
+
+
+def callable_of(expr: Expr, kind: Kind, register_schema: Schema) -> Callable[..., Any]:
+    """Return a function of ``(e, r)`` or ``(r)`` that means ``expr``.
+
+    Parameters
+    ----------
+    expr : Expr
+    kind : Kind
+    register_schema : Schema
+        A Make gives an instance of its class.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.expression import EPSILON_TRANSFER, parse
+    >>> class R(NamedTuple):
+    ...     n: int = 0
+    >>> schema = Schema.of(R, "register")
+    >>> half = callable_of(parse("R(r.n // 2)", EPSILON_TRANSFER, None, schema), EPSILON_TRANSFER, schema)
+    >>> half(R(-7))
+    R(n=-4)
+    """
+    step = _step(expr, register_schema.cls)
+    return step if kind.sees_event else lambda register: step(None, register)
+
+
+def _step(expr: Expr, cls: type) -> Step:
+    """Return the function of one node, made from those of the nodes below it."""
+    match expr:
+        case Const(const):
+            return lambda e, r: const
+        case Field("e", name):
+            return lambda e, r: getattr(e, name)
+        case Field(_, name):
+            return lambda e, r: getattr(r, name)
+        case Unary(op, x):
+            return _one(UNARY[op], _step(x, cls))
+        case Not(x):
+            return _not(_step(x, cls))
+        case Binary(op, left, right):
+            return _two(BINARY[op], _step(left, cls), _step(right, cls))
+        case Compare(op, left, right):
+            return _two(COMPARE[op], _step(left, cls), _step(right, cls))
+        case And(items) | Or(items):
+            return _until(isinstance(expr, Or), [_step(item, cls) for item in items])
+        case If(test, then, other):
+            return _if(_step(test, cls), _step(then, cls), _step(other, cls))
+        case Call(name, items):
+            return _all(CALL[name], [_step(item, cls) for item in items])
+        case In(x, items):
+            return _in([item.value for item in items], _step(x, cls))
+        case IsNone(x):
+            return _is_none(_step(x, cls))
+        case Text("contains", x, (const,)):
+            return _contains(const.value, _step(x, cls))
+        case Text(method, x, consts):
+            return _method(method, tuple(const.value for const in consts), _step(x, cls))
+        case Make(items):
+            return _all(cls, [_step(item, cls) for item in items])
+    raise TypeError(f"expected an expression but got {expr!r}")
+
+
+def _one(function: Callable[[Any], Any], x: Step) -> Step:
+    return lambda e, r: function(x(e, r))
+
+
+def _two(function: Callable[[Any, Any], Any], left: Step, right: Step) -> Step:
+    return lambda e, r: function(left(e, r), right(e, r))
+
+
+def _all(function: Callable[..., Any], items: list[Step]) -> Step:
+    return lambda e, r: function(*[item(e, r) for item in items])
+
+
+def _not(x: Step) -> Step:
+    return lambda e, r: not x(e, r)
+
+
+def _if(test: Step, then: Step, other: Step) -> Step:
+    return lambda e, r: then(e, r) if test(e, r) else other(e, r)
+
+
+def _in(values: list[Any], x: Step) -> Step:
+    return lambda e, r: x(e, r) in values
+
+
+def _is_none(x: Step) -> Step:
+    return lambda e, r: x(e, r) is None
+
+
+def _contains(const: Any, x: Step) -> Step:
+    return lambda e, r: const in x(e, r)
+
+
+def _method(name: str, consts: tuple[Any, ...], x: Step) -> Step:
+    return lambda e, r: getattr(x(e, r), name)(consts)
+
+
+def _until(stop: bool, items: list[Step]) -> Step:
+    """Return the first operand whose truth is ``stop``, or the last one."""
+
+    def step(e: Any, r: Any) -> Any:
+        value = None
+        for item in items:
+            value = item(e, r)
+            if bool(value) is stop:
+                break
+        return value
+
+    return step

@@ -14,10 +14,9 @@ from typing import Any
 
 from afa.expression import live
 from afa.expression.function_source import Function, node_of
-from afa.expression.kinds import Kind
+from afa.expression.kinds import HINT, Kind, Unreadable
 from afa.expression.live import Live, constant, lookup
 from afa.expression.nodes import Const, Expr, Field, Make
-from afa.expression.refusal import HINT, Unreadable
 from afa.expression.translate import BINARY, Translator
 from afa.expression.values import SIZE, Event, Names, Row, Value, check_size, returned
 from afa.schema import Schema
@@ -29,29 +28,15 @@ _STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """Take a fence, a transfer, an ``at`` or a condition apart into an expression.
+    """Take a fence, a transfer (a Make), an ``at`` or a condition apart: a lambda, a def, or a ``functools.partial`` of one.
 
-    Parameters
-    ----------
-    function : callable
-        A lambda, a def, or a ``functools.partial`` of one.
-    kind : Kind
-    event_schema : Schema or None
-    register_schema : Schema
-
-    Returns
-    -------
-    Expr
-        Of a transfer a Make. It means what the function means: same value, and where the function raises, it raises.
+    The expression means what the function means: same value, and where the function raises, it raises. O(nodes), about 50 us for a
+    lambda whose code was read before; else its file is parsed (once) and its code proven.
 
     Raises
     ------
     Unreadable
         With the reason, and how to write it.
-
-    Notes
-    -----
-    O(nodes), about 50 us for a lambda whose code was read before; else its file is parsed (once) and its code proven.
 
     Examples
     --------
@@ -67,7 +52,7 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
     Compare(op='<', left=Field(side='r', name='n'), right=Const(value=3))
     >>> read(lambda e, r: print(e), FENCE, *schemas)
     Traceback (most recent call last):
-    afa.expression.refusal.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len and...
+    afa.expression.kinds.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len and...
     """
     arguments: list[Value] = [Event()] if kind.sees_event else []
     if kind.sees_register:

@@ -20,10 +20,9 @@ import warnings
 from typing import NoReturn
 
 from afa.errors import ExpressionError
-from afa.expression.kinds import Kind
+from afa.expression.kinds import HINT, Kind, Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, Make, walk
-from afa.expression.refusal import HINT, Unreadable
 from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import WHOLE, bits, types_of
 from afa.expression.values import DEPTH, Event, Names, Value, returned
@@ -48,20 +47,7 @@ _NODES = (
 
 @functools.lru_cache(maxsize=KEPT)
 def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
-    """Read a fence, a transfer, an ``at`` or a condition from text. Nothing is evaluated.
-
-    Parameters
-    ----------
-    text : str
-        A Python expression, within the limits at the head of this module.
-    kind : Kind
-    event_schema : Schema or None
-    register_schema : Schema
-
-    Returns
-    -------
-    Expr
-        Of a transfer a Make.
+    """Read a fence, a transfer (a Make), an ``at`` or a condition from text. Nothing is evaluated.
 
     Raises
     ------
@@ -167,12 +153,7 @@ def syntax(text: str, also: tuple[type[ast.AST], ...] = ()) -> ast.expr:
 
 
 def check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> None:
-    """Refuse an expression whose evaluation could take much time or memory: huge powers, repeated strs.
-
-    Raises
-    ------
-    Unreadable
-    """
+    """Refuse an expression whose evaluation could take much time or memory: huge powers, repeated strs."""
     for node in walk(expr):
         if isinstance(node, Binary):
             left, right = (types_of(x, event_schema, register_schema) for x in (node.left, node.right))

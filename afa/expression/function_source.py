@@ -29,14 +29,7 @@ _proven: dict[int, tuple[types.CodeType, Function]] = {}
 def nodes_of(function: Any) -> tuple[Function, ...]:
     """Return the nodes of the source that compile to the code of ``function``; all of them mean the same.
 
-    Returns
-    -------
-    tuple of ast.Lambda or ast.FunctionDef
-        Empty: no source, or one that does not compile to this function (the file was edited since).
-
-    Notes
-    -----
-    Parses the file once for all its functions.
+    Empty: no source, or one that does not compile to this function (the file was edited since). A file is parsed once.
 
     Examples
     --------

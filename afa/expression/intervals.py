@@ -102,15 +102,8 @@ Ranges = dict[str, Range]
 
 
 def ranges(fence: Expr, event_schema: Schema) -> Ranges:
-    """Return for each field of the event which values it can have where the fence is true.
+    """Return for each field of the event which values it can have where the fence is true; a fence that can't be has empty ranges.
 
-    Returns
-    -------
-    dict of str to Range
-        If the fence is true for an event, each field's value is in its range. A fence that can't be true has empty ranges.
-
-    Notes
-    -----
     O(nodes * fields). Only comparisons of a field (or its ``abs``) with a constant tell anything.
 
     Examples
@@ -214,7 +207,6 @@ def _side(op: str, right: Expr, truth: bool) -> Range:
 
 
 def _one_of(values: list[Any]) -> Range:
-    """Return the range of exactly these values."""
     kept = tuple(dict.fromkeys(value for value in values if value is not None and value == value))
     numbers = [value for value in kept if not isinstance(value, str)]
     low, high = (min(numbers), max(numbers)) if numbers and len(numbers) == len(kept) else (-math.inf, math.inf)

@@ -11,8 +11,8 @@ import operator
 import types
 from typing import Any, NamedTuple
 
+from afa.expression.kinds import Unreadable
 from afa.expression.nodes import Const
-from afa.expression.refusal import Unreadable
 from punctuation.time import BEGINNING, FOREVER
 
 _GETTER: Any = type(NamedTuple("_", [("x", int)]).x)  # type: ignore[attr-defined]
@@ -88,10 +88,7 @@ def lookup(function: types.FunctionType, node: ast.Name) -> Any:
 def attribute(base: Live, node: ast.Attribute) -> Any:
     """Return ``module.name``, ``Class.NAME`` or a field of a NamedTuple constant, without running any of their code.
 
-    Raises
-    ------
-    Unreadable
-        Anything else; a descriptor, a metaclass, a module's ``__getattr__``.
+    Anything else is refused: a descriptor, a metaclass, a module's ``__getattr__``.
     """
     owner, name = base.value, node.attr
     if type(owner) is types.ModuleType and name in vars(owner):

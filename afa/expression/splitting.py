@@ -20,15 +20,8 @@ class Split(NamedTuple):
 
 
 def split(fence: Expr, event_schema: Schema | None, register_schema: Schema) -> Split:
-    """Split a fence into its event part, its register part and the rest.
+    """Split a fence into parts whose conjunction has the truth value of the fence, and raises where the fence raises.
 
-    Returns
-    -------
-    Split
-        Its conjunction has the truth value of the fence, and raises where the fence raises.
-
-    Notes
-    -----
     O(clauses * size). Nothing moves across a clause that could raise: a clause that could comes after all that stood before it, and
     all that stood after it comes after it, if need be in the mixed part.
 

@@ -6,23 +6,7 @@ Fields are written ``e.name`` and ``r.name``. Floats by repr, so that they come 
 
 from __future__ import annotations
 
-from afa.expression.nodes import (
-    And,
-    Binary,
-    Call,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    If,
-    In,
-    IsNone,
-    Make,
-    Not,
-    Or,
-    Text,
-    Unary,
-)
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
 from afa.schema import Schema
 
 IF, OR, AND, NOT, COMPARISON, UNARY, POWER, ATOM = 1, 2, 3, 4, 5, 11, 12, 13
@@ -31,13 +15,7 @@ BINARY = {"|": 6, "^": 7, "&": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%
 
 
 def text_of_expr(expr: Expr, register_schema: Schema | None = None) -> str:
-    """Return an expression as text.
-
-    Parameters
-    ----------
-    expr : Expr
-    register_schema : Schema, optional
-        With it a register of which some fields stay is written ``r._replace(...)``; without, as a tuple.
+    """Return an expression as text. With a schema, a register of which some fields stay is written ``r._replace(...)``.
 
     Examples
     --------

@@ -11,12 +11,11 @@ import math
 from typing import Any
 
 from afa.expression import nodes
+from afa.expression.kinds import HINT, Unreadable
 from afa.expression.live import Live, constant, plain
 from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not
-from afa.expression.record_values import Records
-from afa.expression.refusal import HINT, Unreadable
 from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, bits
-from afa.expression.values import Event, Names, Row, Value, as_scalar, check_size, forget
+from afa.expression.values import Event, Names, Records, Row, Value, as_scalar, check_size, forget
 from punctuation.time import BEGINNING, FOREVER
 
 BINARY: dict[type, str] = {
@@ -28,29 +27,23 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 100), "max": (2, 100), "abs": (1, 1), "round": (1, 2), "int": (1, 1), "float": (1, 1), "bool": (1, 1), "len": (1, 1),
 }  # fmt: skip
 """How many arguments each builtin takes."""
-HINTS: dict[type, str] = {
-    ast.JoinedStr: "compare with a constant str",
-    ast.ListComp: "write the items out",
-    ast.SetComp: "write the items out",
-    ast.GeneratorExp: "write the items out with and / or",
-    ast.DictComp: "use if / elif",
-    ast.Dict: "use if / elif",
-    ast.Lambda: "write its body in place, or give it a name as a function of its own",
-    ast.List: "use a tuple",
-    ast.Set: "use a tuple",
+COMPREHENSION = ("a comprehension", "write the items out")
+REFUSED: dict[type, tuple[str, str]] = {
+    ast.JoinedStr: ("an f-string", "compare with a constant str"),
+    ast.ListComp: COMPREHENSION,
+    ast.SetComp: COMPREHENSION,
+    ast.GeneratorExp: ("a comprehension", "write the items out with and / or"),
+    ast.DictComp: ("a comprehension", "use if / elif"),
+    ast.Dict: ("a dict", "use if / elif"),
+    ast.Lambda: ("a lambda", "write its body in place, or give it a name as a function of its own"),
+    ast.List: ("a list", "use a tuple"),
+    ast.Set: ("a set", "use a tuple"),
+    ast.NamedExpr: (":=", HINT),
+    ast.Starred: ("a starred value", HINT),
+    ast.FunctionDef: ("a def inside", HINT),
+    ast.AugAssign: ("such an assignment", HINT),
 }
-
-WORDS: dict[type, str] = {
-    ast.JoinedStr: "an f-string",
-    ast.ListComp: "a comprehension",
-    ast.SetComp: "a comprehension",
-    ast.DictComp: "a comprehension",
-    ast.GeneratorExp: "a comprehension",
-    ast.NamedExpr: ":=",
-    ast.Starred: "a starred value",
-    ast.FunctionDef: "a def inside",
-    ast.AugAssign: "such an assignment",
-}
+"""What is refused, in words, and what to write instead."""
 
 
 class Translator(Records):
@@ -115,7 +108,6 @@ class Translator(Records):
         return self.scalar(node, names)
 
     def literal(self, value: Any, node: ast.AST) -> Const:
-        """Return a literal."""
         if type(value) is int and not BEGINNING <= value <= FOREVER:
             raise Unreadable("an int beyond int64", "keep constants within int64, or write a float", node)
         if value is not None and type(value) not in (int, float, bool, str):
@@ -143,7 +135,6 @@ class Translator(Records):
         return (nodes.conjunction if isinstance(op, ast.And) else nodes.disjunction)([first, *rest])
 
     def choice(self, test: ast.expr, then: ast.expr, other: ast.expr, names: Names) -> Value:
-        """``then if test else other``."""
         chosen = self.truth(test, names)
         inner, outer = dict(names), dict(names)
         found = self.join(chosen, self.value(then, inner), self.value(other, outer), test)
@@ -195,7 +186,6 @@ class Translator(Records):
         return plain(value) if truth and isinstance(value, Live) else value
 
     def link(self, op: ast.cmpop, left: Expr, right: Expr, node: ast.AST) -> Expr:
-        """One comparison of two scalars."""
         negated = isinstance(op, ast.IsNot | ast.NotEq)
         const, x = (left, right) if isinstance(left, Const) and not isinstance(right, Const) else (right, left)
         same = isinstance(op, ast.Is | ast.IsNot)
@@ -229,7 +219,6 @@ class Translator(Records):
         return Row(tuple(flat) if ordered else tuple(sorted(dict.fromkeys(flat), key=repr)))
 
     def contains(self, x: Value, members: Value, node: ast.AST) -> Expr:
-        """``x in members``."""
         if isinstance(members, Row):
             return In(as_scalar(x, node), tuple(item for item in members.items if isinstance(item, Const)))
         if isinstance(x, Const) and type(x.value) is str:
@@ -302,16 +291,12 @@ class Translator(Records):
     @staticmethod
     def refused(node: ast.AST) -> Unreadable:
         """Return the reason why a syntax node is not in the allow-list."""
-        return Unreadable(f"{_what(node)} is used", HINTS.get(type(node), HINT), node)
+        if isinstance(node, ast.BinOp):
+            return Unreadable(f"the operator {type(node.op).__name__} is used", HINT, node)
+        name = type(node).__name__.lower()
+        what, hint = REFUSED.get(type(node), (f"{'an' if name[0] in 'aeiou' else 'a'} {name}", HINT))
+        return Unreadable(f"{what} is used", hint, node)
 
 
 def _is_set(value: Any) -> bool:
     return isinstance(value, Live) and type(value.value) is frozenset
-
-
-def _what(node: ast.AST) -> str:
-    """Return a syntax node in words."""
-    if isinstance(node, ast.BinOp):
-        return f"the operator {type(node.op).__name__}"
-    name = type(node).__name__.lower()
-    return WORDS.get(type(node), f"{'an' if name[0] in 'aeiou' else 'a'} {name}")

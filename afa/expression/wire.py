@@ -27,8 +27,8 @@ from typing import Any
 from afa.errors import AutomatonError, ExpressionError
 from afa.expression.arc_functions import KINDS, ArcLike, Schemas, expression_of, functions_of
 from afa.expression.from_text import LONGEST, parse
+from afa.expression.kinds import Unreadable
 from afa.expression.nodes import Const
-from afa.expression.refusal import Unreadable
 from afa.expression.text import text_of_expr
 
 KEYS = ("src", "dst", "kind", "fence", "transfer", "at", "name", "final", "select")
@@ -108,7 +108,6 @@ def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
 
 
 def _object(data: Any) -> Mapping[str, Any]:
-    """Return the JSON object, parsed if it is text."""
     if isinstance(data, str):
         if len(data) > LONGEST_JSON:
             raise AutomatonError(f"expected at most {LONGEST_JSON} characters but got {len(data)} in the JSON of an arc")
@@ -131,7 +130,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_text(key: str, value: Any) -> None:
-    """Check a name, or the text of a function."""
     if value is None and key in ("name", "transfer", "select"):
         return
     most = LONGEST_NAME if key in ("src", "dst", "name", "select") else LONGEST

@@ -15,4 +15,5 @@ durations        12 hours, as ticks
 return_names     names of what RETURN shows, where none is given
 sase_reader      SASE+ text -> tree: sase_grammar: its frame; sase_pattern: PATTERN; sase_code, sase_expressions: WHERE, RETURN
 sase_printer     tree -> SASE+ text
+sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES
 """

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from afa.expression.from_text import syntax
-from afa.expression.refusal import Unreadable
+from afa.expression.kinds import Unreadable
 from afa.language.sase_grammar import RefusedError
 
 SIGNS = {

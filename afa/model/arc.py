@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from afa.errors import AutomatonError, ExpressionError
-from afa.expression.arc_functions import Schemas, functions_of
+from afa.expression.arc_functions import Schemas, Written, functions_of
 from afa.expression.kinds import Kind
 from afa.expression.nodes import Const
-from afa.expression.written import Written
 from afa.schema import Schema
 
 CONSUME, SKIP, EPSILON, TIMEOUT = "consume", "skip", "epsilon", "timeout"
@@ -213,8 +212,7 @@ class Arc:
         return f"arc {self.name!r}: {self.src} -> {self.dst}{kind}" if self.name else f"arc {self.src} -> {self.dst}{kind}"
 
 
-def _arc(*fields: Any) -> Arc:
-    """Make an arc from all its fields. Used by pickle."""
+def _arc(*fields: Any) -> Arc:  # for pickle
     arc = Arc.__new__(Arc)
     arc._fill(*fields)
     return arc

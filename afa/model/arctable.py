@@ -25,17 +25,9 @@ ByState = Mapping[str, tuple[ArcEvent, ...]]
 
 
 class ArcTable:
-    """The arc events in force.
+    """The arc events in force, in order of arrival; equal ones count twice.
 
-    Parameters
-    ----------
-    events : iterable of ArcEvent
-        In order of arrival; equal ones count twice.
-
-    Attributes
-    ----------
-    made : list or None
-        What engines have made of this table, for other engines that are given the very same one. None: no other engine is.
+    ``made``: what engines have made of this table, for other engines that are given the very same one. None: no other engine is.
 
     Examples
     --------

@@ -102,12 +102,7 @@ class Automaton:
         return register if self.shown is None else self.shown(*register[: len(self.match_schema.fields)])
 
     def check_arc(self, arc: Any) -> None:
-        """Refuse an arc that can't mean anything here, by a message that names it.
-
-        Raises
-        ------
-        AutomatonError
-        """
+        """Refuse an arc that can't mean anything here (`AutomatonError`), by a message that names it."""
         check_arc(arc)
         check_written(arc, self.event_schema, self.register_schema)
 
@@ -159,8 +154,7 @@ class Automaton:
 
 def _automaton(
     start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None, shown: type | None = None
-) -> Automaton:
-    """Make an automaton from all its fields. Used by pickle."""
+) -> Automaton:  # for pickle
     return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown)
 
 

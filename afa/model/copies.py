@@ -48,13 +48,7 @@ def crowded(payload: Any, le: int | None, diff: int) -> ChangeError:
 
 
 def added(count: int, diff: int, payload: Any, le: int | None) -> int:
-    """Return ``count + diff``: the copies of an event after a change.
-
-    Raises
-    ------
-    ChangeError
-        There would be too many.
-    """
+    """Return ``count + diff``, the copies of an event after a change; refuse too many (`ChangeError`)."""
     count += diff
     if not -COPIES <= count <= COPIES:
         raise crowded(payload, le, diff)

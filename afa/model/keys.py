@@ -41,13 +41,7 @@ class Keys:
         return self.names or ("key",)
 
     def of_change(self, change: Change) -> Any:
-        """Return the key of an event; the change's own key if the event makes none.
-
-        Raises
-        ------
-        ChangeError
-            The event lacks a field of the key.
-        """
+        """Return the key of an event; the change's own key if the event lacks a field of the key; refuse one that has neither."""
         try:
             return self.of(change.payload)
         except AttributeError as error:
@@ -76,13 +70,7 @@ class Keys:
 
 
 def take_key(key: Any) -> Any:
-    """Return a key in its normal form.
-
-    Raises
-    ------
-    ChangeError
-        The key is None, or not hashable.
-    """
+    """Return a key in its normal form; refuse None and what is not hashable (`ChangeError`)."""
     if key is None:
         raise ChangeError("expected a key but got key=None")
     try:

@@ -52,12 +52,7 @@ class Faults:
 
     @staticmethod
     def check(register: Any) -> None:
-        """Refuse a register with text that no UTF-8 holds, as no output could hold it.
-
-        Raises
-        ------
-        UnicodeEncodeError
-        """
+        """Refuse a register with text that no UTF-8 holds (`UnicodeEncodeError`), as no output could hold it."""
         for value in register:
             if type(value) is str and not value.isascii():
                 value.encode()

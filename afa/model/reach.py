@@ -46,13 +46,7 @@ def loose(automaton: Automaton) -> list[Loose]:
 
 
 def check_whole(automaton: Automaton) -> None:
-    """Refuse an automaton that can never match. For places where no arc can come any more.
-
-    Raises
-    ------
-    AutomatonError
-        No arc leaves the start state, or no arc leads to a final state.
-    """
+    """Refuse an automaton that can never match (`AutomatonError`). For places where no arc can come any more."""
     start, known = automaton.start, ", ".join(dict.fromkeys(arc.src for arc in automaton.arcs))
     if not any(arc.src == start for arc in automaton.arcs):
         raise AutomatonError(f"expected a start state that an arc leaves but got start={start!r}; arcs leave {known}")

@@ -24,18 +24,8 @@ CLOSURE_LIMIT = 10_000
 class Transitions:
     """The next-ID relation of an automaton under a table of arcs.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    table : ArcTable
-        The arcs in force; set anew when arcs change.
-    faults : Faults, optional
-        Collects what users' functions raise; the arc does not serve there. None: it is raised.
-
-    Attributes
-    ----------
-    key : hashable
-        The key whose state is being changed, for `faults`.
+    ``table``: the arcs in force, set anew when arcs change. ``faults`` collects what users' functions raise, and the arc does not
+    serve there; None: it is raised. ``key``: the key whose state is being changed, for `faults`.
     """
 
     __slots__ = ("_start", "_static_final", "_take", "faults", "key", "table")
@@ -69,18 +59,10 @@ class Transitions:
         return found
 
     def derive(self, p: PMatch, rest: Rest, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
-        """Return what a partial match ``p``, which rests since ``rest``, becomes by a step at ``le``.
+        """Return what a partial match ``p``, which rests since ``rest``, becomes by a step at ``le``, once for each way there.
 
-        Returns
-        -------
-        list of PMatch
-            One for each way that leads there.
-        bool
-            Whether ``p`` also stays as it is, by an ignorable arc (App. D).
-
-        Notes
-        -----
-        O(arcs * events of the step). If the lifetime of ``p`` ends before the step, ``p`` becomes nothing.
+        The bool tells whether ``p`` also stays as it is, by an ignorable arc (App. D). If the lifetime of ``p`` ends before the
+        step, ``p`` becomes nothing. O(arcs * events of the step).
         """
         found: list[PMatch] = []
         stays = False
@@ -115,10 +97,7 @@ class Transitions:
     def closure(self, p: PMatch, t: int) -> list[PMatch]:
         """Return ``p`` and all partial matches that epsilon arcs in force at ``t`` make of it, each once.
 
-        Raises
-        ------
-        ClosureError
-            More than 10,000 steps.
+        `ClosureError`: more than 10,000 steps.
         """
         if p.state not in self.table.epsilon:
             return [p]
@@ -143,11 +122,8 @@ class Transitions:
     def fired(self, p: PMatch, rest: Rest, horizon: int) -> list[tuple[int, PMatch]]:
         """Return what time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
 
-        Returns
-        -------
-        list of (int, PMatch)
-            Each instant ``T`` with the partial match reached at it: ``T = max(at(r), rest.le) <= horizon`` and ``T < m``. Included
-            are those that epsilon arcs and further time-outs reach from there.
+        Each instant ``T = max(at(r), rest.le) <= horizon``, ``T < m``, comes with the partial match reached at it. Included are
+        those that epsilon arcs and further time-outs reach from there.
         """
         reached: dict[tuple[int, PMatch], None] = {}
         todo = [(rest.le, p)]

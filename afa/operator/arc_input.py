@@ -89,19 +89,6 @@ class ArcInput:
         else:
             self._pend(event, 1)
 
-    def end(self, arc: Arc, t: int) -> None:
-        """End an arc at ``t``: the default mode, with an instant that the caller gives in place of the present.
-
-        Raises
-        ------
-        ChangeError, LateEventError
-        """
-        promise = self._progress.arc_promise
-        if t < promise:
-            self._late.take(Change(arc, t, None, -1), f"expected le >= {promise} (promised) but got le={t} for the end of {arc!r}")
-            return
-        self._end_at(arc, t)
-
     def _end_at(self, arc: Arc, t: int) -> None:
         found = self.table.find(arc, t)
         if found is None:

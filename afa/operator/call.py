@@ -5,52 +5,46 @@ push, push_arc, push_many
        -> check, late?    as typed events with full lifetimes; a named policy takes late ones
        -> engine          the state of all keys
        -> collect         the minimal difference, retractions first, then insertions, each by LE
+
+A single event is a call that the kernels end, in the step in which their serial moves, so that the call adds little to the cost of
+its event. With output Python counts that, and ends the call: DONE.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change, put_in_order
-from afa.conditions.condition import Condition, condition_of
-from afa.conditions.implied import Promised
-from afa.conditions.promised import Paths, PromisesByKey
+from afa.conditions.promised import Conditions
 from afa.cuts import Cuts
-from afa.engine import Engine, Logged, Numbered, Setup
+from afa.engine import Engine, Logged, Setup
 from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
-from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
+from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
-from afa.operator.gapless import Gapless
-from afa.operator.sequence import check_number, sequence_of
-from afa.operator.single import Output, Single
-from afa.operator.statistics import Statistics
-from afa.operator.twin import twin
+from afa.operator.gapless import Gapless, check_number, sequence_of
 from afa.rewrite.reduction import check_options
 from afa.schema import as_ticks, taker
-from punctuation.calls import Calls
+from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER, as_time, end_of_time
+from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
+
+Output = list["Change | Punctuation"]
 
 
-class Core(Single):
-    """One automaton over many keys.
-
-    Parameters
-    ----------
-    faults : Faults, optional
-        Collects what users' functions raise; an arc does not serve where one of its functions raises. None: the call is refused.
-    gapless : Gapless, optional
-        What to do about events' numbers. None: they have none.
-    """
+class Core(Member):
+    """One automaton over many keys. Parameters: see `Operator`; ``faults``: see `afa.engine.Setup`."""
 
     ends = True
 
@@ -91,13 +85,14 @@ class Core(Single):
         self.faults = faults
         self.asked = engine  # by which name
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
+        self._numbered: Any = self.engine.numbers
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
-        self.conditions: Promised = ()
-        self._paths: tuple[ArcTable, Paths] | None = None
+        self.conditions = Conditions(automaton)
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
-        self.key_fields: tuple[str, ...] = ()  # the event's fields that make the key
-        self._alone = self.engine.alone
+        self.keys: Keys | None = None  # how keys are made, if there are any
+        self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
+        self.alone = self.engine.alone
         self.calls = Calls(self)
         self._take = taker(automaton.event_schema)
 
@@ -106,18 +101,19 @@ class Core(Single):
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""
         numbers = None if self.gapless is None else self.gapless.counters
-        return self.progress.marks(), self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn, numbers
+        return self.progress.marks(), self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers
 
     def call_ends(self) -> None:
         """Do the last part of a call: hand callbacks the late changes."""
-        self.late.hand_over(self.calls)
+        if self.late.waiting:
+            self.late.hand_over(self.calls)
         if self.gapless is not None:
             self.gapless.hand_over(self._numbered)
 
     def call_failed(self, before: Any) -> None:
         """Restore the state from before a call."""
         self.journal.rollback()
-        marks, self.late.count, self.conditions, self.changes, self.outputs, self.withdrawn, numbers = before
+        marks, self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers = before
         self.progress.restore(marks)
         self.late.waiting.clear()
         if self.gapless is not None:
@@ -128,6 +124,46 @@ class Core(Single):
         """Commit the call in journal and engine."""
         self.journal.commit()
         self.engine.commit()
+
+    def push(self, change: Any, key: Hashable) -> Output:
+        """Take one item of the event input, as one call."""
+        calls, mine, checked = self.calls, False, None
+        try:
+            with calls.lock:
+                if calls.before is not None:
+                    calls.enter()
+                mine = True
+                progress, engine = self.progress, self.engine
+                le = change.le if self.alone and type(change) is Change else None
+                if type(le) is not int or le < progress.events or le < progress.some:
+                    return calls.carry_out(self.run, [("event", change, key)], True)
+                engine.began = None
+                calls.before = ((back_from_push, (self, progress.now, self.changes, self.outputs, self.withdrawn)),)
+                checked = self.typed(change, key)
+                if le >= progress.now:
+                    progress.now = le + 1
+                self.changes += abs(checked.diff)
+                out = engine.push(checked)
+                if out is None:  # numbers are to be looked at
+                    way = calls.before[0]
+                    way[0](way[1])
+                    checked, calls.before = None, None
+                    return calls.carry_out(self.run, [("event", change, key)], True)
+                if out or engine.began is None:
+                    self.count(out)
+                    calls.before = DONE
+                    self.journal.commit()
+                    engine.commit()
+                calls.before = None
+                return out  # type: ignore[return-value]  # a list of changes alone
+        except BaseException as error:
+            if mine:
+                calls.leave()
+            if checked is not None and key is not None and isinstance(error, Exception):
+                blame(error, f"of key {key!r}")
+            raise
+
+    # -- calls of many items -----------------------------------------------------------------------------------------------
 
     def run(self, items: Iterable[tuple[str, Any, Hashable]], net: bool) -> Output:
         """Carry out, within a call, ``("event" | "arc", change or punctuation, key)`` in order of arrival.
@@ -157,7 +193,8 @@ class Core(Single):
         for step in steps:
             kind = type(step)
             if kind is not tuple and kind is not list:
-                self._flush(batch)
+                if batch:
+                    self._flush(batch)
                 self.engine.run_columns(step, self)
                 continue
             for port, item, key in (step,) if kind is tuple else step:
@@ -166,30 +203,16 @@ class Core(Single):
                     if change is not None:
                         batch.setdefault(key, []).append(change)
                 else:
-                    self._flush(batch)
+                    if batch:
+                        self._flush(batch)
                     self._control(port, item)
-        self._flush(batch)
-
-    def end_arc(self, arc: Arc, t: int) -> Output:
-        """End an arc at ``t``, as one call."""
-        return self.calls.call(self._end_arc, arc, t)
-
-    def _end_arc(self, arc: Arc, t: int) -> Output:
-        self.automaton.check_arc(arc)
-        before = self.progress.final
-        self.arcs.end(arc, t)
-        return self._collect(before)
-
-    def run_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> Output:
-        """Put another (checked) table of arcs in force, as one swap within a call. Returns the output. See `ArcInput.replace`."""
-        before = self.progress.final
-        self.arcs.replace(table, gone, come)
-        return self._collect(before)
+        if batch:
+            self._flush(batch)
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
         found = self.engine.log(cuts)
-        withdrawn = int((found.diff < 0).sum())
+        withdrawn = int(np.count_nonzero(found.diff < 0))
         self.withdrawn += withdrawn
         self.outputs += len(found.diff) - withdrawn
         return found
@@ -203,10 +226,6 @@ class Core(Single):
     def refuses_late(self) -> bool:
         """Whether a late event makes the call fail."""
         return self.late.policy == "raise"
-
-    def counted(self, changes: int) -> None:
-        """Count so many changes of events as taken."""
-        self.changes += changes
 
     def replace_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> None:
         """Put a table in force, as one swap, that a batch leads to."""
@@ -222,10 +241,6 @@ class Core(Single):
         """Let the policy decide about an event that is late."""
         at = "" if change.key is None else f" of key {change.key!r}"
         self.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
-
-    def broken(self, payload: Any, le: int) -> tuple[Condition, int] | None:
-        """Return the promise with a condition that an event breaks."""
-        return next(((c, t) for c, t in self.conditions if le < t and c.holds(payload)), None)
 
     def take_numbered(self, change: Change) -> int:
         """Return how many copies of an event, counted already, take effect, where numbers are gapless."""
@@ -276,26 +291,16 @@ class Core(Single):
         self.arcs.table = table
         self.engine.install(table, bits)
 
-    def forget_call(self) -> None:
-        """Drop the undo log: the current state becomes the starting point of the next call. Called after a restore."""
-        self.journal.commit()
-        self.engine.commit()
-
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def check_event(self, change: Change, key: Hashable) -> Change | None:
-        """Return the change in the form of `typed`. None: it is late, or its number is in force, and the policy took it.
-
-        Raises
-        ------
-        ChangeError, LateEventError
-        """
+        """Return the change in the form of `typed`. None: it is late, or its number is in force, and the policy took it."""
         checked = self.typed(change, key)
         le: Any = checked.le
         if le < self.progress.events:
             self.take_late(checked, self.progress.events)
             return None
-        if le < self.progress.some and (broken := self.broken(checked.payload, le)) is not None:
+        if le < self.progress.some and (broken := self.conditions.broken(checked.payload, le)) is not None:
             condition, t = broken
             self.take_late(checked, t, f", where {condition.text}")
             return None
@@ -306,25 +311,23 @@ class Core(Single):
         return found
 
     def typed(self, change: Change, key: Hashable) -> Change:
-        """Return the change of an event with its payload in the schema's form, its full lifetime and its key.
-
-        Raises
-        ------
-        ChangeError
-            The argument is no change of an event.
-        """
+        """Return the change of an event with its payload in the schema's form, its full lifetime and its key."""
         payload = self._take(change.payload)
         if change.le is None:
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
-        le = as_ticks(change.le, "le")
-        if le == FOREVER:
-            raise ChangeError(f"{end_of_time(le)} for {payload!r}")
+        le = change.le
+        if type(le) is not int or not BEGINNING <= le < FOREVER:
+            le = as_ticks(le, "le")
+            if le == FOREVER:
+                raise ChangeError(f"{end_of_time(le)} for {payload!r}")
         if change.re is not None:
             re = as_ticks(change.re, "re")
         elif self.window is None:
             re = FOREVER
         else:
-            re = as_ticks(le + self.window, "le + window")
+            re = le + self.window
+            if re > FOREVER:
+                as_ticks(re, "le + window")
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
         diff = change.diff
@@ -339,36 +342,18 @@ class Core(Single):
     # -- punctuations ------------------------------------------------------------------------------------------------------
 
     def _promise_some(self, port: str, item: Punctuation) -> None:
-        """Take a punctuation with a condition ([AFA10] App. F.2).
-
-        Raises
-        ------
-        AfaError
-            The operator was not told that nothing is retracted, or the condition can't be read.
-        """
+        """Take a punctuation with a condition ([AFA10] App. F.2)."""
         if port != "event":
             raise ChangeError(f"expected a Punctuation without a condition on the arc input but got {item!r}")
         if self.retractions:
             raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
-        t = as_ticks(item.t, "t")
-        assert item.where is not None
-        condition = condition_of(item.where, self.automaton.event_schema)
-        known = dict(self.conditions)
-        if t <= max(self.progress.events, known.get(condition, t - 1)):
-            self.progress.stale += 1
+        t, progress = as_ticks(item.t, "t"), self.progress
+        if not self.conditions.add(item.where, t, progress.events):
+            progress.stale += 1
             return
-        self.conditions = (*((c, s) for c, s in self.conditions if c != condition and s > self.progress.events), (condition, t))
-        self.progress.promise_some(t)
-        promises = PromisesByKey(self._paths_now, self.conditions, self.key_fields, self.progress.effective)
-        self.engine.prune(promises, self.progress.arc_promise, self.changes)
-
-    @property
-    def _paths_now(self) -> Paths:
-        """Return the paths over the arcs in force."""
-        if self._paths is None or self._paths[0] is not self.arcs.table:
-            arcs = {id(event.arc): event.arc for event in self.arcs.table.events}.values()
-            self._paths = self.arcs.table, Paths(self.automaton, arcs)
-        return self._paths[1]
+        progress.promise_some(t)
+        promises = self.conditions.by_key(self.arcs.table, self.keys.fields if self.keys else (), progress.effective)
+        self.engine.prune(promises, progress.arc_promise, self.changes)
 
     def _punctuate(self) -> None:
         promised = self.progress.events
@@ -379,7 +364,8 @@ class Core(Single):
                 f"expected the insertion of {change.payload!r} at le={change.le}{at} before {promised} "
                 f"(promised) but got its retraction only",
             )
-        self.arcs.overdue()
+        if self.arcs.pending:
+            self.arcs.overdue()
         self.engine.tick()
         if self.progress.advance():
             self.engine.clean()
@@ -389,44 +375,20 @@ class Core(Single):
 
     def _collect(self, final_before: int) -> Output:
         changes = self.engine.collect()
-        self._count(changes)
+        if changes:
+            self.count(changes)
         out: Output = list(changes)
         if self.progress.final > final_before:
             out.append(Punctuation(self.progress.final))
         return out
 
-    def _count(self, changes: list[Any]) -> None:
+    def count(self, changes: list[Any]) -> None:
         """Bring output into its order, and count it."""
-        put_in_order(changes)
+        if len(changes) > 1:
+            put_in_order(changes)
         withdrawn = sum(change.diff < 0 for change in changes)
         self.withdrawn += withdrawn
         self.outputs += len(changes) - withdrawn
-
-    def statistics(self) -> Statistics:
-        """Numbers over all keys."""
-        held = self.engine.sizes()
-        pending = held.pending + sum(self.arcs.pending.values())
-        return Statistics(
-            events=held.events,
-            partial_matches=held.partial_matches,
-            intervals=held.intervals,
-            matches=held.matches,
-            pending=pending,
-            keys=held.keys,
-            state_size=held.events + held.partial_matches + held.intervals + held.matches + pending,
-            changes=self.changes,
-            outputs=self.outputs,
-            retractions=self.withdrawn,
-            late=self.late.count,
-            stale=self.progress.stale,
-            **({} if self.gapless is None else self.gapless.statistics(self._numbered)),
-        )
-
-    @property
-    def _numbered(self) -> Numbered:
-        numbers = self.engine.numbers
-        assert numbers is not None
-        return numbers
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Core:
         return twin(self, memo)  # type: ignore[no-any-return]
@@ -440,6 +402,34 @@ class Core(Single):
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
         assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"
+
+
+ENTRIES.add(Core.push.__code__)
+
+
+def back_from_push(before: Any) -> None:
+    """Restore the state from before a single event, or from after it if the kernels had ended the call."""
+    core, now, changes, outputs, withdrawn, *beside = before
+    engine = core.engine
+    if engine.began in (None, engine.serial):
+        core.journal.rollback()
+        core.progress.now, core.changes, core.outputs, core.withdrawn = now, changes, outputs, withdrawn
+        engine.rollback()
+        if beside:
+            stage, was = beside
+            stage.call_failed(was)
+    else:
+        core.call_worked()
+        if beside:
+            beside[0].call_worked()
+
+
+def twin(original: Any, memo: dict[int, Any]) -> Any:
+    """Return what ``__deepcopy__`` returns: an object with the same state that is independent from there on."""
+    other = memo[id(original)] = object.__new__(type(original))
+    for name, value in vars(original).items():
+        setattr(other, name, copy.deepcopy(value, memo))
+    return other
 
 
 def _by_event(change: Change) -> Any:

@@ -12,6 +12,7 @@ force is looked up there. Changes that were taken and not yet applied stand over
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -19,6 +20,7 @@ from afa.change import Change
 from afa.engine import Numbered
 from afa.errors import AfaError, AutomatonError, ChangeError
 from afa.model.automaton import Automaton
+from punctuation.late import copied_callback
 
 Repeated = str | Callable[[Change], Any]
 OnGap = Callable[[Hashable, int, int], Any]
@@ -78,6 +80,12 @@ class Gapless:
         self.gap_count, self.missing, self.repeats = counters
         self._told = []
         self._here, self._waits = {}, {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Gapless:
+        other = memo[id(self)] = copy.copy(self)
+        other.repeated, other.on_gap = copied_callback(self.repeated, memo), copied_callback(self.on_gap, memo)
+        other.put_counters(self.counters)
+        return other
 
     def hand_over(self, engine: Numbered) -> None:
         """Hand the callbacks the final gaps and the repeated events of the call under way."""
@@ -191,3 +199,52 @@ def _place(automaton: Automaton, field: str, option: str) -> int:
 
 def _of_key(key: Hashable) -> str:
     return "" if key is None else f" of key {key!r}"
+
+
+# -- the field that orders events of one LE --------------------------------------------------------------------------------
+
+
+def sequence_of(automaton: Automaton, sequence: str | None, gapless: Gapless | None, keep_payloads: bool) -> str | None:
+    """Return the field that orders events of one LE; None: there is none.
+
+    Raises
+    ------
+    AutomatonError
+        The event has no such field.
+    AfaError
+        Options contradict each other.
+    """
+    _check_field(automaton, sequence)
+    if gapless is None:
+        return sequence
+    if sequence not in (None, gapless.field):
+        raise AfaError(f"expected the field {gapless.field!r}, which numbers the events, or none but got sequence={sequence!r}")
+    if not keep_payloads:
+        raise AfaError(f"expected keep_payloads=True with gapless={gapless.field!r} but got keep_payloads=False")
+    return gapless.field
+
+
+def _check_field(automaton: Automaton, sequence: str | None) -> None:
+    if sequence is None or automaton.event_schema is None:
+        return
+    for field in automaton.event_schema.fields:
+        if field.name == sequence:
+            if field.optional or field.type not in (int, float, str):
+                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}: {field}")
+            return
+    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
+
+
+def check_number(payload: Any, sequence: str, typed: bool) -> None:
+    """Check that an event has a value in that field. ``typed``: its payload has the form of a schema.
+
+    Raises
+    ------
+    ChangeError
+        It has none that orders.
+    """
+    kinds: tuple[type, ...] = (int, float, str) if typed else (int, float)
+    number = getattr(payload, sequence, None)
+    if type(number) not in kinds or number != number:
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ChangeError(f"expected {names} but got {sequence}={number!r} in {payload!r}")

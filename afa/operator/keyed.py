@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, overload
+from typing import Any
 
 from afa.change import Change
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
-from afa.operator import tables as table
-from afa.operator.call import Core
+from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.open_timeouts import open_timeouts
-from afa.operator.operator import EngineName
-from afa.operator.shipping import shipped
-from afa.operator.single import Output
-from afa.operator.statistics import Statistics
-from afa.operator.twin import twin
+from afa.operator.operator import EngineName, Matching
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
@@ -26,7 +20,7 @@ KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 _MISSING: Any = object()
 
 
-class Keyed:
+class Keyed(Matching):
     """Match an automaton in each of many streams, told apart by a key. Calls, interrupts and threads: as of `Operator`.
 
     Parameters
@@ -72,17 +66,19 @@ class Keyed:
         repeated: Repeated = "raise",
         on_gap: OnGap | None = None,
     ) -> None:
-        options: dict[str, Any] = {"window": window, "engine": engine, "sequence": sequence, "arc_punctuation": arc_punctuation}
-        options |= {"retractions": retractions, "keep_payloads": keep_payloads}
-        options["gapless"] = gapless_of(automaton, gapless, gaps, repeated, on_gap)
-        self._core = Core(automaton, late=late, keyed=True, **options)
-        self._key = Keys(self._core.automaton, key)
-        self._core.key_fields = self._key.fields
-
-    @property
-    def automaton(self) -> Automaton:
-        """The automaton that the operator was made with; arcs pushed since are not in it."""
-        return self._core.automaton
+        self._core = Core(
+            automaton,
+            window=window,
+            engine=engine,
+            sequence=sequence,
+            late=late,
+            arc_punctuation=arc_punctuation,
+            retractions=retractions,
+            keep_payloads=keep_payloads,
+            keyed=True,
+            gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
+        )
+        self._core.keys = Keys(automaton, key)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change of one key, or a promise for all keys. Returns and raises as `Operator.push`.
@@ -95,41 +91,14 @@ class Keyed:
         if not isinstance(change, Change):
             return self._core.push(change, None)
         if key is _MISSING:
-            key = self._key.of_change(change)
+            assert self._core.keys is not None
+            key = self._core.keys.of_change(change)
         return self._core.push(change, take_key(key))
-
-    def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc for all keys, its retraction, or a promise of the arc input. Returns and raises as `Operator.push_arc`."""
-        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
-
-    @overload
-    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
-    @overload
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call. As `Operator.push_many`; the output has the key's columns before the register's."""
-        return self._core.calls.call(table.push_many, self._core, batch, self._key, net, arcs)
 
     @property
     def keys(self) -> list[Hashable]:
         """The keys that hold any state."""
         return self._core.calls.call(self._core.engine.keys)
-
-    @property
-    def statistics(self) -> Statistics:
-        """The numbers of what the operator holds and has done so far, over all keys."""
-        return self._core.calls.call(self._core.statistics)
-
-    @property
-    def open_timeouts(self) -> int:
-        """How many matches time-outs would still bring if no event came any more. O(state), for automata with time-outs.
-
-        Raises
-        ------
-        ClosureError
-            The matches have no end.
-        """
-        return open_timeouts(self._core)
 
     def snapshot(self, *, incremental: bool = False) -> bytes:
         """Return the whole state as bytes, as `Operator.snapshot`. Keys must be plain data too.
@@ -140,7 +109,7 @@ class Keyed:
             True: save only the keys that have changed since the last snapshot (the first one has all keys). Such a snapshot is
             restored together with those before it. O(state of these keys), and some tens of nanoseconds for each other key.
         """
-        return self._core.calls.call(snapshot.save, self._core, keyed=True, incremental=incremental)
+        return self._core.calls.call(snapshot.save, self._core, incremental)
 
     @classmethod
     def restore(
@@ -170,19 +139,6 @@ class Keyed:
     def _of(cls, core: Core, key: KeyOf) -> Keyed:
         """Return the keyed operator with this core."""
         keyed = cls.__new__(cls)
-        keyed._core, keyed._key = core, Keys(core.automaton, key)
-        core.key_fields = keyed._key.fields
+        keyed._core = core
+        core.keys = Keys(core.automaton, key)
         return keyed
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._core.calls.call(shipped, type(self), self._core, self._key)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Keyed:
-        return self._core.calls.call(twin, self, memo)  # type: ignore[no-any-return]
-
-    def __copy__(self) -> Keyed:
-        return self._core.calls.call(twin, self, {})  # type: ignore[no-any-return]
-
-    def _check(self) -> None:
-        """Assert the invariants of every key; for tests."""
-        self._core.calls.call(self._core.check)

@@ -1,4 +1,4 @@
-"""The operator: one automaton over one stream."""
+"""The operator: one automaton over one stream; and what it has in common with the one for many keys."""
 
 from __future__ import annotations
 
@@ -8,22 +8,99 @@ from typing import Any, Literal, overload
 from afa.change import Change
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.operator import snapshot
-from afa.operator import tables as table
-from afa.operator.call import Core
+from afa.operator import snapshot, tables
+from afa.operator.call import Core, Output, twin
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.open_timeouts import open_timeouts
 from afa.operator.shipping import shipped
-from afa.operator.single import Output
-from afa.operator.statistics import Statistics
-from afa.operator.twin import twin
+from afa.operator.statistics import Statistics, open_timeouts, statistics_of
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
 EngineName = Literal["auto", "compiled", "interpreted"]
 
 
-class Operator:
+class Matching:
+    """What `Operator` and `Keyed` have in common: all that speaks of no key."""
+
+    _core: Core
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that the operator was made with; arcs pushed since are not in it."""
+        return self._core.automaton
+
+    def push_arc(self, change: Change | Punctuation) -> Output:
+        """Take an arc, for all keys, or its retraction, or a promise of the arc input ([AFA10] Sec. 2.3, 5.2).
+
+        ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen. With ``le`` (and ``re``) the arc serves the
+        events whose LE lies in that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
+        """
+        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
+
+    @overload
+    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
+    @overload
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+        """Take a batch, as one call: all of it or nothing.
+
+        Parameters
+        ----------
+        batch : table (Arrow, pandas, polars, dict of columns, or what has ``__arrow_c_stream__``), or a list
+            Columns: the event's fields, ``le``, optional ``re`` and ``diff``. A list holds tables, changes of events and arcs, and
+            punctuations of the event input, in order of arrival.
+        net : bool
+            True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
+        arcs : sequence of Arc
+            The arcs of a table whose column ``kind`` says of each row what it is: 0 an event; 1 an arc, whose number in ``arcs``
+            stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a punctuation at ``le``. The
+            output then has a column ``kind`` as well: 0 a match, 2 the punctuation, in the last row.
+
+        Returns
+        -------
+        The same shape
+            For a table: columns of the key, if there are keys, of the register's fields, ``le``, ``re``, ``diff``. For a list:
+            ``[table]`` or ``[table, Punctuation]``, or a list of changes and a punctuation if no table came in. With ``net=False``
+            there may be several of each.
+
+        Raises
+        ------
+        ChangeError
+            A column is missing or of the wrong type. Also all that `push` raises.
+        """
+        return self._core.calls.call(tables.push_many, self._core, batch, net, arcs)
+
+    @property
+    def statistics(self) -> Statistics:
+        """The numbers of what the operator holds and has done so far."""
+        return self._core.calls.call(statistics_of, self._core)
+
+    @property
+    def open_timeouts(self) -> int:
+        """How many matches time-outs would still bring if no event came any more. O(state), for automata with time-outs.
+
+        Raises
+        ------
+        ClosureError
+            The matches have no end.
+        """
+        return open_timeouts(self._core)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._core.calls.call(shipped, type(self), self._core)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._core.calls.call(twin, self, memo)
+
+    def __copy__(self) -> Any:
+        return self._core.calls.call(twin, self, {})
+
+    def _check(self) -> None:
+        """Assert the invariants Content, Ordering, Completeness and Cleanup; for tests."""
+        self._core.calls.call(self._core.check)
+
+
+class Operator(Matching):
     """Match an automaton over a stream whose events come late, out of order and revised.
 
     The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that
@@ -111,11 +188,6 @@ class Operator:
             gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
         )
 
-    @property
-    def automaton(self) -> Automaton:
-        """The automaton that the operator was made with; arcs pushed since are not in it."""
-        return self._core.automaton
-
     def push(self, change: Change | Punctuation) -> Output:
         """Take one event change or a promise of the event input.
 
@@ -145,63 +217,6 @@ class Operator:
         """
         return self._core.push(change, None)
 
-    def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc or its retraction, or a promise of the arc input ([AFA10] Sec. 2.3, 5.2).
-
-        ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen. With ``le`` (and ``re``) the arc serves the
-        events whose LE lies in that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
-        """
-        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
-
-    @overload
-    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
-    @overload
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
-        """Take a batch, as one call: all of it or nothing.
-
-        Parameters
-        ----------
-        batch : table (Arrow, pandas, polars, dict of columns, or what has ``__arrow_c_stream__``), or a list
-            Columns: the event's fields, ``le``, optional ``re`` and ``diff``. A list holds tables, changes of events and arcs, and
-            punctuations of the event input, in order of arrival.
-        net : bool
-            True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
-        arcs : sequence of Arc
-            The arcs of a table whose column ``kind`` says of each row what it is: 0 an event; 1 an arc, whose number in ``arcs``
-            stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a punctuation at ``le``. The
-            output then has a column ``kind`` as well: 0 a match, 2 the punctuation, in the last row.
-
-        Returns
-        -------
-        The same shape
-            For a table: columns of the register's fields, ``le``, ``re``, ``diff``. For a list: ``[table]`` or ``[table,
-            Punctuation]``, or a list of changes and a punctuation if no table came in. With ``net=False`` there may be several of
-            each.
-
-        Raises
-        ------
-        ChangeError
-            A column is missing or of the wrong type. Also all that `push` raises.
-        """
-        return self._core.calls.call(table.push_many, self._core, batch, None, net, arcs)
-
-    @property
-    def statistics(self) -> Statistics:
-        """The numbers of what the operator holds and has done so far."""
-        return self._core.calls.call(self._core.statistics)
-
-    @property
-    def open_timeouts(self) -> int:
-        """How many matches time-outs would still bring if no event came any more. O(state), for automata with time-outs.
-
-        Raises
-        ------
-        ClosureError
-            The matches have no end.
-        """
-        return open_timeouts(self._core)
-
     def snapshot(self) -> bytes:
         """Return the whole state as bytes, in the format of `afa.operator.snapshot`: plain data, no code.
 
@@ -210,7 +225,7 @@ class Operator:
         SnapshotError
             A payload is no plain data, or an arc that the automaton does not have carries no name.
         """
-        return self._core.calls.call(snapshot.save, self._core, keyed=False)
+        return self._core.calls.call(snapshot.save, self._core)
 
     @classmethod
     def restore(
@@ -251,16 +266,3 @@ class Operator:
         op = cls.__new__(cls)
         op._core = core
         return op
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._core.calls.call(shipped, type(self), self._core, None)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
-        return self._core.calls.call(twin, self, memo)  # type: ignore[no-any-return]
-
-    def __copy__(self) -> Operator:
-        return self._core.calls.call(twin, self, {})  # type: ignore[no-any-return]
-
-    def _check(self) -> None:
-        """Assert the invariants Content, Ordering, Completeness and Cleanup; for tests."""
-        self._core.calls.call(self._core.check)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from afa.model.keys import Keys
 from afa.operator import snapshot
 
 if TYPE_CHECKING:
     from afa.operator.call import Core
 
 
-def shipped(cls: type, core: Core, keys: Keys | None) -> tuple[Any, ...]:
+def shipped(cls: type, core: Core) -> tuple[Any, ...]:
     """Return what ``__reduce__`` of an operator returns.
 
     Raises
@@ -22,7 +21,7 @@ def shipped(cls: type, core: Core, keys: Keys | None) -> tuple[Any, ...]:
     SnapshotError
         As `Operator.snapshot`: a payload is no plain data, or an arc that the automaton does not have carries no name.
     """
-    blob = snapshot.blob_of(core, keyed=keys is not None)
+    keys, blob = core.keys, snapshot.blob_of(core)
     own = {id(arc) for arc in core.automaton.arcs}
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))

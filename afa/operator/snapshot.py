@@ -54,7 +54,7 @@ DEPTH = 32
 """How deep tuples may nest."""
 
 
-def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
+def save(core: Core, incremental: bool = False) -> bytes:
     """Return the state of an operator as a blob. O(state); an incremental one O(state of the keys that changed).
 
     Raises
@@ -62,26 +62,26 @@ def save(core: Core, keyed: bool, incremental: bool = False) -> bytes:
     SnapshotError
         A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
     """
-    blob = blob_of(core, keyed, core.saved if incremental else None)
+    blob = blob_of(core, core.saved if incremental else None)
     core.journal.set(core, "saved", _digest(blob))
     core.engine.saved()
     return blob
 
 
-def blob_of(core: Core, keyed: bool, follows: bytes | None = None) -> bytes:
+def blob_of(core: Core, follows: bytes | None = None) -> bytes:
     """Return a blob as `save` does, without noting that a snapshot was taken. ``follows`` identifies the last snapshot."""
-    return blob_with(core, keyed, core.engine.save(changed=follows is not None), follows)
+    return blob_with(core, core.engine.save(changed=follows is not None), follows)
 
 
-def blob_with(core: Core, keyed: bool, states: States, follows: bytes | None = None) -> bytes:
+def blob_with(core: Core, states: States, follows: bytes | None = None) -> bytes:
     """Return a snapshot of an operator that has these states."""
-    return seal(MAGIC, VERSION, plain([*head(core, keyed), follows, pack(core.engine.automaton, states)]))
+    return seal(MAGIC, VERSION, plain([*head(core), follows, pack(core.engine.automaton, states)]))
 
 
 def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
     """Return the first of several cores with the states and counters of all. They share arcs and promises, and no key."""
     first = cores[0]
-    fields = head(first, keyed=first.keyed)
+    fields = head(first)
     fields[4] = None  # arcs are given
     late: Any = first.late.policy
     core, table = without_states(first.automaton, fields, [], late, "auto", faults, lambda _: first.arcs.table)
@@ -92,16 +92,16 @@ def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
         core.engine.load(each.engine.save())
     counted = [(each.changes, each.outputs, each.withdrawn, each.late.count) for each in cores]
     core.changes, core.outputs, core.withdrawn, core.late.count = map(sum, zip(*counted))
-    core.forget_call()
+    core.call_worked()
     return core
 
 
-def head(core: Core, keyed: bool) -> list[Any]:
+def head(core: Core) -> list[Any]:
     """Return all but the states of keys: the first seven fields of the format."""
     late = core.late.policy if isinstance(core.late.policy, str) else None
     refs = {} if core.arcs.elsewhere else _references(core.automaton, core.arcs)
     return [
-        keyed,
+        core.keyed,
         fingerprint(core.automaton),
         [
             core.window,
@@ -109,7 +109,7 @@ def head(core: Core, keyed: bool) -> list[Any]:
             core.progress.arc_punctuation,
             late,
             core.retractions,
-            [[condition.text, t] for condition, t in core.conditions],
+            [[condition.text, t] for condition, t in core.conditions.all],
             None if core.gapless is None else _numbers(core.gapless),
             core.engine.bits,
         ],
@@ -189,7 +189,7 @@ def load(
         core.put_table(in_force, bodies[-1][2][-1])
         for part in states:
             core.engine.load(part)
-        core.forget_call()
+        core.call_worked()
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
@@ -299,9 +299,9 @@ def without_states(
         faults=faults,
         gapless=_gapless(automaton, numbers, repeated, on_gap),
     )
-    core.conditions = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
+    core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     marks = _marks(marks)
-    check_marks(marks, arc_punctuation, core.conditions, retractions)
+    check_marks(marks, arc_punctuation, core.conditions.all, retractions)
     core.progress.restore(marks)
     wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
     events = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force) if table is None else table(marks.final)

@@ -1,8 +1,13 @@
-"""Statistics: what an operator holds, and what it has done so far."""
+"""Statistics: what an operator holds, what it has done so far, and how many matches time-outs may still bring."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from punctuation.time import FOREVER
+
+if TYPE_CHECKING:
+    from afa.operator.call import Core
 
 
 class Statistics(NamedTuple):
@@ -65,3 +70,57 @@ class Statistics(NamedTuple):
     def retraction_ratio(self) -> float:
         """Withdrawn matches for each inserted one; 0 if none was inserted."""
         return self.retractions / self.outputs if self.outputs else 0.0
+
+
+def statistics_of(core: Core) -> Statistics:
+    """Return the numbers of an operator. O(what is held) on some engines."""
+    held = core.engine.sizes()
+    pending = held.pending + sum(core.arcs.pending.values())
+    numbers = core.engine.numbers
+    return Statistics(
+        events=held.events,
+        partial_matches=held.partial_matches,
+        intervals=held.intervals,
+        matches=held.matches,
+        pending=pending,
+        keys=held.keys,
+        state_size=held.events + held.partial_matches + held.intervals + held.matches + pending,
+        changes=core.changes,
+        outputs=core.outputs,
+        retractions=core.withdrawn,
+        late=core.late.count,
+        stale=core.progress.stale,
+        **({} if core.gapless is None or numbers is None else core.gapless.statistics(numbers)),
+    )
+
+
+class _TakenBack(Exception):  # noqa: N818  (no error: the way back)
+    """Raised to take back what was tried."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(found)
+        self.found = found
+
+
+def open_timeouts(core: Core) -> int:
+    """Return how many matches time-outs would still bring if no event came any more: try it, count, and take it back.
+
+    Raises
+    ------
+    ClosureError
+        The matches have no end.
+    """
+    if not core.arcs.table.timeouts:
+        return 0
+    try:
+        core.calls.call(_try, core)
+    except _TakenBack as tried:
+        return tried.found
+    raise AssertionError("what is tried is never kept")
+
+
+def _try(core: Core) -> None:
+    core.progress.promise_events(FOREVER)
+    core.engine.overdue(FOREVER)
+    core.engine.tick()
+    raise _TakenBack(sum(change.diff for change in core.engine.collect()))

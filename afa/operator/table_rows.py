@@ -6,29 +6,30 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.model.arc import Arc
-from afa.model.keys import Keys, take_key
+from afa.model.keys import take_key
 from afa.operator.call import Core
-from afa.operator.table_out import TIMES
 from afa.schema import ODD, Field
-from punctuation.door import EXACT, Table, type_of
+from punctuation.door import EXACT, Table, is_pandas, type_of
 from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
 
+TIMES = ("le", "re", "diff")
 
-def rows_of(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc], mixed: bool) -> list[tuple[str, Any, Hashable]]:
+
+def rows_of(core: Core, batch: Table, arcs: Sequence[Arc], mixed: bool) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table as changes, in order."""
-    if mixed:
-        return _mixed_rows(core, batch, keys, arcs)
-    return _event_rows(core, batch, keys)
+    return _mixed_rows(core, batch, arcs) if mixed else _event_rows(core, batch)
 
 
-def _event_rows(core: Core, batch: Table, keys: Keys | None, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
+def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table, or those at some places, as event changes."""
-    schema = core.automaton.event_schema
+    schema, keys = core.automaton.event_schema, core.keys
     names = ["payload"] if schema is None else [field.name for field in schema.fields]
     clash = [name for name in names if name in TIMES]
     if clash:
@@ -50,7 +51,7 @@ def _event_rows(core: Core, batch: Table, keys: Keys | None, places: list[int] |
     ]
 
 
-def _mixed_rows(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
+def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
     there = batch.names
     times = {name: _listed(batch.column(name), name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
@@ -63,7 +64,7 @@ def _mixed_rows(core: Core, batch: Table, keys: Keys | None, arcs: Sequence[Arc]
             raise ChangeError(f"expected kind 0 (event), 1 (arc) or 2 (punctuation) but got kind={kind!r} in row {i}")
     events = [i for i, kind in enumerate(kinds) if kind == EVENT]
     found: list[Any] = [None] * len(kinds)
-    for i, item in zip(events, _event_rows(core, batch, keys, events)):
+    for i, item in zip(events, _event_rows(core, batch, events)):
         found[i] = item
     for i, kind in enumerate(kinds):
         le = times["le"][i]
@@ -98,8 +99,7 @@ def _columns(batch: Table, wanted: list[str], fields: Mapping[str, Field], place
         if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
             raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
         field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
-        pandas = batch.kind == "pandas" and name != "payload"
-        columns[name] = _from_pandas(column, field) if pandas else _listed(column, name)
+        columns[name] = _from_pandas(column, field) if is_pandas(column) and name != "payload" else _listed(column, name)
     _check_lengths(columns)
     if places is not None:
         columns = {name: [column[i] for i in places] for name, column in columns.items()}
@@ -122,6 +122,8 @@ def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
 
 def _listed(column: Any, name: str) -> list[Any]:
     kind = type_of(column)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":
+        column = _of_instants(column)
     for method in ("to_pylist", "tolist"):
         if hasattr(column, method):
             try:
@@ -133,13 +135,23 @@ def _listed(column: Any, name: str) -> list[Any]:
     return list(column)
 
 
+def _of_instants(column: Any) -> Any:
+    """Return a column of numpy's instants or spans in a form whose values are no ints."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(column)
+    except (pa.ArrowException, *ODD):  # a unit that Arrow lacks
+        return list(column)
+
+
 def _from_pandas(column: Any, field: Field | None) -> list[Any]:
     """Return a pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
     items: list[Any] = column.astype(object).tolist()
     if field is not None and not field.optional and column.dtype.kind == "f":
         return items  # a NaN in a float field is a NaN
     items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
-    if field is not None and field.type is int and column.dtype.kind == "f":
+    if field is not None and field.type is int and column.dtype.kind == "f" and isinstance(column.dtype, np.dtype):
         items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= EXACT else i for i in items]
     return items
 

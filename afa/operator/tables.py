@@ -8,45 +8,41 @@ what came -> door -> parts: tables, and items (changes, punctuations)
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.change import Change
 from afa.cuts import Cuts
-from afa.engine import Logged
+from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.keys import Keys, take_key
+from afa.model.keys import take_key
 from afa.operator.call import Core
-from afa.operator.table_out import TIMES, assemble, check_output
-from afa.operator.table_rows import rows_of
-from afa.schema import Field
-from punctuation.door import Table, table_of
+from afa.operator.table_rows import TIMES, rows_of
+from afa.schema import ODD, Field
+from afa.state.plain import Unfit
+from punctuation.door import Table, arrow_type, table_of, type_of
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT
 from punctuation.time import BEGINNING
+
+MATCH, PUNCTUATION = 0, 2
+SHAPES = 64
+"""How many shapes of tables an operator remembers."""
+_DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 Item = tuple[str, Any, Hashable]
 """A port ("event" or "arc"), the change or punctuation that came there, and its key."""
 
 
 class Come(NamedTuple):
-    """The input of one call.
+    """The input of one call: its parts in order of arrival, and the first table (None: there is none), whose kind the output takes.
 
-    Parameters
-    ----------
-    parts : sequence of Table and Item
-        In order of arrival.
-    like : Table or None
-        The first table, whose kind the output takes; None: there is none.
-    listed : bool
-        Whether the input was a list, not a single table.
-    arcs : sequence of Arc
-        The arcs that the column ``arc`` refers to by number.
+    ``listed``: the input was a list, not a single table; ``arcs``: those that a column ``arc`` refers to by number.
     """
 
     parts: Sequence[Any]
@@ -56,14 +52,7 @@ class Come(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The output of a call.
-
-    Parameters
-    ----------
-    rows : Logged
-    promises : list of (int, int)
-        How many rows stand before a punctuation, and its time.
-    """
+    """The output of a call; ``promises``: how many rows stand before each punctuation, and its time."""
 
     rows: Logged
     promises: list[tuple[int, int]]
@@ -82,28 +71,85 @@ class Found(NamedTuple):
 
     def parts(self) -> Iterator[Any]:
         """Return rows with their keys, and punctuations, as they follow on each other."""
-        low = 0
+        low, n = 0, len(self.rows.le)
         for high, t in self.promises:
             if low < high:
-                yield self.rows.part(low, high)
+                yield self.rows if high - low == n else self.rows.part(low, high)
             yield Punctuation(t)
             low = high
-        if low < len(self.rows.le):
-            yield self.rows.part(low, len(self.rows.le))
+        if low < n:
+            yield self.rows if low == 0 else self.rows.part(low, n)
 
 
-def push_many(core: Core, batch: Any, keys: Keys | None, net: bool, arcs: Sequence[Arc]) -> Any:
+class Shape(NamedTuple):
+    """What the names of a table's columns mean to an operator.
+
+    mixed    whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)
+    wanted   the columns that the engine takes: the event's fields, the key's, ``times``; None: rows go one by one
+    out      the columns of the output
+    """
+
+    mixed: bool
+    wanted: list[Field] | None
+    times: Sequence[str]
+    out: list[Field]
+
+
+def shape_of(core: Core, table: Table) -> Shape:
+    """Return a table's shape.
+
+    Raises
+    ------
+    ChangeError
+        The output can't be written as such a table.
+    """
+    names = tuple(table.names)
+    found: Shape | None = core.shapes.get(names)
+    if found is None:
+        if len(core.shapes) >= SHAPES:
+            core.shapes.clear()
+        found = core.shapes[names] = _shape(core, names)
+    return found
+
+
+def _shape(core: Core, there: tuple[str, ...]) -> Shape:
+    schema, keys, register = core.automaton.event_schema, core.keys, core.automaton.match_schema
+    fields = schema.fields if schema else ()
+    known = {field.name: field for field in fields}
+    own = {*known, *(keys.columns if keys else ())}
+    mixed = schema is not None and "kind" in there and "kind" not in own
+    labels = keys.labels if keys else ()
+    out = [known.get(label, Field(label, None, True)) for label in labels]
+    out += [*register.fields, *(Field(name, int, False) for name in TIMES)]
+    names = [field.name for field in out]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ChangeError(
+            f"expected columns of different names in the output but got {twice[0]!r} twice: "
+            f"rename the field of {register.describe()}"
+        )
+    of_key = keys.names if keys else ()
+    fit = known.keys().isdisjoint(TIMES) and len(set(there)) == len(there) and {*known, *of_key, "le"}.issubset(there)
+    if not fit or (keys is not None and keys.function is not None):
+        return Shape(mixed, None, (), out)
+    times = [name for name in TIMES if name in there]
+    times += [name for name in ("kind", "arc") if mixed and name in there and name not in known]
+    wanted = [*fields, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
+    return Shape(mixed, wanted, times, out)
+
+
+def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
     """Carry out `Operator.push_many` and `Keyed.push_many`. Output that can't be written fails the call, which leaves no trace."""
-    come = opened(core, batch, keys, arcs)
+    come = opened(core, batch, arcs)
     if come.like is None:
         return core.run(come.parts, net)
-    return answer(carry_out(core, steps(core, come, keys), net), come, core, keys, net)
+    return answer(carry_out(core, steps(core, come), net), come, core, net)
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------------------
 
 
-def opened(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Come:
+def opened(core: Core, batch: Any, arcs: Sequence[Arc] = ()) -> Come:
     """Open the input of one call.
 
     Raises
@@ -112,103 +158,105 @@ def opened(core: Core, batch: Any, keys: Keys | None, arcs: Sequence[Arc] = ()) 
         The input is neither a list nor a table, or its output could not be written in the same form.
     """
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
-    parts = [table_of(part) or _item(part, keys) for part in batch] if listed else [table_of(batch)]
+    parts = [table_of(part) or _item(core, part) for part in batch] if listed else [table_of(batch)]
     if not listed and parts[0] is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    like = next((part for part in parts if isinstance(part, Table)), None)
+    like = next((part for part in parts if type(part) is Table), None)
     if like is not None:
-        check_output(core.automaton, keys, like)
+        shape_of(core, like)  # which refuses names that clash
+        schema = core.automaton.match_schema
+        if like.in_arrow and not schema.scalar:
+            raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
     return Come(parts, like, listed, list(arcs))
 
 
-def _item(item: Any, keys: Keys | None) -> Item:
-    if isinstance(item, Change) and isinstance(item.payload, Arc):
+def _item(core: Core, item: Any) -> Item:
+    if not isinstance(item, Change):
+        return "event", item, None
+    if isinstance(item.payload, Arc):
         return "arc", item, None
-    key = take_key(keys.of_change(item)) if keys and isinstance(item, Change) else None
-    return "event", item, key
+    return "event", item, take_key(core.keys.of_change(item)) if core.keys else None
 
 
-def is_mixed(core: Core, table: Table, keys: Keys | None) -> bool:
-    """Return whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)."""
-    schema = core.automaton.event_schema
-    own = [*(field.name for field in schema.fields if schema), *(keys.columns if keys else ())] if schema else ["kind"]
-    return "kind" not in own and "kind" in table.names
-
-
-def items_of(core: Core, come: Come, keys: Keys | None) -> Iterator[Item]:
+def items_of(core: Core, come: Come) -> Iterator[Item]:
     """Return the input of one call one by one: the rows of its tables, and its items."""
     for part in come.parts:
         if isinstance(part, Table):
-            yield from rows_of(core, part, keys, come.arcs, is_mixed(core, part, keys))
+            yield from rows_of(core, part, come.arcs, shape_of(core, part).mixed)
         else:
             yield part
 
 
-def steps(core: Core, come: Come, keys: Keys | None) -> Iterator[Any]:
+def steps(core: Core, come: Come) -> Iterator[Any]:
     """Return the input of one call in the form of `Core.take`: tables in the engine's form, or row by row; items."""
     for place, part in enumerate(come.parts):
-        if isinstance(part, Table):
-            yield step_of(core, part, keys, come.arcs, _promised(come.parts, place + 1))
+        if type(part) is Table:
+            yield step_of(core, part, come.arcs, _promised(come.parts, place + 1))
         else:
             yield part
 
 
-def step_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Any:
+def step_of(core: Core, table: Table, arcs: Sequence[Arc] = (), promised: int = BEGINNING) -> Any:
     """Return a table in the engine's form, or its rows. ``promised`` is the promise for all events that stands right behind it."""
-    encoded = encoded_of(core, table, keys, arcs)
-    return rows_of(core, table, keys, arcs, is_mixed(core, table, keys)) if encoded is None else encoded.promised(promised)
+    shape = shape_of(core, table)
+    try:
+        return _encoded(core, table, shape, arcs).promised(promised)
+    except Unfit:
+        return rows_of(core, table, arcs, shape.mixed)
 
 
 def _promised(parts: Sequence[Any], place: int) -> int:
     """Return what the punctuations at a place of a list and right behind it promise, of all events."""
-    behind = itertools.takewhile(_is_plain_promise, itertools.islice(parts, place, None))
-    return max((promise.t for _, promise, _ in behind), default=BEGINNING)
+    promised = BEGINNING
+    for i in range(place, len(parts)):
+        item = None if type(parts[i]) is Table else parts[i][1]
+        if not isinstance(item, Punctuation) or item.where is not None or type(item.t) is not int:
+            break
+        promised = max(promised, item.t)
+    return promised
 
 
-def _is_plain_promise(part: Any) -> bool:
-    return type(part) is tuple and isinstance(part[1], Punctuation) and part[1].where is None and type(part[1].t) is int
+def _encoded(core: Core, table: Table, shape: Shape, arcs: Sequence[Arc]) -> Batch:
+    """Return the table in the engine's own form.
 
-
-def encoded_of(core: Core, table: Table, keys: Keys | None, arcs: Sequence[Arc] = ()) -> Any:
-    """Return the table in the engine's own form; None where it has none, or the table must go row by row."""
-    if keys is not None and keys.function is not None:
-        return None
-    there, schema = table.names, core.automaton.event_schema
+    Raises
+    ------
+    Unfit
+        It must go row by row.
+    """
+    if shape.wanted is None:
+        raise Unfit
+    found, schema, low = table.take(shape.wanted), core.automaton.event_schema, len(shape.wanted) - len(shape.times)
     fields = schema.fields if schema else ()
-    names, of_key = {field.name for field in fields}, keys.names if keys else ()
-    if not names.isdisjoint(TIMES) or len(set(there)) != len(there) or not {*names, *of_key, "le"}.issubset(there):
-        return None
-    special = [Field(name, int, name == "re") for name in TIMES if name in there]
-    if is_mixed(core, table, keys):
-        special += [Field(name, int, False) for name in ("kind", "arc") if name in there and name not in names]
-    found = table.take([*fields, *special, *(Field(name, None, True) for name in of_key)])
     columns = {field.name: column for field, column in zip(fields, found)}
-    times = {field.name: column for field, column in zip(special, found[len(fields) :])}
-    if not core.retractions and not _unbroken(core, columns, times, arcs):
-        return None
-    of_keys = found[len(fields) + len(special) :] if keys else None
-    return core.engine.encode(columns, times, list(arcs), core.window, of_keys, keys.single if keys else True)
+    times = dict(zip(shape.times, found[low:]))
+    if not core.retractions:
+        _check_unbroken(core, columns, times, arcs)
+    keys = core.keys
+    of_keys = found[len(fields) : low] if keys else None
+    return core.engine.encode(columns, times, arcs, core.window, of_keys, keys is None or keys.single)
 
 
-def _unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: Sequence[Arc]) -> bool:
-    """Return whether no row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
+def _check_unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: Sequence[Arc]) -> None:
+    """Raise `Unfit` if a row breaks what was promised with a condition, or is a retraction: such ones go row by row."""
     try:
         events = np.asarray(times["kind"]) == EVENT if "kind" in times else True
         if "diff" in times and ((np.asarray(times["diff"]) < 0) & events).any():
-            return False
+            raise Unfit
         if core.progress.some <= core.progress.events:
-            return True
+            return
         places = np.flatnonzero(np.asarray(times["le"]) < core.progress.some)
         if not len(places):
-            return True
+            return
         schema = core.automaton.event_schema
         if arcs or schema is None:
-            return False
+            raise Unfit
         parts = [_picked(columns[field.name], places) for field in schema.fields]
         les = np.asarray(times["le"])[places].tolist()
-        return not any(core.broken(schema.cls(*record), le) for record, le in zip(zip(*parts), les))
-    except Exception:  # of a condition, or of columns that are none: told where the rows go one by one
-        return False
+        if any(core.conditions.broken(schema.cls(*record), le) for record, le in zip(zip(*parts), les)):
+            raise Unfit
+    except Exception as error:  # of a condition, or of columns that are none: told where the rows go one by one
+        raise Unfit from error
 
 
 def _picked(column: Any, places: Any) -> list[Any]:
@@ -258,38 +306,136 @@ def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
 # -- out ---------------------------------------------------------------------------------------------------------------------------
 
 
-def answer(found: Found, come: Come, core: Core, keys: Keys | None, net: bool) -> Any:
-    """Return the output of a call with tables in the form of its input: a table, or a list."""
-    assert come.like is not None
+def answer(found: Found, come: Come, core: Core, net: bool) -> Any:
+    """Return the output of a call with tables in the form of its input: a table; or a list, a net one begins with a table."""
+    like = come.like
+    assert like is not None
     if not come.listed:
         promised = max((t for _, t in found.promises), default=None)
-        columns = found_columns(found.rows, keys)
-        return assemble(columns, promised, come.like, core.automaton, keys, is_mixed(core, come.like, keys))
-    return _tables_of(core, found, come.like, keys, net)
-
-
-def _tables_of(core: Core, found: Found, like: Table, keys: Keys | None, net: bool) -> list[Any]:
-    """Return an output as tables and punctuations; a net one always begins with a table, empty or not."""
-
-    def table(rows: Logged) -> Any:
-        return assemble(found_columns(rows, keys), None, like, core.automaton, keys, mixed=False)
-
-    out = [part if isinstance(part, Punctuation) else table(part) for part in found.parts()]
+        return assemble(found.rows, like, core, shape_of(core, like).mixed, promised)
+    out = [part if isinstance(part, Punctuation) else assemble(part, like, core) for part in found.parts()]
     if not len(found.rows.le) and (net or not out):
-        out.insert(0, table(found.rows))
+        out.insert(0, assemble(found.rows, like, core))
     return out
 
 
-def found_columns(rows: Logged, keys: Keys | None) -> list[Any]:
-    """Return output as columns, in the order of `assemble`."""
-    columns, found = [*rows.fields, rows.le, rows.re, rows.diff], rows.keys
-    if keys is None:
-        return columns
-    if keys.single:
-        return [found, *columns]
-    return [*([list(part) for part in zip(*map(keys.parts, found))] or [[] for _ in keys.labels]), *columns]
+def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promised: int | None = None) -> Any:
+    """Return output as a table like the input: columns of the key, the register's fields, ``le``, ``re``, ``diff``.
+
+    ``mixed``: with a column ``kind``, and a row for the punctuation ``promised``.
+    """
+    fields, keys = shape_of(core, like).out, core.keys
+    columns: list[Any] = [*rows.fields, rows.le, rows.re, rows.diff]
+    if keys is not None and keys.single:
+        columns.insert(0, rows.keys)
+    elif keys is not None:
+        columns[:0] = [list(part) for part in zip(*map(keys.parts, rows.keys))] or [[] for _ in keys.labels]
+    if mixed:
+        fields = [*fields, Field("kind", int, False)]
+        columns.append(np.full(len(rows.le), MATCH))
+        if promised is not None:
+            columns = [_with(column, _filling(field, promised, like)) for column, field in zip(columns, fields)]
+    given = {name: like.column(name) for name in keys.columns} if keys else {}
+    if like.in_arrow:
+        return like.back(_arrow_table(columns, fields, given))
+    arrays = {
+        field.name: _keys_array(column, given[field.name]) if field.name in given else _array(column, field)
+        for column, field in zip(columns, fields)
+    }
+    if like.kind == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(arrays)
+    return arrays
 
 
-def written(out: Iterable[Any], like: Table, automaton: Automaton, keys: Keys | None) -> Any:
-    """Return the changes of an output as a table like another one; its punctuations are left out."""
-    return assemble(found_columns(Found.of(out, automaton).rows, keys), None, like, automaton, keys, mixed=False)
+def _arrow_table(columns: Sequence[Any], fields: Sequence[Field], given: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    arrays = [
+        as_arrow(column, arrow_type(kind), name) if kind else _arrow_keys(column, getattr(given.get(name), "type", None), name)
+        for column, (name, kind, _) in zip(columns, fields)
+    ]
+    return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
+
+
+def _filling(field: Field, promised: int, like: Table) -> Any:
+    """Return what a punctuation's row holds in a column: nothing, in the column's own type."""
+    if field.type is None and field.name in like.names:  # a key's column
+        column = like.column(field.name)
+        kind = str(type_of(column) or "")
+        return 0 if "int" in kind else 0.0 if "float" in kind or "double" in kind else False if "bool" in kind else ""
+    if field.name in ("le", "kind"):
+        return promised if field.name == "le" else PUNCTUATION
+    if field.optional:
+        return None
+    zeros: dict[type | None, Any] = {int: 0, float: 0.0, bool: False}
+    return promised if field.name == "re" else zeros.get(field.type, "")
+
+
+def _with(column: Any, item: Any) -> Any:
+    return np.append(column, np.array([item], column.dtype)) if isinstance(column, np.ndarray) else [*column, item]
+
+
+def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
+    """Return keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
+
+    Text where a function makes the keys, or where one does not fit.
+    """
+    import pyarrow as pa
+
+    kinds = pa.types
+    value = given.value_type if given is not None and kinds.is_dictionary(given) else given
+    if value is not None and not kinds.is_null(value):
+        wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+        with contextlib.suppress(pa.ArrowException, *ODD):
+            return pa.array(column, wide)
+    return as_arrow([str(key) for key in column], pa.string(), name)
+
+
+def as_arrow(column: Any, kind: Any, name: str) -> Any:
+    """Return a column as an Arrow one.
+
+    Raises
+    ------
+    ChangeError
+        The column can't be written so: it holds text that is no UTF-8, a lone surrogate for example.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.array(column, kind)
+    except (pa.ArrowException, *ODD) as error:
+        raise ChangeError(f"expected values that Arrow holds in the output's column {name!r} of {kind} but got {error}") from error
+
+
+def _keys_array(column: list[Any], given: Any) -> Any:
+    """Return keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
+    dtype = getattr(given, "dtype", None)
+    if dtype is not None and not isinstance(dtype, np.dtype) and all(isinstance(key, str) for key in column):
+        import pandas as pd  # its type of strings
+
+        with contextlib.suppress(TypeError, ValueError):
+            return pd.array(column, dtype=dtype)
+    kinds = {"i": int, "u": int, "f": float, "b": bool}
+    kind = kinds.get(getattr(dtype, "kind", "O"))
+    if kind is not None and set(map(type, column)) <= {kind}:
+        with contextlib.suppress(OverflowError):
+            return np.array(column, _DTYPES[kind])
+    return _objects(column)
+
+
+def _array(column: Any, field: Field) -> Any:
+    dtype = None if field.optional else _DTYPES.get(field.type)
+    if dtype is None:
+        return _objects(column)
+    return column if isinstance(column, np.ndarray) and column.dtype == dtype else np.array(column, dtype)
+
+
+def _objects(column: Any) -> Any:
+    if isinstance(column, np.ndarray) and column.dtype == object:
+        return column
+    array = np.empty(len(column), object)
+    for i, item in enumerate(column):
+        array[i] = item
+    return array

@@ -14,21 +14,22 @@ import numpy as np
 
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.arctable import ArcEvent
-from punctuation.reading import EVENT, PUNCTUATION
+from punctuation.reading import ARC
 from punctuation.time import BEGINNING, FOREVER
 
 
-def presents(le: Any, kind: Any, promised: int, now: int) -> Any:
-    """Return of each row of a batch the present behind it: one tick past all that was seen; see `punctuation.progress`.
+def presents(le: Any, kind: Any, rows: Any, now: int) -> Any:
+    """Return the present at some rows of a batch, changes of arcs: one tick past all that was seen; see `punctuation.progress`.
+
+    An event that is late counts like any other: it lies before a punctuation that was seen.
 
     Examples
     --------
-    >>> presents(np.array([5, 3, 4, 8]), np.array([EVENT, EVENT, PUNCTUATION, EVENT]), promised=0, now=2).tolist()
-    [6, 6, 6, 9]
+    >>> presents(np.array([5, 3, 0, 8, 0]), np.array([0, 2, ARC, 0, ARC]), [2, 4], now=2).tolist()
+    [6, 9]
     """
-    promises = np.maximum.accumulate(np.where(kind == PUNCTUATION, le, promised).clip(promised))
-    seen = np.where((kind == PUNCTUATION) | ((kind == EVENT) & (le >= promises)), le, BEGINNING)
-    return np.maximum(np.minimum(np.maximum.accumulate(seen), FOREVER - 1) + 1, now)
+    seen = np.maximum.accumulate(np.where(kind == ARC, BEGINNING, le))[rows]
+    return np.maximum(np.minimum(seen, FOREVER - 1) + 1, now)
 
 
 def lifetimes(events: Sequence[ArcEvent], changes: Iterable[tuple[Any, int]]) -> list[ArcEvent] | None:

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError, blame
 from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split, text_of_expr
-from afa.expression.arc_functions import expression_of
+from afa.expression.arc_functions import Readable, expression_of
 from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
-from afa.expression.written import Readable
 from afa.model.arc import SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.rewrite.vectors import Vector, vector_of

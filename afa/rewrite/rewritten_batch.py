@@ -11,7 +11,7 @@ from afa.change import Change
 from afa.engine import Batch
 from afa.rewrite.vectors import Picked
 from afa.schema import Field, Schema
-from afa.state.plain import Unfit, field_columns, ints
+from afa.state.plain import field_columns, ints
 from afa.state.states import Column, records
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT, PUNCTUATION
@@ -81,14 +81,11 @@ class RewrittenBatch(NamedTuple):
         return self.rows.event(row, payload)
 
 
-def plain_columns(columns: Mapping[str, Any], times: Mapping[str, Any], schema: Schema) -> dict[str, Column] | None:
-    """Return the columns of the events' fields; None where one is not plainly of its type."""
-    try:
-        n, names = len(ints([times["le"]])[0]), [field.name for field in schema.fields]
-        found = field_columns([columns[name] for name in names], schema.fields, n)
-        return {name: _in_form(column, field) for name, column, field in zip(names, found, schema.fields)}
-    except Unfit:
-        return None
+def plain_columns(columns: Mapping[str, Any], times: Mapping[str, Any], schema: Schema) -> dict[str, Column]:
+    """Return the columns of the events' fields. Raises `Unfit` where one is not plainly of its type."""
+    n, names = len(ints([times["le"]])[0]), [field.name for field in schema.fields]
+    found = field_columns([columns[name] for name in names], schema.fields, n)
+    return {name: _in_form(column, field) for name, column, field in zip(names, found, schema.fields)}
 
 
 def _in_form(column: Column, field: Field) -> Column:

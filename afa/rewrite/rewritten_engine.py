@@ -126,15 +126,13 @@ class RewrittenEngine:
         key_columns: list[Any] | None,
         single: bool,
         /,
-    ) -> RewrittenBatch | None:
-        """Return columns as `run_columns` takes them; None where they must go row by row."""
+    ) -> RewrittenBatch:
+        """Return columns as `run_columns` takes them."""
         own = plain_columns(columns, times, self.rewriting.schema)
-        if own is None:
-            return None
         made = self.rewriting.blank(len(times["le"]))
         kept = {name: columns[name] for name in self.rewriting.kept}
         rows = self.inner.encode({**made, **kept}, times, arcs, window, key_columns, single)
-        return None if rows is None else RewrittenBatch(cast(Rows, rows), made, own, self.rewriting.schema)
+        return RewrittenBatch(cast(Rows, rows), made, own, self.rewriting.schema)
 
     def run_columns(self, batch: RewrittenBatch, host: Host, cuts: Cuts | None = None) -> None:
         """Carry out a batch. Its changes of arcs are known ahead; where they can't be, it is cut at each of them.
@@ -157,9 +155,9 @@ class RewrittenEngine:
 
     def _know_ahead(self, batch: RewrittenBatch, changes: list[int], host: Host) -> bool:
         """Put the arcs in force that a batch leads to, with their lifetimes; returns whether it can be done."""
-        progress, rows, before = self._progress, batch.rows, self.rewriting.events
-        now = presents(rows.le, rows.kind, progress.events, progress.now)
-        after = lifetimes(before, [(rows.item(row), int(now[row])) for row in changes])
+        rows, before = batch.rows, self.rewriting.events
+        now = presents(rows.le, rows.kind, changes, self._progress.now).tolist()
+        after = lifetimes(before, zip(map(rows.item, changes), now))
         if after is not None:
             host.replace_arcs(*difference(before, after), ArcTable(after))
         return after is not None

@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,17 @@ class Triggers:
                 f"expected a change of an arc from {now} on (keep_payloads=False: the payloads before it are gone) "
                 f"but got le={le} for {arc!r}"
             )
-        return Triggers(self.reduction, events, None, self, lambda begin: le == FOREVER or begin < now)
+        return self._only(events) if le == FOREVER else Triggers(self.reduction, events, None, self, lambda begin: begin < now)
+
+    def _only(self, events: Sequence[ArcEvent]) -> Triggers:
+        """Return the triggers without the arc events that have ended: the others are as they were."""
+        left = {(id(event.arc), event.le, event.re) for event in events}
+        there = [(id(event.arc), event.le, event.re) in left for event in self.events]
+        found = object.__new__(Triggers)
+        found.reduction, found._parts, found._arcs = self.reduction, self._parts, self._arcs
+        found.events, found.bits = tuple(events), list(compress(self.bits, there))
+        found.table = ArcTable(compress(self.table.events, there))
+        return found
 
     def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Triggers:
         """Return the triggers that a snapshot tells of.

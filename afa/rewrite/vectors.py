@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.expression.callables import callable_of
+from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
 from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, In, IsNone, Not, Or, Unary, walk
 from afa.expression.types import may_raise

@@ -3,31 +3,30 @@
     events.transform(afa.spark.match(automaton, key="tail", time="at", window="24 hours"))
 
 plan            `match`
-job             what every worker must know: pattern, keys, columns
-bucket          the work of one bucket of keys, without Spark; held: rows that wait; windows: a window that has changed
-answer          what a bucket answers
-arc_lines       the arc log: one line; log: the log as a folder of files; versions: what all lines come to
-logged          the arcs of a bucket; ledger: worked out once for all buckets of a process
-recipe          the automaton beside the state, for code that changes; functions: a digest of what a function does
-moved           keys that move to another number of buckets; hashing: which bucket a key belongs to
-fields          columns as fields of an event; typed: all of them, and what is refused of a table
-packed_rows     rows on their way to a bucket and back; ipc: as bytes
-processor       the adapter to the stateful operator, and the state
-shared          operators in shared memory between batches; operator_image: one as a file; owner: whose they are
-settled         what a worker has imported, out of garbage collection
-metrics         what each bucket tells of each batch
+job             what every worker must know: pattern, keys, columns; and what a bucket answers
+typed           columns of a DataFrame as fields of an event, and what is refused of a table
 watermark       a stream's watermark: its own, ours, one before 1970
+packed_rows     rows on their way to a bucket and back
+hashing         which bucket a key belongs to
+processor       the adapter to the stateful operator, and the state
+bucket          the work of one bucket of keys, without Spark; held: its rows before the operator
+arc_lines       the arc log: one line, and a folder of files; versions: what all lines come to
+ledger          the arcs of a bucket, worked out once for all buckets of a process
+recipe          what a state depends on, for code that changes
+moved           keys that move to another number of buckets
+shared          operators in shared memory between batches; operator_image: one as a file
+metrics         what each bucket tells of each batch
 shipped         what workers are sent, and what they say if they lack a module
-current         changes folded into the matches in force; table_folder: where `keep_current` keeps them
-session         Spark in this process, and what `match` wants of any; java: a runtime for it; console: what it says
+table_folder    changes folded into the matches in force, and where `keep_current` keeps them
+session         Spark in this process, and what `match` wants of any
 """
 
 from __future__ import annotations
 
-from afa.spark.current import current, keep_current
-from afa.spark.log import ArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
+from afa.spark.arc_lines import ArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
 from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match
 from afa.spark.session import NEEDED, local_session
+from afa.spark.table_folder import current, keep_current
 
 __all__ = ["NEEDED", "arc_log", "current", "keep_current", "line", "listener", "local_session", "match", "metrics"]

@@ -22,16 +22,7 @@ _STEP, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1
 def bucket_numbers(columns: Sequence[pa.ChunkedArray], buckets: int) -> Any:
     """Return the bucket of each row: of the key columns, each mixed into what those before it gave (splitmix64).
 
-    Parameters
-    ----------
-    columns : sequence of pyarrow.ChunkedArray
-        Integers, booleans or strings; a null counts as 0.
-    buckets : int
-
-    Returns
-    -------
-    numpy.ndarray
-        Of int16 if all numbers fit, which NumPy sorts by radix, else int32.
+    Columns are of integers, booleans or strings; a null counts as 0. Numbers are int16 if all fit, which NumPy sorts by radix.
 
     Examples
     --------
@@ -82,7 +73,6 @@ def label_of(number: int) -> int:
 
 
 def _turned(word: int, by: int) -> int:
-    """Return a word of 32 bits, turned to the left."""
     return (word << by | word >> 32 - by) % _WORD
 
 

@@ -1,4 +1,4 @@
-"""The job: the pattern, and how its columns are read. It travels to the workers with the tasks, once a batch."""
+"""The job of a bucket, which travels to the workers with the tasks: the pattern, how its columns are read. And its answer."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from afa.change import Change
 from afa.errors import AfaError, AutomatonError
-from afa.expression.arc_functions import functions_of
+from afa.expression.arc_functions import Readable, functions_of
 from afa.expression.nodes import Const, walk
-from afa.expression.written import Readable
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
-from punctuation.door import Table
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -28,81 +27,39 @@ TAKEN = ("le", "re", "diff", "bucket", "bad")
 
 
 class Moved(NamedTuple):
-    """Where the states of a checkpoint have moved; see `afa.spark.moved`.
+    """Where the states of a checkpoint have moved; see `afa.spark.moved`."""
 
-    Parameters
-    ----------
-    tokens : dict
-        Of each old bucket, by number: the state that was split is known by it.
-    files : dict
-        The addresses of what each new bucket gets, by its number.
-    """
-
-    tokens: dict[int, bytes]
-    files: dict[int, list[str]]
+    tokens: dict[int, bytes]  # of each old bucket, by number: the state that was split is known by it
+    files: dict[int, list[str]]  # the addresses of what each new bucket gets, by its number
 
     @property
     def buckets(self) -> int:
-        """How many there were."""
+        """How many buckets there were."""
         return len(self.tokens)
 
 
 class Job(NamedTuple):
-    """A pattern over keyed rows.
+    """A pattern over keyed rows."""
 
-    Parameters
-    ----------
-    automaton : Automaton
-        With an event schema of scalars; its arcs as text wherever they can be, so that a worker needs no source file.
-    keys : tuple of str
-        Columns.
-    window : int or None
-        Microseconds.
-    sequence : str or None
-    speculation : int or None
-        Microseconds that events may be ahead of the watermark when they reach the operator; None: any.
-    buckets : int
-        Keys share an operator by a hash; so many of them.
-    stop_on_fault : bool
-        Whether a bad row, a bad arc or an exception in a user's function stops the query; else it comes out as ``kind = fault``.
-    stop_on_late : bool
-        Whether a row or an arc behind the watermark stops the query; else it comes out as ``kind = late``.
-    schema : pyarrow.Schema
-        Of the rows that a bucket takes: key columns, the event's fields, ``le``, ``re`` where each event has its own, ``diff``.
-    recipe : Recipe
-        All that a state depends on, as plain data.
-    delay : int
-        Milliseconds by which the watermark is behind the latest row: where a stream stands is known from it.
-    since : int
-        Ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier.
-    moved : Moved, optional
-        Where the states of its checkpoint are, if that has another number of buckets.
-    """
-
-    automaton: Automaton
-    keys: tuple[str, ...]
-    window: int | None
+    automaton: Automaton  # with an event schema of scalars; arcs as text where they can be, so that workers need no source file
+    keys: tuple[str, ...]  # columns
+    window: int | None  # microseconds
     sequence: str | None
-    speculation: int | None
-    buckets: int
-    stop_on_fault: bool
-    stop_on_late: bool
-    schema: pa.Schema
-    recipe: Recipe
-    delay: int = 0
-    since: int = 0
-    moved: Moved | None = None
+    speculation: int | None  # microseconds that events may be ahead of the watermark when they reach the operator; None: any
+    buckets: int  # keys share an operator by a hash; so many of them
+    stop_on_fault: bool  # whether a bad row, a bad arc or an exception in a user's function stops the query; else kind = fault
+    stop_on_late: bool  # whether a row or an arc behind the watermark stops the query; else kind = late
+    schema: pa.Schema  # of rows as a bucket takes them: keys, the event's fields, le, re where each event has its own, diff
+    recipe: Recipe  # all that a state depends on, as plain data
+    delay: int = 0  # milliseconds by which the watermark is behind the latest row: where a stream stands is known from it
+    since: int = 0  # ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier
+    moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
 
     @property
     def digest(self) -> bytes:
-        """By which a bucket knows that it has followed this job."""
+        """A digest by which a bucket knows that it has followed this job."""
         text = json.dumps([self.recipe, self.delay, self.speculation], sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
-
-    @property
-    def empty(self) -> Table:
-        """No rows."""
-        return Table("arrow", None, self.schema.empty_table())
 
     @property
     def lifetimes(self) -> bool:
@@ -115,13 +72,7 @@ class Job(NamedTuple):
         return self.keys[0] if len(self.keys) == 1 else self.keys
 
     def check_arc(self, arc: Arc) -> None:
-        """Refuse an arc that can't be in force here, in all buckets alike.
-
-        Raises
-        ------
-        AutomatonError
-            It does not fit the automaton, or has text that no output can hold.
-        """
+        """Refuse an arc that does not fit the automaton, or has text that no output can hold: in all buckets alike."""
         self.automaton.check_arc(arc)
         check_texts(arc, self.automaton)
 
@@ -130,6 +81,31 @@ class Job(NamedTuple):
         """The event's fields."""
         assert self.automaton.event_schema is not None
         return self.automaton.event_schema.fields
+
+
+class Fault(NamedTuple):
+    """A row or an arc that could not be taken, and why; its key and time, where they are known."""
+
+    reason: str
+    what: str
+    key: tuple[Any, ...] | None = None
+    le: int | None = None
+
+
+class Answer(NamedTuple):
+    """The answer of a bucket to a batch."""
+
+    changes: list[pa.Table]  # key columns, register fields, le, re, diff; ticks
+    late: list[Change]  # rows and arcs behind the watermark
+    faults: list[Fault]
+    code: str | None = None  # what was done because the job is another than that of the checkpoint
+    notes: Sequence[str] = ()  # of arcs that have come: which of their states nothing reaches or leaves yet
+
+    def then(self, later: Answer) -> Answer:
+        """Return this answer joined with a later one for the same batch."""
+        code = "; ".join(filter(None, [self.code, later.code])) or None
+        lists = self.changes + later.changes, self.late + later.late, self.faults + later.faults
+        return Answer(*lists, code, [*self.notes, *later.notes])
 
 
 def job_of(
@@ -146,13 +122,7 @@ def job_of(
     delay: int = 0,
     since: int = 0,
 ) -> Job:
-    """Check what a user gives, on the driver.
-
-    Raises
-    ------
-    AfaError
-        Something is not what it must be.
-    """
+    """Return the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
     schema = automaton.event_schema
@@ -168,10 +138,9 @@ def job_of(
         raise AfaError(f"expected other names than {', '.join(RESERVED)}, and each once, but got {clash[0]!r}")
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
-    if on_fault not in ("report", "stop"):
-        raise AfaError(f'expected on_fault="report" or "stop" but got on_fault={on_fault!r}')
-    if late not in ("report", "stop"):
-        raise AfaError(f'expected late="report" or "stop" but got late={late!r}')
+    for name, choice in (("on_fault", on_fault), ("late", late)):
+        if choice not in ("report", "stop"):
+            raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
@@ -180,36 +149,30 @@ def job_of(
     portable = _portable(automaton)
     for arc in portable.arcs:
         check_texts(arc, portable)
-    lone = [value for value in portable.register if isinstance(value, str) and not _is_text(value)]
-    if lone:
-        raise AutomatonError(f"expected text that UTF-8 can hold but got {lone[0]!r} in the register {portable.register!r}")
+    for value in portable.register:
+        _check_text(value, f"the register {portable.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
-    recipe = recipe_of(portable, typed, sequence, lifetimes, ticks, buckets, since)
+    rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since}
+    recipe = recipe_of(portable, keys=typed, sequence=sequence, **rest)
     stops = on_fault == "stop", late == "stop"
     return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since)
 
 
 def check_texts(arc: Arc, automaton: Automaton) -> None:
-    """Refuse an arc written as text with a constant that no UTF-8 holds: what it puts into a register could not be written.
-
-    Raises
-    ------
-    AutomatonError
-    """
+    """Refuse an arc written as text with a constant that no UTF-8 holds: what it puts into a register could not be written."""
     for kind, function in functions_of(arc):
         if isinstance(function, Readable):
             for node in walk(function.expression(automaton.event_schema, automaton.register_schema)):
-                value = node.value if isinstance(node, Const) else None
-                if isinstance(value, str) and not _is_text(value):
-                    raise AutomatonError(f"expected text that UTF-8 can hold but got {value!r} in the {kind.role} of {arc!r}")
+                if isinstance(node, Const) and type(node.value) is str:
+                    _check_text(node.value, f"the {kind.role} of {arc!r}")
 
 
-def _is_text(value: str) -> bool:
+def _check_text(value: Any, where: str) -> None:
     try:
-        value.encode()
+        if isinstance(value, str):
+            value.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        raise AutomatonError(f"expected text that UTF-8 can hold but got {value!r} in {where}") from None
 
 
 def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:

@@ -1,4 +1,7 @@
-"""The ledger of an arc log: what it has come to so far. All buckets find the same, so those of a process share the work.
+"""The arcs of a bucket, as the arc log and changed code have them: worked out once for all buckets of a process.
+
+    Logged    where a bucket is in an arc log: what a batch's lines and promise change, and what is told of them
+    Ledger    what the log has come to there
 
 A batch's lines come to every bucket. The first of a process that is at some state takes the step from there. The others, known by
 the same bytes of state and the same lines, get what it has found, and the same `ArcTable`: engines share what they make of it.
@@ -8,6 +11,7 @@ Where an arc is one that only Python can run, nothing is shared: two of them may
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from bisect import bisect_right
 from collections import OrderedDict
@@ -16,14 +20,15 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from afa.change import Change
 from afa.errors import AutomatonError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.reach import loose_ends
-from afa.spark.arc_lines import Fits, digest, fitting_line
-from afa.spark.job import Job
-from afa.spark.recipe import Recipe, arc_of, name_of, texts_of
+from afa.spark.arc_lines import Fits, digest, fitting_line, shown
+from afa.spark.job import Answer, Fault, Job
+from afa.spark.recipe import Difference, Recipe, arc_of, name_of, said, texts_of
 from afa.spark.versions import END, INSERT, Line, Version, Versions
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -33,60 +38,35 @@ KEPT = 8
 TABLES = 4
 """How many tables of a state are cached: each promise that ends an arc needs another one, and engines keep programs in it."""
 Raw = str | bytes | None
+log = logging.getLogger("afa.spark")
 
 
 class Step(NamedTuple):
-    """The effect of a promise and of lines.
+    """The effect of a promise and of lines."""
 
-    Parameters
-    ----------
-    bad : list of (str, raw line)
-        Lines that are none, and why.
-    idle, late, clashes : list of Line
-        Retractions that end nothing and never will; lines behind the promise; lines whose id another one has.
-    kept : list
-        What to keep of the lines that were taken.
-    gone, come : list of ArcEvent
-        The difference.
-    names, notes : list of str
-        The arcs in force; what is to be told of arcs that have come.
-    """
-
-    bad: list[tuple[str, Raw]]
-    idle: list[Line]
-    late: list[Line]
-    clashes: list[Line]
-    kept: list[Any]
+    bad: list[tuple[str, Raw]]  # lines that are none, and why
+    idle: list[Line]  # retractions that end nothing and never will
+    late: list[Line]  # behind the promise
+    clashes: list[Line]  # whose id another one has
+    kept: list[Any]  # of the lines that were taken
     gone: list[ArcEvent]
     come: list[ArcEvent]
-    names: list[str]
-    notes: list[str]
+    names: list[str]  # of the arcs in force
+    notes: list[str]  # to be told of arcs that have come
 
 
 class Ledger:
     """A state of an arc log.
 
-    Parameters
-    ----------
-    job : Job
-    recipe : Recipe
-        That the operator's automaton was made by: its arcs were always in force.
-    automaton : Automaton
-        The operator's.
-    packed : bytes
-        What `packed` was; b"": nothing has come.
-
-    Raises
-    ------
-    SnapshotError, AutomatonError, ValueError, TypeError
-        They are something else.
+    ``recipe`` is what the operator's ``automaton`` was made by: its arcs were always in force. ``packed`` is what `packed` was, or
+    b"": nothing has come. If it is something else, SnapshotError, AutomatonError, ValueError or TypeError is raised.
     """
 
     def __init__(self, job: Job, recipe: Recipe, automaton: Automaton, packed: bytes = b"") -> None:
         self._job, self._fits = job, Fits(job)
         self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe["arcs"]), automaton.arcs))]
         self._packed: bytes | None = packed or None  # and what else is known of this state, once it was asked for
-        self._waits: list[int | None] = []
+        self._waits: int | None = None
         self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
         self._ends: list[int] = []
         if not packed:
@@ -110,31 +90,32 @@ class Ledger:
         return Step(bad, idle, taken.late, taken.clashes, kept, gone, come, names, self._notes(there, now))
 
     def replay(self, promised: int, sources: Iterable[Any]) -> None:
-        """Take a step again of which the lines are known that were taken."""
+        """Take a step again, given the lines that it took."""
         self.versions.promise(promised)
         self.versions.take(map(self.line, sources))
         self._changed()
 
     @property
     def packed(self) -> bytes:
-        """All that there is to be kept."""
+        """The state as bytes, from which a `Ledger` is made again."""
         if self._packed is None:
             begun = [[version.line.source, version.re] for version in self.versions.begun()]
             self._packed = msgpack.packb([begun, [line.source for line in self.versions.lines()]])
         return self._packed
 
     @property
-    def waits(self) -> int | None:
-        """See `Versions.waits`."""
-        if not self._waits:
-            self._waits = [self.versions.waits]
-        return self._waits[0]
+    def waits(self) -> int:
+        """As of `Versions`, worked out once; FOREVER if no retraction waits."""
+        if self._waits is None:
+            waits = self.versions.waits
+            self._waits = FOREVER if waits is None else waits
+        return self._waits
 
     def table(self, final: int) -> ArcTable:
         """Return what is in force beyond an instant: one table for all who ask, until the next arc has ended."""
         if not self._tables:
             self._tables[0] = ArcTable(map(_event, self.versions.all()))
-            self._ends = sorted({event.re for event in self._tables[0].events if event.re < FOREVER})
+            self._ends = sorted({event.re for event in self._tables[0].events})
         n = bisect_right(self._ends, final)
         table = self._tables.get(n)
         if table is None:
@@ -145,12 +126,12 @@ class Ledger:
         return table
 
     def _changed(self) -> None:
-        """Forget what was made of the state before."""
-        self._packed, self._waits = None, []
+        """Forget what was worked out of the state before."""
+        self._packed = self._waits = None
         self._tables, self._ends = {}, []
 
     def line(self, source: Any) -> Line:
-        """Return a line by what was kept of it."""
+        """Return the line that `Line.source` was kept of: text of the log, or a change of the code, [op, arc, present, number]."""
         if isinstance(source, str):
             return fitting_line(source, self._fits)
         op, text, present, n = source
@@ -161,7 +142,6 @@ class Ledger:
         return Line(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source)
 
     def _read(self, lines: Iterable[Raw], bad: list[tuple[str, Raw]]) -> list[Line]:
-        """Return the lines that are such."""
         found = []
         for raw in lines:
             try:
@@ -187,58 +167,124 @@ _ledgers: OrderedDict[bytes, Ledger] = OrderedDict()
 _steps: OrderedDict[Any, tuple[Step, bytes]] = OrderedDict()
 
 
-class Place:
-    """Where a bucket is in an arc log.
+class Retraction(NamedTuple):
+    """The payload of a late retraction."""
 
-    Parameters
-    ----------
-    job, recipe, automaton, packed
-        See `Ledger`.
+    name: str
+
+
+class Logged:
+    """Where a bucket is in an arc log: the arcs that its lines, and the code, have come to.
+
+    ``speaks`` says whether what there is to tell is asked for; ``state`` is what `save` gave last as a whole, ``steps`` what it
+    gave since then; see `Ledger`.
     """
 
-    def __init__(self, job: Job, recipe: Recipe, automaton: Automaton, packed: bytes = b"") -> None:
-        self._of = job, recipe, automaton
+    def __init__(
+        self,
+        job: Job,
+        speaks: bool,
+        recipe: Recipe,
+        automaton: Automaton,
+        state: Sequence[Any] = (b"", (BEGINNING, 0)),
+        steps: Sequence[Any] = (),
+    ) -> None:
+        self._job, self._speaks, self._of = job, speaks, (job, recipe, automaton)
+        self._steps: list[list[Any]] = []  # since the last `save`: [promise, what is kept of lines]
+        packed, self._coded = state  # and the last change of the code: when, and how many there were
+        wanted("lines of an arc log", type(packed) is bytes, packed)
+        for number in self._coded:
+            as_time(number, "change of the code")
         python = any(item.get("python") for made in (job.recipe, recipe) for item in made["arcs"])
         self._root = os.urandom(16) if python else digest([job.recipe, recipe])
-        self._state, self._key = packed, self._known_by(packed)
+        if not steps:
+            self._follow(packed)
+            return
+        ledger = Ledger(*self._of, packed)
+        for promised, sources in steps:
+            ledger.replay(as_time(promised, "promised"), sources)
+        self._share(ledger)
 
     @property
     def ledger(self) -> Ledger:
-        """What the log has come to here. It may be another's tomorrow: only `step` may change it."""
+        """What the log has come to here. It may be another's tomorrow: only `_step` may change it."""
         found = _ledgers.get(self._key)
         if found is None:
             found = _ledgers[self._key] = Ledger(*self._of, self._state)
             _trim(_ledgers)
         return found
 
-    def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any] = ()) -> Step:
-        """Carry out `Ledger.step`."""
+    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step, Answer]:
+        """Let the promise move, and lines come, in any order: those of the log, and those that `of_code` gave; what to tell."""
+        told, step = Answer([], [], []), self._step(promised, lines, code)
+        self._steps.append([promised, step.kept])
+        self._tell_idle(step, told)
+        for reason, raw in step.bad:
+            self._fault(told, reason, raw)
+        for line in step.clashes:
+            self._fault(told, "expected one line of an id but got two that differ; the earlier one counts", line.source, line.at)
+        told.late.extend(map(_late, step.late))
+        return step, told._replace(notes=step.notes)
+
+    def rest(self) -> list[Fault]:
+        """Return what is to be told where nothing comes any more: retractions that have ended nothing."""
+        told = Answer([], [], [])
+        self._tell_idle(self._step(FOREVER, []), told)
+        return told.faults
+
+    def of_code(self, found: Difference, present: int) -> tuple[list[Any], str]:
+        """Return a change of the code as lines (see `Ledger.line`), and in words."""
+        present, n = max(present, self._coded[0]), self._coded[1] + 1
+        self._coded = [present, n]
+        told = f"the job has changed since the checkpoint; from {present} on {said(found)}"
+        log.warning("%s", told)
+        return [["end", text, present, n] for text in found.gone] + [["insert", text, present, n] for text in found.new], told
+
+    def save(self, incremental: bool) -> list[Any]:
+        """Return the place in the log as plain data, or the steps to it since the last time."""
+        steps, self._steps = self._steps, []
+        return steps if incremental else self.whole()
+
+    def whole(self) -> list[Any]:
+        """Return the place in the log as plain data."""
+        return [self._state, self._coded]
+
+    def _step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any] = ()) -> Step:
+        """Carry out `Ledger.step`, or find what another bucket's has come to."""
         known = self._key, promised, tuple(sorted(set(lines), key=_bytes)), msgpack.packb(list(code))
         if known not in _steps:
             ledger = self.ledger
             del _ledgers[self._key]
             step = ledger.step(promised, known[2], code)
-            self._arrive(ledger)
+            self._share(ledger)
             _steps[known] = step, ledger.packed
             _trim(_steps)
-        step, self._state = _steps[known]
-        self._key = self._known_by(self._state)
+        step, packed = _steps[known]
+        self._follow(packed)
         return step
 
-    def replay(self, steps: Iterable[Any]) -> None:
-        """Take steps again that were saved."""
-        ledger = Ledger(*self._of, self._state)
-        for promised, sources in steps:
-            ledger.replay(as_time(promised, "promised"), sources)
-        self._arrive(ledger)
-
-    def _arrive(self, ledger: Ledger) -> None:
-        self._state, self._key = ledger.packed, self._known_by(ledger.packed)
-        _ledgers.setdefault(self._key, ledger)
+    def _share(self, ledger: Ledger) -> None:
+        _ledgers.setdefault(self._known_by(ledger.packed), ledger)
         _trim(_ledgers)
+        self._follow(ledger.packed)
 
     def _known_by(self, packed: bytes) -> bytes:
         return hashlib.blake2b(self._root + packed, digest_size=16).digest()
+
+    def _follow(self, packed: bytes) -> None:
+        """Be at this state, and know (who speaks) what `Versions.waits` says of it."""
+        self._state, self._key = packed, self._known_by(packed)
+        self.waits = self.ledger.waits if self._speaks else FOREVER
+
+    def _tell_idle(self, step: Step, told: Answer) -> None:
+        for line in step.idle:
+            there = ", ".join(step.names) or "none"
+            self._fault(told, f"expected an arc in force but got {line.name!r}; in force: {there}", line.source, line.at)
+
+    def _fault(self, told: Answer, reason: str, what: Any, le: int | None = None) -> None:
+        if self._job.stop_on_fault:
+            raise AutomatonError(f"{reason[:2000]} (in {shown(what)})")
+        told.faults.append(Fault(reason[:2000], shown(what), None, le))
 
 
 def _trim(kept: OrderedDict[Any, Any]) -> None:
@@ -251,16 +297,20 @@ def _bytes(raw: Raw) -> tuple[bool, bytes]:
 
 
 def _own(place: int, text: str, arc: Arc) -> Line:
-    """Return an arc of the automaton as a line that was there from the beginning."""
     identity = digest(["own", place])
     return Line(BEGINNING, BEGINNING, INSERT, identity, digest(["code", text]), name_of(text), FOREVER, arc, place)
 
 
 def _less(versions: Sequence[Version], others: Sequence[Version]) -> list[ArcEvent]:
-    """Versions that are not among others."""
     known = {(version.line.identity, version.re) for version in others}
     return [_event(version) for version in versions if (version.line.identity, version.re) not in known]
 
 
 def _event(version: Version) -> ArcEvent:
     return ArcEvent(version.line.arc, version.le, version.re)
+
+
+def _late(line: Line) -> Change:
+    if line.op == INSERT:
+        return Change(line.arc, line.at, line.until)
+    return Change(Retraction(line.name), line.at, None, -1)

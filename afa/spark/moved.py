@@ -22,9 +22,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError, SnapshotError
-from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
-from afa.spark.job import Job, Moved
+from afa.spark.job import Answer, Job, Moved
 from afa.spark.shipped import shipped
 from afa.state.sound import wanted
 
@@ -39,12 +38,8 @@ NUMBER = "hash(key.bucket) AS bucket"
 def moved(spark: SparkSession, checkpoint: str, job: Job) -> Moved | None:
     """Split the states of a checkpoint, if it has another number of buckets than the job; for the driver, before the query starts.
 
-    Raises
-    ------
-    AfaError
-        The checkpoint holds several patterns like this one, or lies where workers can't read it by themselves.
-    SnapshotError
-        Its states are of another job.
+    A checkpoint that holds several patterns like this one, or lies where workers can't read it by themselves, is refused, and so
+    are states of another job.
     """
     places = _places(spark, checkpoint)
     found = [(place, heads) for place in places if (heads := _heads(spark, checkpoint, place)) is not None]
@@ -100,18 +95,11 @@ def is_unborn(error: BaseException, checkpoint: str) -> bool:
 
 
 def _state(spark: SparkSession, checkpoint: str, place: int, name: str) -> DataFrame:
-    """Return a state variable as the last batch has left it."""
     return spark.read.format("statestore").option("operatorId", place).option("stateVarName", name).load(checkpoint)
 
 
 def _heads(spark: SparkSession, checkpoint: str, place: int) -> dict[int, bytes] | None:
-    """Return the token of each bucket; None if there is no state yet, as where the first batch has failed.
-
-    Raises
-    ------
-    SnapshotError
-        They are no heads, or some are missing.
-    """
+    """Return the token of each bucket; None if there is no state yet, as where the first batch has failed."""
     try:
         rows = _state(spark, checkpoint, place, "head").selectExpr(NUMBER, "value.token", "value.buckets").collect()
     except Exception as error:
@@ -151,13 +139,7 @@ def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tup
 
 
 def arrived(job: Job, number: int) -> list[bytes]:
-    """Return what a bucket gets of each old one, in their order.
-
-    Raises
-    ------
-    SnapshotError
-        Something is missing.
-    """
+    """Return what a bucket gets of each old one, in their order. Raises SnapshotError if something is missing."""
     assert job.moved is not None
     rows = [row for address in job.moved.files[number] for row in _rows(address)]
     sound = sorted(old for old, _ in rows) == list(range(job.moved.buckets))
@@ -183,12 +165,7 @@ def _system(address: str) -> tuple[fs.FileSystem, str]:
 
 
 def check_token(job: Job, number: int, token: bytes | None) -> None:
-    """Refuse to go on where the state is not the one that was split.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Refuse to go on (SnapshotError) where the state is not the one that was split."""
     assert job.moved is not None
     if job.moved.tokens.get(number) != token:
         raise SnapshotError(

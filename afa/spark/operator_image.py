@@ -31,7 +31,7 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.raised import Faults
 from afa.operator import snapshot
-from afa.operator.keyed import Keyed, KeyOf
+from afa.operator.call import Core
 from afa.state.sound import wanted
 from punctuation.late import Policy
 
@@ -39,31 +39,15 @@ TAIL = struct.Struct("<QQ")
 CLAIMED = ".claimed"
 
 
-def publish(operator: Keyed, path: Path, note: Any) -> None:
-    """Leave an operator to whoever takes it next: `Image`. The operator is spent: its memory may be another's from now on.
+def publish(core: Core, path: Path, note: Any) -> None:
+    """Leave a keyed operator to whoever takes it next: `Image`. It is spent: its memory may be another's from now on.
 
-    Parameters
-    ----------
-    operator : Keyed
-        On the compiled engine; its last call was `Keyed.snapshot`.
-    path : Path
-        Of a file that is not there.
-    note : plain data
-        What else its taker wants to know.
-
-    Raises
-    ------
-    OSError
-        It can't be written.
-
-    Notes
-    -----
-    An operator that came from an image costs its names, O(keys); any other one is copied, O(state).
+    Its engine is the compiled one, and its last call was a snapshot; the file is not there yet; ``note`` is plain data: what else
+    its taker wants to know. An operator that came from an image costs its names, O(keys); any other one is copied, O(state).
     """
-    core = operator._core
     store = store_of(core.engine)
     words = image.words(store)
-    head = snapshot.plain([_version(), snapshot.head(core, keyed=True), core.saved, image.names(store), note])
+    head = snapshot.plain([_version(), snapshot.head(core), core.saved, image.names(store), note])
     file = store.memory.file
     claimed = path.with_name(path.name + CLAIMED)
     if file is None:
@@ -87,22 +71,9 @@ def store_of(engine: Engine) -> Store:
 
 
 class Image:
-    """An image that was published under a path; nobody else can take it any more.
+    """An image that was published under a path; nobody else can take it any more. ``note`` is the publisher's.
 
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    note : plain data
-
-    Raises
-    ------
-    FileNotFoundError
-        Nothing was, or it was taken.
-    SnapshotError
-        It is of another version, or damaged.
+    Raises FileNotFoundError if none is there, or it was taken; SnapshotError if it is of another version, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -120,25 +91,16 @@ class Image:
             self._head, self._digest, self._names, self.note = rest
             wanted("as many words as are in use", self._names[0] == self._top, self._top)
 
-    def operator(
+    def core(
         self,
         automaton: Automaton,
         *,
-        key: KeyOf,
         arcs: Iterable[Arc] = (),
         late: Policy | None = None,
         faults: Faults | None = None,
         table: Callable[[int], ArcTable] | None = None,
-    ) -> Keyed:
-        """Return the operator; as `Keyed.restore`. O(keys): a dictionary of their names is made. ``table``: as of `snapshot.load`.
-
-        Raises
-        ------
-        SnapshotError
-            The automaton is another, or the image is damaged.
-        OSError
-            There is no room for it to grow.
-        """
+    ) -> Core:
+        """Return the operator, as `snapshot.load`. O(keys): a dictionary of their names is made."""
         if self._head[1] != snapshot.fingerprint(automaton):
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
         with _damage():
@@ -148,14 +110,14 @@ class Image:
             core.put_table(in_force)
             self._file.cut(self._top * WORD)
             image.take_words(store, self._names, self._file)
-        core.forget_call()
+        core.call_worked()
         core.saved = self._digest
-        return Keyed._of(core, key)
+        return core
 
 
 @contextmanager
 def _damage() -> Iterator[None]:
-    """What is wrong with an image is a `SnapshotError`; want of room or of memory is what it is."""
+    """Raise a `SnapshotError` for all that is wrong with an image; want of room or of memory stays what it is."""
     try:
         yield
     except (AfaError, OSError, MemoryError):
@@ -181,7 +143,7 @@ def is_orphan(path: Path) -> bool:
 
 
 def _version() -> str:
-    """Return the library's, and the kernels', by which the words are laid out."""
+    """Return the versions of library and kernels, which decide how the words are laid out."""
     from afa.compiled.machine.kernels import key
 
     return f"{__version__} {key()}"

@@ -10,7 +10,9 @@ Spark's Python workers take rows of a grouped stream one by one; so few and larg
 
 from __future__ import annotations
 
+import gc
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,16 +23,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from afa.spark.answer import Answer
 from afa.spark.hashing import bucket_numbers
-from afa.spark.ipc import stream_of, table_of
-from afa.spark.job import ARROW, Job
-from afa.spark.settled import settle
+from afa.spark.held import stream_of, table_of
+from afa.spark.job import ARROW, Answer, Job
 from punctuation.time import FOREVER
 
+_begun: Counter[str] = Counter()
 EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4
 PARTS = "bucket int, part int, rows binary"
 MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "note", "metrics"
+
+
+def settle(kind: str) -> None:
+    """Begin a task of this kind. Outside of a worker it does nothing."""
+    if TaskContext.get() is None:
+        return
+    _begun[kind] += 1
+    if _begun[kind] == 2:
+        gc.freeze()
 
 
 class Parts(NamedTuple):
@@ -88,7 +98,6 @@ def pack(
 
 
 def _parts(parts: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
-    """Parts as Spark takes them."""
     return pa.RecordBatch.from_arrays(
         [
             pa.array([bucket for bucket, _, _ in parts], pa.int32()),
@@ -100,7 +109,6 @@ def _parts(parts: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
 
 
 def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
-    """Return which rows are bad; None if none is."""
     found = [pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count]
     if "diff" in rows.column_names:
         found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))

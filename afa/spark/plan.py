@@ -19,7 +19,6 @@ from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.spark.bucket import Bucket
-from afa.spark.fields import SPARK, column, quoted
 from afa.spark.hashing import bucket_of, label_of
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
@@ -29,7 +28,7 @@ from afa.spark.processor import Matcher
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.typed import check_names, check_tables, key_types, timed, typed_rows
+from afa.spark.typed import SPARK, check_names, check_tables, column, key_types, quoted, timed, typed_rows
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
 from punctuation.time import BEGINNING, FOREVER
 
@@ -170,8 +169,8 @@ def match(
         _tell(job, arcs is None and events.isStreaming)
         typed = typed_rows(rows, job, time, until, diff)
         parts = _packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
-        if arcs is not None:
-            parts = parts.unionByName(_arc_parts(arcs, _woken(job)))
+        if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows
+            parts = parts.unionByName(_to_all(arcs, ARC, "value", _woken(job)))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
             parts = parts.unionByName(_to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
@@ -217,12 +216,12 @@ def _tell_alone() -> None:
 
 
 def _woken(job: Job) -> int:
-    """Return how many buckets there are, with those that are no more."""
+    """Return how many buckets are called in each batch: those of before too, where keys move."""
     return job.buckets if job.moved is None else max(job.buckets, job.moved.buckets)
 
 
 def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:
-    """Rows as parts. PySpark hands over columns by names that it takes apart at dots, so that such ones go by another name."""
+    """Return rows as parts. PySpark takes names of columns apart at dots, so that such columns go by other names."""
     names = typed.columns
     if not any(sign in name for name in names for sign in ".`"):
         return typed.mapInArrow(shipped(pack), PARTS)
@@ -233,25 +232,19 @@ def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame
     return typed.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(shipped(renamed), PARTS)
 
 
-def _arc_parts(arcs: DataFrame, buckets: int) -> DataFrame:
-    """Return each line of an arc log for each bucket; also for those that are no more, as a batch may have no other rows."""
-    return _to_all(arcs, ARC, "value", buckets)
-
-
 def _to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:
-    """Return each row for each bucket, as a part of this kind."""
     numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
     return table.select(numbers, F.lit(part).alias("part"), F.col(of).cast("string").cast("binary").alias("rows"))
 
 
 def _labelled(parts: DataFrame, buckets: int) -> DataFrame:
-    """Parts with the labels of their buckets in place of the numbers, so that all partitions have as many: `afa.spark.hashing`."""
+    """Return parts with the labels of their buckets, by which Spark deals these out evenly: `afa.spark.hashing`."""
     labels = F.array(*(F.lit(label_of(number)).cast("bigint") for number in range(buckets)))
     return parts.select(labels[F.col("bucket")].alias("bucket"), "part", "rows")
 
 
 def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
-    """Return all rows of a bucket at once: history."""
+    """Return the function that matches all rows of a bucket at once: history."""
 
     def work(table: pa.Table) -> pa.Table:
         parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
@@ -260,21 +253,20 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
         if parts.promised is not None:
             last = bucket.run(None, [], parts.promised)
             answer = answer.then(last)
-        answer.faults.extend(bucket.rest().faults)
+        answer.faults.extend(bucket.rest())
         return written(job, answer, parts.bad)
 
     return work
 
 
 def _ddl(schema: StructType, job: Job) -> str:
-    """Return the schema of `changes_schema` in Spark's words."""
     keys = [f"{quoted(name)} {schema[name].dataType.simpleString()}" for name in job.keys]
     register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.automaton.match_schema.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
 
 
 def _finished(changes: DataFrame, job: Job) -> DataFrame:
-    """Times as timestamps, and the ids of matches."""
+    """Return changes with times as timestamps, and with the ids of matches."""
     fields = job.automaton.match_schema.fields
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]

@@ -29,13 +29,11 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from afa.errors import SnapshotError
 from afa.spark import shared
-from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_of
-from afa.spark.job import Job
+from afa.spark.job import Answer, Job
 from afa.spark.moved import arrived, check_token, joined
-from afa.spark.packed_rows import frame_of, read_parts, written
-from afa.spark.settled import settle
+from afa.spark.packed_rows import Parts, frame_of, read_parts, settle, written
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING
 
@@ -48,31 +46,15 @@ NO_TIMER = -1
 
 
 class Head(NamedTuple):
-    """The head of a bucket: what is known of it without its operator.
+    """The head of a bucket: what is known of it without its operator."""
 
-    Parameters
-    ----------
-    token : bytes
-        By which shared memory knows the operator.
-    whole, since : int
-        Bytes of the whole snapshot, and of those after it.
-    timer : int
-        The watermark (ms) that calls the bucket, or NO_TIMER.
-    buckets : int
-        How many there are.
-    job : bytes
-        `Job.digest` of the job that it has followed.
-    numbers : dict
-        `Bucket.numbers`.
-    """
-
-    token: bytes | None
-    whole: int
-    since: int
-    timer: int
-    buckets: int
-    job: bytes
-    numbers: dict[str, Any]
+    token: bytes | None  # by which shared memory knows the operator
+    whole: int  # bytes of the whole snapshot
+    since: int  # bytes of those after it
+    timer: int  # the watermark (ms) that calls the bucket, or NO_TIMER
+    buckets: int  # how many there are
+    job: bytes  # `Job.digest` of the job that it has followed
+    numbers: dict[str, Any]  # `Bucket.numbers`
 
 
 NOBODY = Head(None, 0, 0, NO_TIMER, 0, b"", {})
@@ -80,14 +62,7 @@ NOBODY = Head(None, 0, 0, NO_TIMER, 0, b"", {})
 
 
 class Matcher(StatefulProcessor):
-    """The operator of each bucket.
-
-    Parameters
-    ----------
-    job : Job
-    metrics : bool
-        Whether the metrics are to hold numbers that take a visit to each key.
-    """
+    """The operator of each bucket. ``metrics`` says whether its numbers are to hold those that take a visit to each key."""
 
     def __init__(self, job: Job, metrics: bool = False) -> None:
         self._job, self._digest = job, job.digest
@@ -111,9 +86,11 @@ class Matcher(StatefulProcessor):
             return
         due = head.timer != NO_TIMER and head.timer <= timerValues.getCurrentWatermarkInMs()
         if parts.events is None and not parts.arcs and not parts.bad and head.job == self._digest and not due:
-            yield from self._answer(number, head, timerValues)
+            self._told.add(number)
+            told = self._numbers(number, head, timerValues.getCurrentWatermarkInMs())
+            yield frame_of(written(self._job, Answer([], [], []), [], told))
         else:
-            yield from self._work(number, head, parts.events, parts.arcs, parts.bad, timerValues)
+            yield from self._work(number, head, parts, timerValues)
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -127,31 +104,14 @@ class Matcher(StatefulProcessor):
         """
         head = self._read_head()
         if head.job == self._digest:
-            yield from self._work(bucket_of(int(key[0])), head, None, [], [], timerValues, fired=True)
+            yield from self._work(bucket_of(int(key[0])), head, Parts(None, [], []), timerValues, fired=True)
         else:
             self._write_head(head._replace(timer=NO_TIMER))
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""
 
-    def _answer(self, number: int, head: Head, timers: TimerValues) -> Iterator[pd.DataFrame]:
-        """Tell the numbers of a bucket that has nothing to do."""
-        self._told.add(number)
-        told = head.numbers | {"bucket": number, "events": 0, "batch": _batch(), "stored_bytes": head.whole + head.since}
-        told |= {"read_bytes": 0, "written_bytes": 0, "watermark": self._iso(timers.getCurrentWatermarkInMs())}
-        told |= {"operator_ms": 0.0, "state_ms": 0.0}
-        yield frame_of(written(self._job, Answer([], [], []), [], told))
-
-    def _work(
-        self,
-        number: int,
-        head: Head,
-        events: Any,
-        arcs: list[bytes | None],
-        bad: list[Any],
-        timers: TimerValues,
-        fired: bool = False,
-    ) -> Iterator[pd.DataFrame]:
+    def _work(self, number: int, head: Head, parts: Parts, timers: TimerValues, fired: bool = False) -> Iterator[pd.DataFrame]:
         begun = time.perf_counter()
         watermark = timers.getCurrentWatermarkInMs()
         promised = watermark * 1000 + self._job.since if watermark > 0 else BEGINNING
@@ -162,7 +122,7 @@ class Matcher(StatefulProcessor):
             (bucket, read), before = self._operator(number, head.token), None
             whole = 0 if bucket.moved else head.whole  # then all is written anew
         there = time.perf_counter()
-        answer = bucket.run(events, arcs, promised)
+        answer = bucket.run(parts.events, parts.arcs, promised)
         if before is not None:
             answer = before.then(answer)
         done = time.perf_counter()
@@ -170,20 +130,32 @@ class Matcher(StatefulProcessor):
         written_bytes, whole, since = self._save(bucket, whole, head.since)
         timer = self._wake(bucket, watermark, NO_TIMER if fired else head.timer)
         token = os.urandom(16)
-        self._write_head(Head(token, whole, since, timer, self._job.buckets, self._digest, numbers))
-        told: dict[str, Any] = {}
-        if number not in self._told:  # else it is its timer, after its rows
-            told = numbers | {"stored_bytes": whole + since}
-        self._told.add(number)
+        after = Head(token, whole, since, timer, self._job.buckets, self._digest, numbers)
+        self._write_head(after)
         bucket.leave(token)
-        told |= {"bucket": number, "events": len(bad) + (0 if events is None else events.num_rows), "batch": _batch()}
-        told |= {
-            "read_bytes": head.whole + head.since if read else 0,
-            "written_bytes": written_bytes,
-            "watermark": self._iso(watermark),
-        }
+        events = len(parts.bad) + (0 if parts.events is None else parts.events.num_rows)
+        told = self._numbers(number, after, watermark, events, written_bytes, head.whole + head.since if read else 0)
+        if number in self._told:  # it is its timer, after its rows
+            told = {name: value for name, value in told.items() if name not in (*numbers, "stored_bytes")}
+        self._told.add(number)
         told |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
-        yield frame_of(written(self._job, answer, bad, told))
+        yield frame_of(written(self._job, answer, parts.bad, told))
+
+    def _numbers(self, number: int, head: Head, watermark: int, events: int = 0, wrote: int = 0, read: int = 0) -> dict[str, Any]:
+        """Return a bucket's row of metrics (see `afa.spark.metrics.FIELDS`), of one that has done nothing yet."""
+        context, moment = TaskContext.get(), np.datetime64(watermark + self._job.since // 1000, "ms")
+        batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+        return head.numbers | {
+            "bucket": number,
+            "events": events,
+            "batch": None if batch is None else int(batch),
+            "stored_bytes": head.whole + head.since,
+            "read_bytes": read,
+            "written_bytes": wrote,
+            "watermark": f"{moment}+00:00" if watermark > 0 else None,  # Python's datetime ends with 9999, Spark's does not
+            "operator_ms": 0.0,
+            "state_ms": 0.0,
+        }
 
     def _moves(self, number: int, head: Head) -> bool:
         """Return whether a bucket is to take the keys that have moved to it."""
@@ -193,7 +165,7 @@ class Matcher(StatefulProcessor):
         return True
 
     def _clear(self, number: int, head: Head) -> None:
-        """Let nothing be left of a bucket that is no more."""
+        """Clear the state of a bucket that is no more."""
         check_token(self._job, number, head.token)
         if head.timer != NO_TIMER:
             self._handle.deleteTimer(head.timer)
@@ -201,7 +173,6 @@ class Matcher(StatefulProcessor):
         self._log.clear()
 
     def _read_head(self) -> Head:
-        """Return the head as the store has it."""
         found = self._head.get()
         return NOBODY if found is None else head_of(found)
 
@@ -221,7 +192,7 @@ class Matcher(StatefulProcessor):
         return Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()]), True
 
     def _save(self, bucket: Bucket, whole: int, since: int) -> tuple[int, int, int]:
-        """Write what has changed; how many bytes these are, the whole snapshot, and those after it."""
+        """Write what has changed. Returns how many bytes that is, how many the whole snapshot has, and those after it."""
         blob = bucket.save(incremental=0 <= since <= whole and whole > 0)
         if whole > 0 and since <= whole:
             self._log.appendValue((blob,))
@@ -230,7 +201,7 @@ class Matcher(StatefulProcessor):
         return len(blob), len(blob), 0
 
     def _wake(self, bucket: Bucket, watermark: int, timer: int) -> int:
-        """Have a timer where the bucket wants one; which. One that the watermark has passed has nothing to do any more."""
+        """Set the bucket's timer where it wants one; returns its time. A timer that the watermark has passed is dropped."""
         begins = self._job.since // 1000  # in a stream that begins before 1970 Spark's watermark is so much later
         wanted = bucket.wakes(max(watermark, 0) + begins)
         wanted = None if wanted is None else wanted - begins
@@ -243,22 +214,9 @@ class Matcher(StatefulProcessor):
         self._handle.registerTimer(wanted)
         return wanted
 
-    def _iso(self, watermark: int) -> str | None:
-        """Return a watermark of Spark's in words."""
-        if watermark <= 0:
-            return None
-        moment = np.datetime64(watermark + self._job.since // 1000, "ms")
-        return f"{moment}+00:00"  # Python's datetime ends with the year 9999, Spark's and strange rows do not
-
 
 def head_of(row: Sequence[Any]) -> Head:
-    """Return the head of a bucket from the store's row.
-
-    Raises
-    ------
-    SnapshotError
-        It is none.
-    """
+    """Return the head of a bucket from the store's row. Raises SnapshotError if it is none."""
     try:
         token, *words, job, numbers = row
         head = Head._make([bytes(token), *words, bytes(job), msgpack.unpackb(bytes(numbers))])
@@ -267,10 +225,3 @@ def head_of(row: Sequence[Any]) -> Head:
         raise SnapshotError(f"expected the head of a bucket but got {row!r}: {error}") from error
     wanted("the head of a bucket", sound, row)
     return head
-
-
-def _batch() -> int | None:
-    """Return the number of the batch at work."""
-    context = TaskContext.get()
-    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    return None if number is None else int(number)

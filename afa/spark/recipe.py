@@ -7,24 +7,32 @@ An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
 
     {"python": version, "src", "dst", "name", "kind", "final", "code": {"fence": digest, ..}}
 
+The digest of a Python function covers code objects with those within them, constants, defaults, values of closures, and of the
+globals that the code reads plain data and functions of the same module; of anything else its name. Of code of another version of
+Python nothing is claimed.
+
 What is carried over holds from *the present* on, which is the same for all keys: arcs that the job has no more end there, new ones
 begin there, and events from there on have the new window. All else is refused.
 """
 
 from __future__ import annotations
 
+import dis
+import functools
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError, SnapshotError
-from afa.expression.arc_functions import functions_of
-from afa.expression.written import Readable
+from afa.expression.arc_functions import Readable, functions_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.spark.functions import VERSION, digest_of
 
+VERSION = "{}.{}".format(*sys.version_info)
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 Recipe = Mapping[str, Any]
 FIXED = {
     "start": "start",
@@ -39,6 +47,88 @@ FIXED = {
 """The parts of a recipe that must stay, with their names for messages."""
 
 
+def digest_of(function: Callable[..., Any]) -> str:
+    """Return the digest of a function, or of anything that can be called.
+
+    Examples
+    --------
+    >>> limit = 3
+    >>> digest_of(lambda e, r: e.x > 3) == digest_of(lambda e, r: e.x > 3)
+    True
+    >>> digest_of(lambda e, r: e.x > 3) == digest_of(lambda e, r: e.x > 4)
+    False
+    """
+    return hashlib.blake2b(_said(function, {}).encode(), digest_size=16).hexdigest()
+
+
+def _said(value: Any, seen: dict[int, int]) -> str:
+    """Return a value as text that is the same in each process; ``seen`` are the values around it, and functions, each told once."""
+    if type(value) in PLAIN:
+        return f"{type(value).__name__} {value!r}"
+    if id(value) in seen:
+        return f"again {seen[id(value)]}"
+    seen[id(value)] = 1 + max(seen.values(), default=0)
+    try:
+        return _told(value, seen)
+    finally:
+        if not isinstance(value, FunctionType):
+            del seen[id(value)]
+
+
+def _told(value: Any, seen: dict[int, int]) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__} [{', '.join(_said(item, seen) for item in value)}]"
+    if isinstance(value, (set, frozenset)):
+        return f"set [{', '.join(sorted(_said(item, seen) for item in value))}]"
+    if isinstance(value, dict):
+        return f"dict [{', '.join(sorted(f'{_said(k, seen)}: {_said(v, seen)}' for k, v in value.items()))}]"
+    if isinstance(value, CodeType):
+        return _code(value, seen)
+    if isinstance(value, FunctionType):
+        return _function(value, seen)
+    if isinstance(value, functools.partial):
+        return f"partial {_said([value.func, value.args, value.keywords], seen)}"
+    if isinstance(value, MethodType):
+        return f"method {_said([value.__func__, value.__self__], seen)}"
+    name = f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+    call = getattr(type(value), "__call__", None)  # noqa: B004  (the function itself)
+    return f"{name} {_said(call, seen)}" if isinstance(call, FunctionType) else name
+
+
+def _function(function: FunctionType, seen: dict[int, int]) -> str:
+    cells = [_held(cell) for cell in function.__closure__ or ()]
+    parts: list[Any] = [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
+    for name in sorted(set(_globals(function.__code__))):
+        value = function.__globals__.get(name)
+        near = isinstance(value, FunctionType) and value.__module__ == function.__module__
+        if near or isinstance(value, (*PLAIN, tuple, frozenset)):
+            parts += [name, value]
+    return f"function {_said(parts, seen)}"
+
+
+def _held(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it has none yet
+        return "nothing"
+
+
+def _code(code: CodeType, seen: dict[int, int]) -> str:
+    names = [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars]
+    counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
+    return f"code {_said([code.co_code, list(code.co_consts), *names, *counts], seen)}"
+
+
+def _globals(code: CodeType) -> Iterator[str]:
+    """Yield the globals that code reads, with that of the functions within it."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _globals(constant)
+
+
 class Difference(NamedTuple):
     """What a changed job asks for: texts of arcs that go, and of arcs that come; both windows if they differ."""
 
@@ -47,50 +137,33 @@ class Difference(NamedTuple):
     window: tuple[int | None, int | None] | None = None
 
 
-def recipe_of(
-    automaton: Automaton,
-    keys: Sequence[str] = (),
-    sequence: str | None = None,
-    lifetimes: bool = False,
-    window: int | None = None,
-    buckets: int = 1,
-    since: int = 0,
-) -> Recipe:
-    """Return the plain data of a job; ``keys`` with their types."""
+def recipe_of(automaton: Automaton, **options: Any) -> Recipe:
+    """Return the plain data of a job; ``keys`` among its options with their types."""
     assert automaton.event_schema is not None
     return {
         "start": automaton.start,
         "final": sorted(automaton.final),
         "event": automaton.event_schema.describe(),
         "register": f"{automaton.register_schema.describe()} = {tuple(automaton.register)!r}",
-        "arcs": [json.loads(arc_text(arc, automaton)) for arc in automaton.arcs],
-        "keys": list(keys),
-        "sequence": sequence,
-        "lifetimes": lifetimes,
-        "window": window,
-        "buckets": buckets,
-        "since": since,
+        "arcs": [_item(arc, automaton) for arc in automaton.arcs],
+        **options,
     }
 
 
-def arc_text(arc: Arc, automaton: Automaton) -> str:
-    """Return an arc as text by which it is known again."""
+def _item(arc: Arc, automaton: Automaton) -> dict[str, Any]:
+    """Return an arc as plain data by which it is known again."""
     try:
         found = arc.to_json(automaton)
     except AutomatonError:
         code = {kind.role: repr(f) if isinstance(f, Readable) else digest_of(f) for kind, f in functions_of(arc)}
         names = ("src", "dst", "name", "kind", "final")
         found = {"python": VERSION, "code": code, **{name: getattr(arc, name) for name in names}}
-    return json.dumps(found, sort_keys=True)
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
 
 
 def check(before: Recipe, now: Recipe) -> None:
-    """Refuse a job that can't go on from another one's state.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Refuse (SnapshotError) a job that can't go on from another one's state."""
     for what, name in FIXED.items():
         if before[what] != now[what]:
             raise SnapshotError(
@@ -107,10 +180,7 @@ def check(before: Recipe, now: Recipe) -> None:
 def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
     """Return the automaton that a state was made with; arcs that only Python can run are those of today's code.
 
-    Raises
-    ------
-    SnapshotError
-        Such an arc is gone, or its code has changed.
+    Raises SnapshotError if such an arc is gone, or its code has changed.
     """
     return Automaton(
         start=now.start,
@@ -125,7 +195,7 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
 def _arc(item: Mapping[str, Any], now: Automaton) -> Arc:
     if not item.get("python"):
         return Arc.from_json(dict(item))
-    there = [(arc, json.loads(arc_text(arc, now))) for arc in now.arcs]
+    there = [(arc, _item(arc, now)) for arc in now.arcs]
     known = [(arc, other) for arc, other in there if other.get("python") and _without_code(other) == _without_code(item)]
     if not known:
         raise SnapshotError(f"expected the arc {item['name']!r}, which only Python can run, in the code but got none: keep it")
@@ -151,13 +221,7 @@ def _without_code(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def difference(before: Recipe, now: Recipe) -> Difference:
-    """Return what has changed since ``before``.
-
-    Raises
-    ------
-    SnapshotError
-        A new arc can't be written as text, or as `check`.
-    """
+    """Return what has changed since ``before``, if a job may go on from there: see `check`; new arcs must have a text."""
     check(before, now)
     old, new = before["arcs"], now["arcs"]
     gone = [item for item in old if not any(_same(item, other) for other in new)]
@@ -172,7 +236,6 @@ def difference(before: Recipe, now: Recipe) -> Difference:
 
 
 def texts_of(arcs: Sequence[Any]) -> list[str]:
-    """Return the arcs of a recipe as text."""
     return [json.dumps(item, sort_keys=True) for item in arcs]
 
 
@@ -189,7 +252,6 @@ def arc_of(text: str, now: Automaton) -> Arc:
 
 
 def said(found: Difference) -> str:
-    """Return the difference in words."""
 
     def names(items: Sequence[Any]) -> str:
         return ", ".join(repr(item.get("name") or f"{item['src']} -> {item['dst']}") for item in items) or "none"

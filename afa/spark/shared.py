@@ -21,17 +21,28 @@ import functools
 import os
 import shutil
 import stat
+import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark import TaskContext
 
 from afa.errors import SnapshotError
-from afa.operator.keyed import Keyed
+from afa.operator.call import Core
 from afa.spark import operator_image as image
-from afa.spark.owner import Process, owner, process, watch
 
+WATCH = """(n=0
+while [ -d "/proc/$1" ]; do
+  sleep 1
+  n=$((n + 1))
+  if [ $n -ge "$5" ]; then
+    n=0
+    find "$2" -mindepth 1 -maxdepth 1 -mmin "+$3" -exec rm -rf {} +
+    find "$2" -type f -cmin "+$4" -exec rm -f {} +
+  fi
+done
+rm -rf "$2") &"""
 OLD = 900.0
 """After so many seconds without a batch the images of a query go: one that is triggered less often has time to read its state."""
 LOST = 3600.0
@@ -40,6 +51,78 @@ ENDED = 60.0
 """How many seconds the images of an ended query stay, as it may be started again."""
 OFTEN = 60.0
 """The seconds between two looks for such images."""
+
+
+class Process(NamedTuple):
+    """A process of this machine, told from others that have had its number."""
+
+    pid: int
+    begun: int
+    namespace: int
+
+    @property
+    def name(self) -> str:
+        """By which it is found again."""
+        return "-".join(map(str, self))
+
+    @classmethod
+    def named(cls, name: str) -> Process:
+        """Return the process of a name; ValueError if it is none."""
+        pid, begun, namespace = map(int, name.split("-"))
+        return cls(pid, begun, namespace)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has ended; False where that can't be seen."""
+        return self.namespace == _namespace() and (_stat(self.pid) or ("", 0, 0))[2] != self.begun
+
+
+def owner() -> Process | None:
+    """Return the Java process that this one works for, if there is one and it can be seen."""
+    pid = os.getpid()
+    while pid > 1:
+        found = _stat(pid)
+        if found is None:
+            return None
+        name, parent, begun = found
+        if name == "java":
+            return Process(pid, begun, _namespace())
+        pid = parent
+    return None
+
+
+def process(pid: int) -> Process | None:
+    """Return the process that has this number now, if it can be seen."""
+    found = _stat(pid)
+    return None if found is None else Process(pid, found[2], _namespace())
+
+
+def _stat(pid: int) -> tuple[str, int, int] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    fields = rest.split()
+    return name, int(fields[1]), int(fields[19])
+
+
+def _namespace() -> int:
+    """Return the namespace of process numbers: containers may share memory and number their processes each for itself."""
+    return os.stat("/proc/self/ns/pid").st_ino
+
+
+def watch(process: Process, folder: Path, old: float, lost: float, often: float) -> None:
+    """Leave a small process behind that deletes a folder as soon as a process has ended, however it does.
+
+    Until then it looks, every ``often`` seconds, for what lies in the folder and was not changed for ``old`` seconds (of a folder
+    in it: no name came or went), and for files that were not written or renamed for ``lost``, and deletes them. `find` counts
+    minutes.
+    """
+    quiet = subprocess.DEVNULL
+    numbers = [process.pid, folder, int(old / 60), int(lost / 60), int(often)]
+    command = ["sh", "-c", WATCH, "sh", *map(str, numbers)]
+    subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, cwd="/", check=False)
 
 
 def take(token: bytes) -> image.Image | None:
@@ -53,18 +136,18 @@ def take(token: bytes) -> image.Image | None:
         return None
 
 
-def put(token: bytes, operator: Keyed, note: Any) -> None:
+def put(token: bytes, core: Core, note: Any) -> None:
     """Leave an operator, right after its snapshot; it may not be used any more. Nothing is left where there is no room."""
     place = folder()
-    if place is None or operator._core.engine.name != "compiled":
+    if place is None or core.engine.name != "compiled":
         return
     place /= _query()
     try:
         place.mkdir(mode=0o700, exist_ok=True)
         space = os.statvfs(place)
-        if image.store_of(operator._core.engine).memory.file is None and space.f_bavail < _spared(place, space.f_blocks):
+        if image.store_of(core.engine).memory.file is None and space.f_bavail < _spared(place, space.f_blocks):
             return
-        image.publish(operator, place / token.hex(), note)
+        image.publish(core, place / token.hex(), note)
     except OSError:
         (place / token.hex()).unlink(missing_ok=True)
 
@@ -99,7 +182,6 @@ def _root() -> Path | None:
 
 
 def _folder_of(java: Process, root: Path) -> Path:
-    """Return a folder that goes with its owner."""
     place = root / java.name
     try:
         place.mkdir(mode=0o700)

@@ -28,14 +28,7 @@ PACKAGES = (*OURS, "msgpack", "numba", "numpy", "pandas", "pyarrow", "sortedcont
 
 
 class Parcel:
-    """What is something else when it has been pickled and unpickled.
-
-    Parameters
-    ----------
-    content : object
-    arcs : iterable of Arc
-        Its arcs: the driver has told which of them run in Python.
-    """
+    """A parcel, which pickled and unpickled is its content; of its arcs the driver has told which run in Python."""
 
     def __init__(self, content: Any, arcs: Iterable[Arc] = ()) -> None:
         self._content, self._arcs = content, list(arcs)
@@ -55,7 +48,7 @@ class Parcel:
 
 
 class _Turn:
-    """What is nothing, but does something with modules when it is pickled."""
+    """An instruction in a pickle: it does something with modules when it is pickled, and comes out as an empty text."""
 
     def __init__(self, turn: Callable[[ModuleType], None], modules: Sequence[ModuleType]) -> None:
         self._turn, self._modules = turn, modules
@@ -67,7 +60,7 @@ class _Turn:
 
 
 class _Watch:
-    """What looks for modules that others did not find, once it is unpickled."""
+    """A finder of modules, once it is unpickled: it is asked for those that no other has found."""
 
     def __reduce__(self) -> Any:
         own = {name.partition(".")[0] for name, module in list(sys.modules.items()) if _is_own(module)}
@@ -101,7 +94,7 @@ def _opener() -> Callable[..., Any]:
 
 
 def _watcher() -> Callable[..., Any]:
-    """As `_opener`."""
+    """Return a function, sent by value too, that begins to look out for modules that are missing."""
 
     def watching(packages: Iterable[str], own: Iterable[str]) -> Any:
         import os
@@ -160,7 +153,6 @@ def _modules(automaton: Automaton) -> list[ModuleType]:
 
 
 def _is_own(module: ModuleType) -> bool:
-    """Return whether a module is the user's: a file that is not installed."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or getattr(module, "__name__", "").partition(".")[0] in OURS:
         return False

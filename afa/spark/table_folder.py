@@ -1,4 +1,4 @@
-"""A folder of tables, each the next state of one table: written beside the others, then shown to readers in one step.
+"""Fold changes into the matches that are in force, and keep these in a folder of tables, each the next state of one table.
 
     <n>-<batch>-<run>.parquet     a table; there once it is whole, never changed after that
     _spark_metadata/<k>.compact   the name of the one to be read, in the form of Spark's file sink
@@ -6,7 +6,6 @@
     _drafts/<n>-<batch>-<run>     where it is written
 
 ``spark.read.parquet(folder)`` finds the last list, and by it one table, which stays while the next ones are written.
-Nothing here knows of Spark.
 """
 
 from __future__ import annotations
@@ -20,7 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+
 from afa.errors import AfaError
+from afa.spark.packed_rows import MATCH
+from afa.spark.typed import column
 
 DRAFTS, LISTS, LIST = "_drafts", "_spark_metadata", ".compact"
 NOBODY = ""
@@ -28,25 +32,15 @@ NOBODY = ""
 _NAME = re.compile(r"(\d+)-(\d+)-(.*)\.parquet", re.ASCII)
 _OLD = re.compile(r"v=(\d+)", re.ASCII)
 _LISTED = re.compile(r"(\d+)(\.compact)?", re.ASCII)
+FOLD = ("diff", "kind", "reason")
 
 
 class Table(NamedTuple):
-    """A table of the folder.
+    """A table of the folder."""
 
-    Parameters
-    ----------
-    number : int
-        Of two tables the later one has the larger number.
-    batch : int
-        After which it is the state.
-    run : str
-        Whose batch.
-    path : Path
-    """
-
-    number: int
-    batch: int
-    run: str
+    number: int  # of two tables the later one has the larger number
+    batch: int  # after which it is the state
+    run: str  # whose batch
     path: Path
 
     @property
@@ -68,19 +62,12 @@ class Turn(NamedTuple):
 
 
 class Tables:
-    """The tables of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        It need not be there.
-    """
+    """The tables of a folder, which need not be there."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
 
     def all(self) -> list[Table]:
-        """Return the tables, in their order."""
         there = _inside(self._folder)
         named = ((_NAME.fullmatch(path.name), path) for path in there)
         found = [Table(int(name[1]), int(name[2]), name[3], path) for name, path in named if name is not None]
@@ -88,13 +75,7 @@ class Tables:
         return sorted(found + [Table(int(name[1]), int(name[1]), NOBODY, path) for name, path in before if name is not None])
 
     def turn(self, run: str, batch: int, has_changes: Callable[[], bool]) -> Turn | None:
-        """Return what a batch has to write: the table after it. None: the last one is that.
-
-        Raises
-        ------
-        AfaError
-            The run must have a table, and has none.
-        """
+        """Return what a batch has to write: the table after it. None: the last one is that."""
         own = self._own(run, batch)
         before = max((table for table in own if table.batch < batch), default=None)
         if before is None and batch > 0 and run != NOBODY:
@@ -115,12 +96,7 @@ class Tables:
         return own if own or batch == 0 else [table for table in tables if table.run == NOBODY]
 
     def show(self, turn: Turn) -> None:
-        """Let readers have a table that is written in place of the one before.
-
-        Raises
-        ------
-        OSError
-        """
+        """Let readers have a table that is written in place of the one before."""
         [file] = turn.draft.glob("*.parquet")
         os.rename(file, turn.table.path)
         with contextlib.suppress(OSError):  # a file system without links: then Spark alone reads it by the name of the folder
@@ -158,7 +134,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _link(table: Path, link: Path, draft: Path) -> None:
-    """A folder by which readers find a table; it has its name once it is whole."""
+    """Make the folder by which readers find a table; it gets its name once it is whole."""
     hidden = draft / link.name
     hidden.mkdir()
     (hidden / "part-0.parquet").symlink_to(Path("..", table.name))
@@ -167,16 +143,102 @@ def _link(table: Path, link: Path, draft: Path) -> None:
 
 
 def _entry(path: Path) -> str:
-    """Return a file in Spark's words."""
     found = path.stat()
     told = {"path": path.as_uri(), "size": found.st_size, "isDir": False, "modificationTime": int(found.st_mtime * 1000)}
     return json.dumps({**told, "blockReplication": 1, "blockSize": 1 << 25, "action": "add"})
 
 
 def _delete(path: Path) -> None:
-    """A file, a link or a folder; it may be gone."""
     with contextlib.suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+def current(changes: DataFrame) -> DataFrame:
+    """Return the matches in force after a table of changes.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        The output of `match`, read again: all of it, or several such tables together.
+
+    Returns
+    -------
+    DataFrame
+        Key columns, register fields, ``le``, ``re``, ``id``; each match once.
+
+    Examples
+    --------
+    ``current(spark.read.parquet("changes"))``
+    """
+    kept = [name for name in changes.columns if name not in FOLD]
+    found = changes.where(F.col("kind") == MATCH).groupBy(*map(column, kept)).agg(F.sum("diff").alias("copies"))
+    return found.where(F.col("copies") > 0).drop("copies")
+
+
+def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Callable[[DataFrame, int], None]:
+    """Return a function for ``foreachBatch`` that keeps the matches in force as a Parquet table.
+
+    The table is replaced as a whole after each batch that changes it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder of a mounted file system, of one query at a time. ``spark.read.parquet(path)`` is the table after the last batch,
+        one whole table also while the next is written. For readers other than Spark, ``path/v=<number>`` with the largest number
+        is the same: the batch's number, or a larger one in a folder that was used before.
+    keep : int
+        How many of the last tables stay, for readers that have not finished.
+    run : str, optional
+        The owner of the tables: a query goes on only with its own tables. None: the query's id, which its checkpoint holds. Under
+        Spark Connect, where a query does not know its id, batch 0 begins a new table, and other batches go on with the last one.
+
+    Raises
+    ------
+    AfaError
+        An argument is not valid. When a batch is written: the query's own last table is missing.
+
+    Notes
+    -----
+    A batch that runs again is written again. O(matches in force) a batch, so it suits tables that one job can rewrite. A larger
+    table, or one in an object store, needs a table format with MERGE, by ``id``: docs/spark.md has the lines for Delta.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
+        raise AfaError(
+            f"expected a folder of a mounted file system but got path={str(path)!r}; elsewhere, MERGE into a table by id"
+        )
+    if not isinstance(keep, int) or keep < 2:
+        raise AfaError(f"expected 2 tables to keep at least, as a batch run again needs the one before it, but got keep={keep!r}")
+    if run is not None and not re.fullmatch(r"[A-Za-z0-9._-]+", run):
+        raise AfaError(f"expected a name of letters, digits, '.', '_' and '-' but got run={run!r}")
+
+    def write(changes: DataFrame, batch: int) -> None:
+        tables, news = Tables(Path(path)), changes.where(F.col("kind") == MATCH).persist()  # they are asked twice
+        try:
+            turn = tables.turn(run or _query(changes), batch, lambda: not news.isEmpty())
+            if turn is not None:
+                table = current(_with(news, turn.before)).coalesce(1).write.mode("overwrite")
+                table.option("maxRecordsPerFile", 0).parquet(f"file://{turn.draft}")
+                tables.show(turn)
+                tables.prune(keep, turn.before)
+        finally:
+            news.unpersist()
+
+    return write
+
+
+def _query(changes: DataFrame) -> str:
+    """Return the id of the query whose batch this is, if that can be known."""
+    context = getattr(changes.sparkSession, "_sc", None)
+    return (context and context.getLocalProperty("sql.streaming.queryId")) or NOBODY
+
+
+def _with(news: DataFrame, before: Table | None) -> DataFrame:
+    """Return the table before, as insertions, and the changes after it."""
+    if before is None:
+        return news
+    table = news.sparkSession.read.parquet(before.uri)
+    old = table.withColumn("diff", F.lit(1)).withColumn("kind", F.lit(MATCH))
+    return news.unionByName(old.withColumn("reason", F.lit(None).cast("string")))

@@ -1,11 +1,19 @@
-"""Give the rows of a DataFrame the columns of the job's schema; refuse tables, columns and names that can't have them."""
+"""Give the rows of a DataFrame the columns of the job's schema; refuse tables, columns and names that can't have them.
+
+A value that a field's type can't hold becomes null and is reported:
+
+    bool, str, int, float     by Spark's casts; a number only if the field's type holds it exactly, as an operator takes it
+    timestamps, dates         of an int or float field: microseconds since 1970, as ``le`` has them. Where a column names no zone (a
+                              date is its midnight) the session's holds
+    intervals of days         of an int or float field: microseconds
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -13,11 +21,24 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import DataType, StructType
 
 from afa.errors import AfaError
-from afa.spark.fields import column, micros, taken
 from afa.spark.job import Job
 from afa.spark.packed_rows import changes_schema
-from afa.spark.watermark import SHIFTED
 
+SPARK = {int: "bigint", float: "double", bool: "boolean", str: "string"}
+WHOLE = ("tinyint", "smallint", "int")
+SAFE = {
+    int: (*WHOLE, "bigint"),
+    float: (*WHOLE, "float", "double"),
+    bool: ("boolean",),
+    str: ("string",),
+}
+"""The types of columns whose casts lose no value."""
+MOMENTS = ("timestamp", "timestamp_ntz", "date")
+NUMBERS = (*WHOLE, "bigint", "float", "double", "decimal")
+EDGE = 2.0**63
+"""The float next to the largest int64, which Spark's casts take for it."""
+SHIFTED = "afa_watermark"
+"""The column of the watermark of a stream that begins before 1970."""
 KEY_TYPES = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -26,6 +47,47 @@ KEY_TYPES = {
     "tinyint": pa.int8(),
     "boolean": pa.bool_(),
 }
+
+
+def quoted(name: str) -> str:
+    """Return a column's name as Spark reads one that may hold dots and spaces."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def column(name: str) -> Any:
+    """Return a column by its name, whatever that holds."""
+    return F.col(quoted(name))
+
+
+class Taken(NamedTuple):
+    """A column in the type of a field; where it has lost a value, and None if it can't."""
+
+    column: Any
+    lost: Any
+
+
+def micros(moment: Any) -> Any:
+    """Return a moment in microseconds since 1970, exactly, before it too."""
+    return F.unix_micros(moment.cast("timestamp"))
+
+
+def taken(given: Any, kind: str, target: type) -> Taken:
+    """Return a column, of a type in Spark's words, as a field of type ``target``."""
+    if target in (int, float):
+        if kind in MOMENTS:
+            given, kind = micros(given), "bigint"
+        elif kind.startswith("interval") and not any(unit in kind for unit in ("year", "month")):
+            given, kind = F.unix_micros(F.timestamp_micros(F.lit(0)) + given), "bigint"
+    found = given.try_cast(SPARK[target])
+    if kind in SAFE[target]:
+        return Taken(found, None)
+    lost = found.isNull() & given.isNotNull()
+    if kind.split("(")[0] in NUMBERS and target is not str:
+        there = found.cast("int") if target is bool else found
+        lost |= ~F.coalesce(there.try_cast(kind) == given, F.lit(False)) & given.isNotNull()
+        if target is int or kind == "bigint":
+            lost |= F.coalesce(given.try_cast("double") >= EDGE, F.lit(False))
+    return Taken(F.when(~lost, found), lost)
 
 
 def check_tables(events: Any, arcs: Any) -> None:
@@ -55,7 +117,6 @@ def check_names(events: DataFrame, job: Job) -> None:
 
 
 def key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]:
-    """Return the types of the key columns."""
     names = [key] if isinstance(key, str) else list(key)
     found = []
     for name in names:
@@ -108,7 +169,6 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
 
 
 def _micros(events: DataFrame, name: str) -> Any:
-    """Return a timestamp column in ticks."""
     kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
     if kind not in ("timestamp", "timestamp_ntz"):
         there = f"{kind}: cast it" if kind else f"the columns {', '.join(events.schema.names)}"

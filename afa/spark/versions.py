@@ -21,34 +21,17 @@ END, RETRACT, INSERT = range(3)
 
 
 class Line(NamedTuple):
-    """A line of an arc log; lines of a name are gone through in the order of their first five fields.
-
-    Parameters
-    ----------
-    at, sequence : int
-    op : int
-        END, RETRACT or INSERT.
-    identity : bytes
-        By which it is known.
-    content : bytes
-        By which two lines of one identity are told apart, and by which END finds its arc.
-    name : str
-        Of the arc.
-    until : int
-        Of an insertion: where it ends.
-    arc, source : Any
-        What an insertion brings, and what is kept of a line; not looked at here.
-    """
+    """A line of an arc log; lines of a name are gone through in the order of their first five fields."""
 
     at: int
     sequence: int
-    op: int
-    identity: bytes
-    content: bytes
-    name: str
-    until: int = FOREVER
-    arc: Any = None
-    source: Any = None
+    op: int  # END, RETRACT or INSERT
+    identity: bytes  # by which it is known
+    content: bytes  # by which two lines of one identity are told apart, and by which END finds its arc
+    name: str  # of the arc
+    until: int = FOREVER  # of an insertion: where it ends
+    arc: Any = None  # what an insertion brings; not looked at here
+    source: Any = None  # what is kept of a line; not looked at here
 
 
 class Version(NamedTuple):
@@ -60,13 +43,7 @@ class Version(NamedTuple):
 
 
 class Replay:
-    """Lines of one name gone through in their order. O(1) a line, but for END.
-
-    Parameters
-    ----------
-    begun : sequence of Version
-        What earlier lines have come to, in the order in which they began.
-    """
+    """Lines of one name gone through in their order, from the versions that earlier lines have begun. O(1) a line, but for END."""
 
     def __init__(self, begun: Sequence[Version] = ()) -> None:
         self._versions = list(begun)
@@ -113,13 +90,7 @@ class Taken(NamedTuple):
 
 
 class Versions:
-    """The versions of all names over a stream of lines and promises.
-
-    Parameters
-    ----------
-    begun : iterable of Version
-        What is in force, as `begun` gave it; of a name in the order in which they began.
-    promised : int
+    """The versions of all names over a stream of lines and promises, from what is in force, as `begun` gave it.
 
     Examples
     --------
@@ -144,7 +115,7 @@ class Versions:
             self._keep(version)
 
     def take(self, lines: Iterable[Line]) -> Taken:
-        """Let lines come, in any order."""
+        """Put lines, which come in any order, into the order of their names; what became of each."""
         taken = Taken({}, [], [], [])
         for line in lines:
             known = self._known.get(line.identity)
@@ -199,7 +170,6 @@ class Versions:
         return self._replay(name).versions(BEGINNING)
 
     def all(self) -> list[Version]:
-        """Return the versions of all names."""
         return [version for name in sorted({*self._begun, *self._lines}) for version in self.of(name)]
 
     def begun(self) -> list[Version]:
@@ -231,7 +201,7 @@ class Versions:
         self._note(line.at, line.name)
 
     def _drop(self, line: Line) -> None:
-        """Take a line out that is not final: its `at` stays due, which does no harm."""
+        """Take out a line that is not final; its `at` stays due, which does no harm."""
         lines = self._lines[line.name]
         lines.remove(line)
         self._replays.pop(line.name, None)

@@ -20,13 +20,11 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
 from afa.spark.arc_lines import instant
-from afa.spark.fields import column, micros, quoted
 from afa.spark.job import delay
+from afa.spark.typed import SHIFTED, column, micros, quoted
 
 DELAY = "spark.watermarkDelayMs"
 """Where Spark keeps the delay of a watermark, in a column's metadata."""
-SHIFTED = "afa_watermark"
-"""The column of the watermark of a stream that begins before 1970."""
 BEHIND = "afa.behind"
 """Where we keep that changes may come behind the watermark."""
 
@@ -34,10 +32,7 @@ BEHIND = "afa.behind"
 def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None, since: int = 0) -> tuple[DataFrame, str]:
     """Return a stream with a watermark on its time column, a timestamp: its own, or else ours; and on which column it is.
 
-    Raises
-    ------
-    AfaError
-        The stream's own is another, or ``lateness`` or ``since`` asks for one beside it.
+    A stream's own on another column is refused (AfaError), and so are ``lateness`` and ``since`` beside its own.
     """
     marks = {field.name: field.metadata for field in events.schema if DELAY in field.metadata}
     if not _has_watermark(events):
@@ -89,12 +84,11 @@ def marked(le: Any, delay_ms: int, behind: bool) -> Any:
 
 
 def delay_of(events: DataFrame, time: str) -> int:
-    """Return the delay of the watermark on a column, in milliseconds."""
     return int(events.schema[time].metadata[DELAY])
 
 
 def _has_watermark(events: DataFrame) -> bool:
-    """Return whether a stream has one; marks alone do not say it: they are written into Parquet files, and read from there."""
+    """Return whether a stream has a watermark. Marks alone do not say it: Parquet files keep them."""
     there: Any = events
     if hasattr(type(there), "_explain_string"):  # under Spark Connect
         return "EventTimeWatermark" in there._explain_string(extended=True)

@@ -13,16 +13,12 @@ from afa import Arc, Automaton, AutomatonError, ExpressionError, Keyed, NoRegist
 from afa.draw.mermaid import mermaid
 from afa.draw.words import fence_of
 from afa.expression.arc_functions import same_meaning
+from tests.two_vees import Vees
 
 
 class Tick(NamedTuple):
     change: float
     kind: str | None = None
-
-
-class Vees(NamedTuple):
-    balance: int = 0
-    patterns: int = 0
 
 
 TEXT = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import afa.spark
-from afa.spark.java import use_java
+from afa.spark.session import use_java
 from tests.spark.streams import of_program
 from tests.spark.test_stream import SCHEMA
 from tests.spark.victim import KEYS, SETTINGS

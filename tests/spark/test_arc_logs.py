@@ -13,10 +13,10 @@ import pytest
 from afa import Arc, Automaton
 from afa.errors import AutomatonError
 from afa.spark import shared
-from afa.spark.bucket import Answer, Bucket
+from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
-from afa.spark.ipc import stream_of, table_of
-from afa.spark.job import Job
+from afa.spark.held import stream_of, table_of
+from afa.spark.job import Answer, Job
 from afa.spark.ledger import TABLES
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
@@ -162,7 +162,7 @@ def test_a_retraction_that_ends_nothing_is_told_when_the_promise_has_passed_it()
     assert first.wakes(ZERO // 1000) is None
     last = Bucket(here, 0)
     last.run(None, [line], BEGINNING)
-    assert [fault.reason[:30] for fault in last.rest().faults] == ["expected an arc in force but g"]
+    assert [fault.reason[:30] for fault in last.rest()] == ["expected an arc in force but g"]
 
 
 def test_lines_of_one_id_that_differ_are_told() -> None:
@@ -200,14 +200,14 @@ def test_buckets_of_a_process_share_what_a_log_comes_to() -> None:
     buckets = [Bucket(here, number) for number in range(3)]
     for bucket, some in zip(buckets, (lines, lines[::-1], lines[:8])):
         bucket.run(None, some, BEGINNING)
-    one, other, less = (bucket._operator._core.arcs.table for bucket in buckets)
+    one, other, less = (bucket._core.arcs.table for bucket in buckets)
     assert one is other
     assert (len(one.events), len(less.events)) == (10, 9)
     again = Bucket(here, 1, [buckets[1].save(False)])
-    assert again._operator._core.arcs.table is one
+    assert again._core.arcs.table is one
     buckets[0].run(None, [json.dumps({"op": "retract", "arc": {"name": "arc 3"}, "at": ZERO, "sequence": 1})], BEGINNING)
-    assert len(buckets[0]._operator._core.arcs.table.events) == 9
-    assert len(Bucket(here, 1, [again.save(False)])._operator._core.arcs.table.events) == 10
+    assert len(buckets[0]._core.arcs.table.events) == 9
+    assert len(Bucket(here, 1, [again.save(False)])._core.arcs.table.events) == 10
 
 
 def test_tables_of_arcs_that_have_ended_are_forgotten() -> None:
@@ -218,8 +218,8 @@ def test_tables_of_arcs_that_have_ended_are_forgotten() -> None:
     for i in range(30):
         bucket = Bucket(here, 1, [bucket.save(False)])
         bucket.run(None, [], ZERO + (i + 1) * SECOND)
-        assert len(bucket._logged.table(bucket._operator._core.progress.final).events) == 30 - i
-    assert len(bucket._logged._place.ledger._tables) == TABLES + 1
+        assert len(bucket._logged.ledger.table(bucket._core.progress.final).events) == 30 - i
+    assert len(bucket._logged.ledger._tables) == TABLES + 1
 
 
 def test_jobs_with_arcs_of_one_name_that_only_python_can_run_share_nothing() -> None:
@@ -248,4 +248,4 @@ def test_an_arc_that_has_ended_is_not_there_after_a_restart() -> None:
     bucket.run(None, [json.dumps({**seven(), "until": ZERO + 100})], BEGINNING)
     bucket.run(None, [], ZERO + 100)
     again = Bucket(here, 0, [bucket.save(False)])
-    assert [event.arc.name for event in again._operator._core.arcs.table.events] == ["one"]
+    assert [event.arc.name for event in again._core.arcs.table.events] == ["one"]

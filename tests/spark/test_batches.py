@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 pa = pytest.importorskip("pyarrow")
-settled = pytest.importorskip("afa.spark.settled", reason='pyspark is not installed: pip install "afa[spark]"')
+settled = pytest.importorskip("afa.spark.packed_rows", reason='pyspark is not installed: pip install "afa[spark]"')
 
 
 def test_columns_leave_the_operator_as_they_are() -> None:

@@ -13,12 +13,13 @@ import msgpack
 import pytest
 
 from afa import AfaError, Arc, Automaton, AutomatonError, LateEventError, SnapshotError
+from afa.operator import snapshot
 from afa.spark import shared
 from afa.spark.bucket import Bucket
-from afa.spark.ipc import stream_of, table_of
+from afa.spark.held import stream_of, table_of
 from afa.spark.job import Job
 from afa.spark.packed_rows import written
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, FOREVER
 from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
@@ -286,9 +287,9 @@ def test_an_arc_with_text_that_can_t_be_written_is_refused_where_it_is_read() ->
     for number in range(2):
         bucket, template = Bucket(here, number), rows(Seeded("one"), 1, 1)[0]
         bucket.run(table(here, [{**template, "sort": 1, "at": when(5), "diff": 1}] * (1 - number)), [], BEGINNING)
-        before = bucket._operator.snapshot()
+        before = snapshot.save(bucket._core)
         told += bucket.run(None, [line], BEGINNING).faults
-        assert bucket._operator.snapshot() == before
+        assert snapshot.save(bucket._core) == before
     assert re.match(f"{message} transfer of arc 'lone'", told[0].reason)
     assert len(told) == 1
     with pytest.raises(AutomatonError, match=f"{message} transfer of arc 'lone'"):
@@ -324,3 +325,20 @@ def test_an_image_of_other_code_is_not_taken(tmp_path: Path, monkeypatch: pytest
     image = shared.take(b"ab")
     with pytest.raises(SnapshotError, match="of other code"):
         Bucket(job(of_program("branches", ("who",))), 0, image=image)
+
+
+@pytest.mark.parametrize("ahead", [None, "5 seconds"])
+def test_a_bucket_is_restored_after_the_end_of_time(ahead: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arcs that last for ever end there, too."""
+    monkeypatch.setattr(shared, "folder", lambda: tmp_path)
+    here = job(of_program("runs", ("who",)), speculation=ahead)
+    stream = table(here, rows(Seeded("for ever"), 20, 2))
+    bucket, arc = Bucket(here, 0), {"src": "a", "dst": "b", "name": "x"}
+    bucket.run(stream, [json.dumps({"op": "insert", "arc": arc, "at": ZERO})], BEGINNING)
+    bucket.run(None, [], FOREVER)
+    blobs = [bucket.save(False)]
+    bucket.leave(b"end")
+    for again in (Bucket(here, 0, blobs), Bucket(here, 0, image=shared.take(b"end"))):
+        again.check()
+        assert len(again.run(stream, [], FOREVER).late) == len(stream)
+        assert again.save(False)

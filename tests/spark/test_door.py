@@ -20,9 +20,14 @@ from tests.spark.streams import SECOND, when
 from tests.spark.test_stream import Files, read
 
 afa_spark = pytest.importorskip("afa.spark", reason='pyspark is not installed: pip install "afa[spark]"')
-from afa.spark.console import passed_on  # noqa: E402  (they need PySpark)
 from afa.spark.plan import _tell_alone  # noqa: E402
-from afa.spark.session import PARTITIONS, PROVIDER, _count, _places  # noqa: E402
+from afa.spark.session import (  # noqa: E402
+    PARTITIONS,
+    PROVIDER,
+    _count,
+    _places,
+    passed_on,
+)
 from afa.spark.shipped import Parcel, by_value, shipped  # noqa: E402
 
 

@@ -11,7 +11,7 @@ import pytest
 from afa import Arc, Automaton
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
-from afa.spark.ipc import stream_of, table_of
+from afa.spark.held import stream_of, table_of
 from afa.spark.job import Job, job_of
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
@@ -67,7 +67,7 @@ class Buckets:
             self.told.append(out)
             self.faults += [row for row in out.to_pylist() if row["kind"] == "fault"]
             state[:] = [*state, bucket.save(True)] if state else [bucket.save(False)]
-            bucket._operator._check()
+            bucket.check()
 
 
 @pytest.mark.parametrize("worlds", [25, pytest.param(400, marks=pytest.mark.stress)])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from afa import AfaError
-from afa.spark.java import use_java
+from afa.spark.session import use_java
 
 
 def test_the_java_of_the_package_serves_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from afa import Arc, Automaton, SnapshotError
 from afa.spark.bucket import Bucket
-from afa.spark.functions import VERSION, digest_of
 from afa.spark.job import Job, job_of
+from afa.spark.recipe import VERSION, digest_of
 from punctuation.time import BEGINNING
 from tests.spark.test_restarts import Row, Sum
 

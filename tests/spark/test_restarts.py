@@ -11,16 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from afa import AfaError, Arc, Automaton, SnapshotError
+from afa.operator.statistics import statistics_of
 from afa.spark import moved
-from afa.spark.answer import Answer
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
-from afa.spark.ipc import stream_of, table_of
-from afa.spark.job import Job, job_of
+from afa.spark.held import Windows, stream_of, table_of
+from afa.spark.job import Answer, Job, job_of
 from afa.spark.moved import Moved, arrived, check_token, joined, splitter
 from afa.spark.packed_rows import written
 from afa.spark.processor import Head, head_of
-from afa.spark.windows import Windows
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.spark.buckets import net
@@ -96,7 +95,7 @@ class Buckets:
             self.code += [answer.code] if answer.code else []
             self.states[number] = [bucket.save(False)] if whole else [*before[number], bucket.save(True)]
             self.timers[number] = bucket.wakes(max(t, 0) // 1000)
-            bucket._operator._check()
+            bucket.check()
         self.latest = max([self.latest, *(row["le"] for row in rows)])
         self.watermark = max(self.watermark, self.latest - self.job.delay * MS, t)
 
@@ -227,8 +226,8 @@ def test_a_shorter_delay_does_not_bring_the_present_back() -> None:
     all_of.job = job(arcs, 1, 2, delay=1)
     all_of.run([])
     all_of.run([{**row, "diff": -1} for row in rows])
-    assert [bucket._operator.statistics.pending for bucket in restored(all_of)] == [0, 0]
-    assert [bucket._operator.statistics.events for bucket in restored(all_of)] == [0, 0]
+    assert [statistics_of(bucket._core).pending for bucket in restored(all_of)] == [0, 0]
+    assert [statistics_of(bucket._core).events for bucket in restored(all_of)] == [0, 0]
 
 
 def restored(all_of: Buckets) -> list[Bucket]:
@@ -266,7 +265,7 @@ def test_another_window_waits_until_the_watermark_is_not_held_back(ahead: int | 
     later.run(pa.Table.from_pylist([{**row, "diff": -1}], other.schema), [], 85 * MS)
     assert len(later._held.rows) == (0 if ahead is None else 2)
     later.run(None, [], 95 * MS)
-    assert (later._operator.statistics.events, later._operator.statistics.pending) == (0, 0)
+    assert (statistics_of(later._core).events, statistics_of(later._core).pending) == (0, 0)
 
 
 def test_windows_by_time() -> None:
@@ -377,7 +376,7 @@ def test_what_was_counted_stays_so_where_keys_move() -> None:
     numbers = bucket_numbers([table["who"]], 2)
 
     def counts(buckets: list[Bucket]) -> Any:
-        found = [bucket._operator._core.statistics() for bucket in buckets]
+        found = [statistics_of(bucket._core) for bucket in buckets]
         return [sum(each) for each in zip(*((s.changes, s.outputs, s.retractions, s.late) for s in found))]
 
     buckets = [Bucket(two, number) for number in range(2)]

@@ -15,7 +15,7 @@ import pytest
 from tests.spark.test_stream import Files, afa_spark, read, watched, when
 
 pytest.importorskip("pyspark")
-from afa.spark import owner, shared
+from afa.spark import shared
 from afa.spark.operator_image import CLAIMED
 
 
@@ -29,7 +29,7 @@ def test_a_watcher_deletes_what_nothing_moves_in(tmp_path: Path) -> None:
     os.utime(place / "running" / "ab", (ago, ago))  # of a bucket that gets no rows: its query runs
     os.utime(place / "ended", (ago, ago))
     with subprocess.Popen([java, "60"]) as process:
-        owner.watch(owner.Process(process.pid, 0, 0), place, 900, 3600, 1)
+        shared.watch(shared.Process(process.pid, 0, 0), place, 900, 3600, 1)
         wait_for(lambda: not (place / "ended").exists())
         assert (place / "running" / "ab").exists()
         process.kill()
@@ -37,8 +37,8 @@ def test_a_watcher_deletes_what_nothing_moves_in(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_not_there_has_no_name() -> None:
-    assert owner.process(os.getpid()) is not None
-    assert owner.process(2**22 + 1) is None
+    assert shared.process(os.getpid()) is not None
+    assert shared.process(2**22 + 1) is None
 
 
 def test_images_of_ended_queries_go(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,8 +101,8 @@ def test_shared_memory_goes_with_the_java_process(tmp_path: Path, monkeypatch: p
     java = tmp_path / "java"
     java.symlink_to(shutil.which("sleep") or "")
     with subprocess.Popen([java, "60"]) as process:
-        found = owner.Process(process.pid, owner._stat(process.pid)[2], owner._namespace())  # type: ignore[index]
-        assert owner._stat(process.pid)[0] == "java"  # type: ignore[index]
+        found = shared.Process(process.pid, shared._stat(process.pid)[2], shared._namespace())  # type: ignore[index]
+        assert shared._stat(process.pid)[0] == "java"  # type: ignore[index]
         monkeypatch.setattr(shared, "owner", lambda: found)
         place = shared.folder.__wrapped__()
         assert place == tmp_path / "shared" / found.name
@@ -110,8 +110,8 @@ def test_shared_memory_goes_with_the_java_process(tmp_path: Path, monkeypatch: p
         (place / "ab").touch()
         shared.sweep(place.parent)
         assert (place / "ab").exists()
-        stranger = place.parent / owner.Process(process.pid, found.begun, found.namespace + 1).name
-        before = place.parent / owner.Process(process.pid, found.begun - 1, found.namespace).name
+        stranger = place.parent / shared.Process(process.pid, found.begun, found.namespace + 1).name
+        before = place.parent / shared.Process(process.pid, found.begun - 1, found.namespace).name
         for path in (stranger, before):
             path.mkdir()
         shared.sweep(place.parent)

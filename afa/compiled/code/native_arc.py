@@ -10,10 +10,9 @@ from afa.compiled.code.arc_code import ArcCode, arc_code
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.layout import Layout
 from afa.expression import Unreadable
-from afa.expression.arc_functions import expression_of, functions_of
+from afa.expression.arc_functions import Written, expression_of, functions_of
 from afa.expression.from_text import KEPT, parse
 from afa.expression.kinds import Kind
-from afa.expression.written import Written
 from afa.model.arc import CONSUME, SKIP, TIMEOUT, Arc
 
 ROLES = ("fence", "transfer", "at")
