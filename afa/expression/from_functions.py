@@ -57,20 +57,28 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
     arguments: list[Value] = [Event()] if kind.sees_event else []
     if kind.sees_register:
         arguments.append(Make(tuple(Field("r", field.name) for field in register_schema.fields)))
-    task = _Task(kind, event_schema, register_schema)
+    task = Task(kind, event_schema, register_schema)
     try:
-        return returned(_apply(function, arguments, {}, task, ()), kind, register_schema)
+        return returned(apply(function, arguments, task), kind, register_schema)
     except RecursionError:
         raise Unreadable("a function too deeply nested", HINT) from None
 
 
-class _Task:
+def apply(function: Any, arguments: list[Value], task: Task) -> Value:
+    """Return the value of what a Python function returns for these arguments."""
+    return _apply(function, arguments, {}, task, ())
+
+
+class Task:
     """The work on one expression, shared by all functions that are read for it. Counts the paths through them against a limit."""
 
-    def __init__(self, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> None:
+    def __init__(
+        self, kind: Kind, event_schema: Schema | None, register_schema: Schema, reader: type[Reader] | None = None
+    ) -> None:
         self.kind = kind
         self.event_schema = event_schema
         self.register_schema = register_schema
+        self.reader = reader or Reader
         self.ways = 0
 
     def step(self) -> None:
@@ -80,7 +88,7 @@ class _Task:
             raise Unreadable(f"more than {SIZE} ways through it and what it calls", "split it over several arcs")
 
 
-def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], task: _Task, outer: tuple[Any, ...]) -> Value:
+def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], task: Task, outer: tuple[Any, ...]) -> Value:
     """Return the expression of what a Python function returns for these arguments."""
     if type(function) is functools.partial:
         early = [constant(item, "an argument of partial") for item in function.args]
@@ -100,7 +108,7 @@ def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], ta
         raise Unreadable("no source that compiles to this function", "put it in a file; of an edited file, import it anew")
     names = _bind(function, arguments, keywords)
     task.step()
-    reader = _Reader(function, task, (*outer, function.__code__))
+    reader = task.reader(function, task, (*outer, function.__code__))
     result = reader.body(node, names)
     for value in reversed([value for value in names.values() if value is not None]):
         result = reader.keep(value, result, node)
@@ -125,10 +133,10 @@ def _bind(function: types.FunctionType, arguments: list[Value], keywords: dict[s
     return names
 
 
-class _Reader(Translator):
-    """Translate one function in Python."""
+class Reader(Translator):
+    """Translate one function in Python. A task may bring a reader of its own, for arguments that are neither event nor register."""
 
-    def __init__(self, function: types.FunctionType, task: _Task, outer: tuple[Any, ...]) -> None:
+    def __init__(self, function: types.FunctionType, task: Task, outer: tuple[Any, ...]) -> None:
         super().__init__(task.event_schema, task.register_schema)
         self.function = function
         self.task = task

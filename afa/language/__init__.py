@@ -15,5 +15,10 @@ durations        12 hours, as ticks
 return_names     names of what RETURN shows, where none is given
 sase_reader      SASE+ text -> tree: sase_grammar: its frame; sase_pattern: PATTERN; sase_code, sase_expressions: WHERE, RETURN
 sase_printer     tree -> SASE+ text
+builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES
 """
+
+from afa.language.builder import Builder, absent, either, many, one, optional, times
+
+__all__ = ["Builder", "absent", "either", "many", "one", "optional", "times"]

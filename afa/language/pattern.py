@@ -13,7 +13,7 @@ the order in which they are written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from afa.expression.nodes import Expr
 
@@ -100,7 +100,7 @@ class Tree:
     returns : tuple of (str, Expr)
         Names and values of what a match shows.
     payload : str
-        The name of the class of what is shown.
+        The name of the class of what is shown. Trees that differ in it only are equal.
     subsets : tuple of (str, tuple of str)
         Names for several components: a term that names one reads the events of all of them.
     skip : str or None
@@ -117,6 +117,6 @@ class Tree:
     before: tuple[Component, ...] = ()
     after: tuple[Component, ...] = ()
     returns: tuple[tuple[str, Expr], ...] = ()
-    payload: str = "Match"
+    payload: str = field(default="Match", compare=False)
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     skip: str | None = None

@@ -1,0 +1,253 @@
+"""From what the builder's words have put together to a pattern tree: lambdas are read, strategies and names settled.
+
+Each conjunct of ``where`` stands where text would put it: one that reads the component itself holds from its second event on, one
+of ``m.a.prev(3)`` from the fourth. ``m.prev`` becomes a term of the component that comes before, where there is one only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from afa.errors import QueryError
+from afa.expression.nodes import Compare, Const, Expr, Or, walk
+from afa.language.conjuncts import Place, places
+from afa.language.durations import ticks
+from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
+from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.return_names import named
+from afa.language.terms import Aggregate, Ref, changed
+from afa.schema import Schema
+
+UNSAID = ""
+"""The strategy between two iterations, as long as nothing is said about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread(Expr):
+    """A predicate that is a function still."""
+
+    function: Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What the words of the builder have said so far."""
+
+    pattern: Pattern | None = None
+    before: tuple[Component, ...] = ()
+    pending: tuple[Component, ...] = ()  # absent behind the last item
+    event: type | None = None
+    tick: str | None = None
+    type_column: str | None = None
+    fields: tuple[str, ...] = ()
+    order_field: str | None = None
+    duration: tuple[tuple[int | float | str, str | None], ...] = ()
+    shows: Callable[..., Any] | None = None
+
+
+def read_tree(said: Said) -> Tree:
+    """Return the tree of a query that was built in Python.
+
+    Raises
+    ------
+    QueryError
+    """
+    if said.pattern is None:
+        raise QueryError('expected a pattern but got nothing that takes an event; begin with one("a") or many("a")')
+    if said.event is None:
+        hint = 'give .of(Tick), one("a", Tick) or afa.query(.., event=Tick)'
+        raise QueryError(f"expected the event class, a NamedTuple, but got none; {hint}")
+    fields = _fields(said)
+    maker = _Maker(said, Schema.of(said.event, "event"), _type_column(said, fields))
+    pattern = maker.pattern(said.pattern)
+    shown = maker.returns()
+    return Tree(
+        pattern,
+        said.event,
+        maker.type_column,
+        key=said.fields,
+        order=said.order_field,
+        window=ticks(said.duration, said.tick) if said.duration else None,
+        before=tuple(maker.component(each) for each in said.before),
+        after=tuple(maker.component(each) for each in said.pending),
+        returns=shown[1],
+        payload=shown[0],
+    )
+
+
+class _Maker:
+    """One tree in the making."""
+
+    def __init__(self, said: Said, event: Schema, type_column: str | None) -> None:
+        assert said.pattern is not None
+        self.said, self.event, self.type_column = said, event, type_column
+        self.places = _places(said)
+        self.previous: dict[str, set[str | None]] = {}
+        _note_previous(said.pattern, {None}, self.previous)
+
+    def pattern(self, pattern: Any) -> Pattern:
+        """Return a part of the pattern with its predicates read."""
+        match pattern:
+            case Component():
+                return self.component(pattern)
+            case Repeat(item, _, high, gap):
+                return replace(pattern, item=self.pattern(item), gap=Gap() if high == 1 else self.gap(gap))
+            case Seq(items, gaps):
+                return Seq(tuple(self.pattern(item) for item in items), tuple(self.gap(gap) for gap in gaps))
+            case Either(items):
+                return Either(tuple(self.pattern(item) for item in items))
+        raise AssertionError(pattern)
+
+    def gap(self, gap: Gap) -> Gap:
+        """Return a gap with its strategy, and what is absent read."""
+        strategy = PARTITION if gap.strategy == STRICT and self.said.fields else gap.strategy or NEXT
+        return Gap(strategy, tuple(self.component(each) for each in gap.absent))
+
+    def component(self, component: Component) -> Component:
+        """Return a component with its functions read, each conjunct in its slot."""
+        name = component.name
+        slots: dict[str, list[Expr]] = {"where": [], "first": [], "rest": [], "done": []}
+        for slot in ("where", "first", "rest", "done"):
+            for unread in getattr(component, slot):
+                of = f"{slot} of component {name!r}"
+                if slot == "done":
+                    slots[slot] += read_done(unread.function, of, self.event, self.match(name, True))
+                    continue
+                for expr in read_predicate(unread.function, of, self.event, self.match(name, slot != "first")):
+                    for place, conjunct in self.placed(name, slot, expr):
+                        slots[place].append(conjunct)
+        asked: dict[str, Any] = {slot: tuple(found) for slot, found in slots.items()}
+        return Component(name, self.type(component), **asked)
+
+    def placed(self, name: str, slot: str, expr: Expr) -> list[tuple[str, Expr]]:
+        """Return a conjunct in the slots in which it is asked."""
+        if slot != "where":
+            return [(slot, expr)]
+        place, before = self.places[name], self.previous.get(name, set())
+        backs = [term.back for term in walk(expr) if isinstance(term, Ref) and not term.component]
+        known = next(iter(before)) if len(before) == 1 else None
+        if backs and not any(backs) and (known is not None or before == {None}):
+            first = [] if known is None else [("first", _of_previous(expr, self.term(known)))]
+            if place.alone:
+                return [*first, *self.placed(name, slot, _of_previous(expr, Ref(name, "last", "")))]
+            if first and not place.many:
+                return [(slot, first[0][1])]
+        own = [term for term in walk(expr) if isinstance(term, Ref | Aggregate) and term.component == name]
+        if not own or not place.many:
+            return [(slot, expr)]
+        needed = max((term.back + 1 for term in own if isinstance(term, Ref) and term.which == "last"), default=1)
+        enough = Compare("<", Aggregate(name, "count"), Const(needed))
+        return [("rest", Or((enough, expr)) if needed > 1 else expr)]
+
+    def term(self, name: str) -> Ref:
+        """Return the last event of a component as a term without its field."""
+        return Ref(name, "last" if self.places[name].many else "one", "")
+
+    def match(self, name: str, own: bool) -> Match:
+        """Return what m shows to a component: those before it; itself, if it repeats."""
+        here = self.places[name]
+        shown = {
+            other: place.many
+            for other, place in self.places.items()
+            if not place.absent and (place.order < here.order or (other == name and own and place.many))
+        }
+        later = {other for other, place in self.places.items() if not place.absent and place.order > here.order}
+        return Match(shown, frozenset(later), name)
+
+    def type(self, component: Component) -> str | None:
+        """Return the type that is asked for; None: of events of any type."""
+        name = self.event.cls.__name__
+        if component.type in (None, name):
+            return None
+        if self.type_column is None:
+            hint = f"give .of({name}, type=..), or leave it out"
+            raise QueryError(
+                f"expected a field that holds the type of events but {name} has no field type, "
+                f"for type {component.type!r} of component {component.name!r}; {hint}"
+            )
+        return component.type
+
+    def returns(self) -> tuple[str, tuple[tuple[str, Expr], ...]]:
+        """Return what a match shows: the name of its class, and each value with its name."""
+        if self.said.shows is None:
+            return "Match", ()
+        match = Match({name: place.many for name, place in self.places.items() if not place.absent}, frozenset(), None)
+        values = read_values(self.said.shows, self.event, match)
+        return values.cls.__name__ if values.cls else "Match", tuple(named(values.items))
+
+
+def _of_previous(expr: Expr, term: Ref) -> Expr:
+    """Return a conjunct with ``m.prev`` said as an event of a component."""
+
+    def change(node: Expr) -> Expr | None:
+        return replace(term, field=node.field) if isinstance(node, Ref) and not node.component else None
+
+    return changed(expr, change)
+
+
+def _note_previous(pattern: Pattern, before: set[str | None], found: dict[str, set[str | None]]) -> set[str | None]:
+    """Note for each component which may take the event before it (None: it may be the first), but for its own repetition.
+
+    Returns what may come before that which follows the pattern.
+    """
+    match pattern:
+        case Component(name):
+            found.setdefault(name, set()).update(before)
+            return {name}
+        case Seq(items):
+            for item in items:
+                before = _note_previous(item, before, found)
+            return before
+        case Either(items):
+            return set().union(*(_note_previous(item, before, found) for item in items))
+    behind = _note_previous(pattern.item, before, found)
+    if pattern.high != 1 and not isinstance(pattern.item, Component):
+        _note_previous(pattern.item, behind, found)
+    return behind | before if pattern.low == 0 else behind
+
+
+def _places(said: Said) -> Mapping[str, Place]:
+    """Return where each component stands; no two have one name."""
+    names: list[str] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, Component):
+            names.append(node.name)
+        elif isinstance(node, Seq | Either):
+            for item in (*node.items, *getattr(node, "gaps", ())):
+                visit(item)
+        elif isinstance(node, Repeat):
+            visit(node.item)
+            visit(node.gap)
+        elif isinstance(node, Gap):
+            for absent in node.absent:
+                visit(absent)
+
+    for node in (*said.before, said.pattern, *said.pending):
+        visit(node)
+    for name in names:
+        if names.count(name) > 1:
+            raise QueryError(f"expected a name of its own for each component but got {name!r} twice")
+        if name == PREVIOUS:
+            raise QueryError(f"expected another name for a component but got {name!r}; m.prev is the event before")
+    assert said.pattern is not None
+    return places(said.pattern, said.before, said.pending)
+
+
+def _fields(said: Said) -> list[str]:
+    """Return the names of the event's fields; refuse others that the query names."""
+    names: list[str] = list(getattr(said.event, "_fields", ()))
+    for word, fields in (("by", said.fields), ("order", (said.order_field,)), ("type", (said.type_column,))):
+        for field in fields:
+            if field is not None and field not in names:
+                assert said.event is not None
+                known = ", ".join(names)
+                raise QueryError(f"expected a field of {said.event.__name__} but got {word} {field!r}; its fields: {known}")
+    return names
+
+
+def _type_column(said: Said, fields: list[str]) -> str | None:
+    """Return the field that holds the type of an event."""
+    return said.type_column or ("type" if "type" in fields else None)
