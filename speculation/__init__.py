@@ -8,19 +8,23 @@ before_after  Before, After: a stage at the input or at the output of an operato
 stage         what the stages share; stage_state: as bytes; stage_statistics: their numbers
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
+choose        Choose: which of overlapping matches are shown; chain: the chosen ones of one key
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 
 from speculation.before_after import After, Before
+from speculation.choose import Choose
 from speculation.cleanse import Cleanse
 from speculation.consolidate import Consolidate, consolidate
 from speculation.ordered import Ordered
-from speculation.stage_statistics import CleanseStatistics, ConsolidateStatistics
+from speculation.stage_statistics import ChooseStatistics, CleanseStatistics, ConsolidateStatistics
 from speculation.tradeoff import Point, tradeoff
 
 __all__ = [
     "After",
     "Before",
+    "Choose",
+    "ChooseStatistics",
     "Cleanse",
     "CleanseStatistics",
     "Consolidate",

@@ -58,6 +58,9 @@ class Around:
 
     def _hold(self, stage: Any) -> None:
         self.stage = stage
+        shown = getattr(stage, "shown", None)
+        if shown is not None:
+            self._core.show(shown)
         stage.join(self._core.calls, self._columns and self._columns.changes)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
@@ -158,7 +161,7 @@ class Around:
         found._stand(operator(inner))
         columns, automaton = found._columns, found.automaton
         rows = None if stream is None or columns is None else saved.rows_of(stream, columns.of)
-        schema = automaton.register_schema if columns is None else automaton.event_schema
+        schema = found._core.shown if columns is None else automaton.event_schema
         found._hold(STAGES[name].of(numbers, waiting, taker(schema), rows))
         found._check_keys()
         return found
@@ -318,7 +321,7 @@ class After(Around):
     """
 
     _place = "after"
-    _stages = ("Cleanse", "Consolidate")
+    _stages = ("Cleanse", "Consolidate", "Choose")
     _operators = "an Operator or a Keyed, perhaps with a stage,"
 
     def __init__(self, stage: Any, operator: Any) -> None:

@@ -51,3 +51,21 @@ class ConsolidateStatistics(NamedTuple):
     held: int
     came: int
     left: int
+
+
+class ChooseStatistics(NamedTuple):
+    """The numbers of one `Choose`.
+
+    Parameters
+    ----------
+    held : int
+        Matches of which it is not final whether they are chosen.
+    chosen : int
+        Those of them that are chosen now.
+    drawn : int
+        Links of chains drawn so far: new ones, and those drawn anew behind a change.
+    """
+
+    held: int
+    chosen: int
+    drawn: int

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 
 from afa.errors import QueryError
 from afa.expression.from_functions import Reader, Task, apply
-from afa.expression.kinds import Kind
+from afa.expression.kinds import Kind, Unreadable
 from afa.expression.live import Live, constant
 from afa.expression.nodes import And, Const, Expr, Make, Or, children
-from afa.expression.refusal import Unreadable
 from afa.expression.types import ANYTHING, NONE, NUMBERS, TEXTS
 from afa.expression.values import Event, Names, Row, Value, as_scalar, check_size
 from afa.language.terms import Aggregate, Ref

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from afa.expression.from_text import check_bounds
+from afa.expression.kinds import Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Const, Expr
 from afa.expression.nodes import Field as FieldNode
-from afa.expression.kinds import Unreadable
 from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import NUMBERS, TEXTS
 from afa.expression.values import Names, Value, check_size

@@ -33,7 +33,7 @@ from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, check_number, sequence_of
 from afa.rewrite.reduction import check_options
-from afa.schema import as_ticks, taker
+from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
@@ -92,9 +92,15 @@ class Core(Member):
         self.saved: bytes | None = None  # digest of the last snapshot
         self.keys: Keys | None = None  # how keys are made, if there are any
         self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
+        self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
         self.alone = self.engine.alone
         self.calls = Calls(self)
         self._take = taker(automaton.event_schema)
+
+    def show(self, fields: type) -> None:
+        """Let tables of output have the fields of a NamedTuple class only, the first ones of those that matches have."""
+        self.shapes.clear()
+        self.shown = Schema(fields, self.shown.fields[: len(fields._fields)])  # type: ignore[attr-defined]
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 

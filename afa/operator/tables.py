@@ -113,7 +113,7 @@ def shape_of(core: Core, table: Table) -> Shape:
 
 
 def _shape(core: Core, there: tuple[str, ...]) -> Shape:
-    schema, keys, register = core.automaton.event_schema, core.keys, core.automaton.match_schema
+    schema, keys, register = core.automaton.event_schema, core.keys, core.shown
     fields = schema.fields if schema else ()
     known = {field.name: field for field in fields}
     own = {*known, *(keys.columns if keys else ())}
@@ -164,7 +164,7 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = ()) -> Come:
     like = next((part for part in parts if type(part) is Table), None)
     if like is not None:
         shape_of(core, like)  # which refuses names that clash
-        schema = core.automaton.match_schema
+        schema = core.shown
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
     return Come(parts, like, listed, list(arcs))

@@ -1,0 +1,174 @@
+"""Choose against brute force: chains of matches that come, go and become final, in any order."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import AfaError, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
+from speculation import After, Choose, Cleanse
+from tests import oracle
+from tests.automata import counting
+from tests.text import R1, E
+
+W = 8
+
+
+class M(NamedTuple):
+    """A match: what is shown, and what is not."""
+
+    name: str
+    rank: int
+    goes_on: int | None = None
+
+
+class Shown(NamedTuple):
+    name: str
+
+
+def brute(matches: list[Change], stage: Choose) -> set[Any]:
+    """What is chosen: again and again the first match that begins behind the resume point."""
+    found, resume = [], -(10**9)
+    while True:
+        left = [match for match in matches if start(match) > resume]
+        if not left:
+            return {(match.payload.name, match.le, match.re) for match in found}
+        if stage.by == "start":
+            link = min(left, key=lambda match: (start(match), match.payload.rank, -match.le, repr(match.payload)))
+        else:
+            link = min(left, key=lambda match: (match.le, -start(match), match.payload.rank, repr(match.payload)))
+        found.append(link)
+        resume = start(link)
+        if stage.to:
+            resume = link.payload.goes_on - 1 if link.payload.goes_on is not None else resume
+        elif stage.skip == "past last row":
+            resume = link.le
+
+
+def start(match: Change) -> int:
+    return match.re - W
+
+
+class World:
+    """Random matches through a stage; after each call what is in force is what brute force chooses."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = choose = random.Random(seed)
+        to = ("goes_on",) if choose.random() < 0.3 else ()
+        skip, by = choose.choice(["past last row", "to next row"]), choose.choice(["start", "end"])
+        self.stage = Choose(skip, by=by, window=W, prefer=("rank",), to=to, shown=Shown)
+        self.matches: dict[Any, list[Change]] = {"x": [], "y": []}
+        self.held: set[Any] = set()
+        self.promised = self.told = -(10**9)
+
+    def step(self, number: int) -> None:
+        choose, items, had = self.random, [], {key: list(found) for key, found in self.matches.items()}
+        for _ in range(choose.randint(1, 4)):
+            key = choose.choice("xy")
+            old = [match for match in had[key] if match.le >= self.promised and match in self.matches[key]]
+            if old and choose.random() < 0.4:
+                match = choose.choice(old)
+                self.matches[key].remove(match)
+                items.append(match._replace(diff=-1))
+                continue
+            begin = choose.randint(0, 12) + number // 3
+            end = begin + choose.randint(0, W - 1)
+            payload = M(choose.choice("ab"), choose.randint(0, 2), choose.choice([None, choose.randint(begin + 1, end + 2)]))
+            match = Change(payload, end, begin + W, 1, key)
+            if end >= self.promised and match not in self.matches[key] and match._replace(diff=-1) not in items:
+                self.matches[key].append(match)
+                items.append(match)
+        if choose.random() < 0.2:
+            self.promised = max(self.promised, choose.randint(number // 3, number // 3 + 15))
+            items.append(Punctuation(self.promised))
+        if choose.random() < 0.1:
+            with pytest.raises(ChangeError):
+                self.stage.push_many([*items, Change(M("a", 0), 3, 3 + W, 2)])
+        if choose.random() < 0.1:
+            self.stage = Choose.restore(self.stage.snapshot(), payload=M)
+        out = self.stage.push_many(items)
+        for change in out:
+            if isinstance(change, Change):
+                assert change.le >= self.told, "what is final never changes"
+                assert type(change.payload).__name__ == "Shown"
+        self.held = oracle.net(
+            [change._replace(payload=(change.key, *change.payload)) for change in out if isinstance(change, Change)], self.held
+        )
+        self.told = max([self.told, *(item.t for item in out if isinstance(item, Punctuation))])
+        expected = {((key, name), le, re) for key in "xy" for name, le, re in brute(self.matches[key], self.stage)}
+        assert self.held == expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_chosen_is_a_function_of_the_set_of_matches(seed: int) -> None:
+    drawn = 0
+    for number in range(40):
+        world = World(100 * seed + number)
+        for step in range(50):
+            world.step(step)
+        drawn += world.stage.statistics.drawn
+        world.stage.push(Punctuation(2**63 - 1))
+        assert world.stage.statistics[:2] == (0, 0)
+    assert drawn > 1000
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_behind_an_operator_a_late_event_draws_the_chain_anew(engine: str) -> None:
+    stage = Choose(window=20, prefer=["-x"])
+    op = stage.after(Operator(counting, window=20, engine=engine))
+    zeros = [insert(E(0), le) for le in (1, 2, 4, 5)]
+    op.push_many(zeros)
+    assert held(op) == {(R1(4), 5, 21)}
+    out = op.push(insert(E(1), 3))
+    assert [(change.diff, change.payload.x, change.le) for change in out] == [(-1, 4, 5), (1, 2, 2), (1, 2, 5)]
+    table = op.push_many({"kind": [1], "seq": [0], "le": [3], "diff": [-1]})
+    assert table["x"].tolist() == [2, 2, 4]
+    again = After.restore(op.snapshot(), lambda blob: Operator.restore(counting, blob, engine=engine))
+    assert [(change.diff, change.payload.x) for change in again.push(retract(E(0), 5))] == [(-1, 4), (1, 3)]
+    assert again.push(Punctuation(100))[-1:] == [Punctuation(81)]
+    assert again.stage.statistics[:2] == (0, 0)
+
+
+def held(op: Any) -> set[Any]:
+    return {candidate.match[:3] for chain in op.stage._chains.values() for candidate in chain.chosen.values()}
+
+
+def test_per_key_and_with_a_cleanse_behind_it() -> None:
+    op = Cleanse(0).after(Choose(window=20, prefer=["-x"]).after(Keyed(counting, key="seq", window=20)))
+    assert op.push_many([insert(E(0, key), le) for le in (1, 2) for key in (0, 1)]) == []
+    out = op.push(Punctuation(30))
+    assert [(change.payload.x, change.key) for change in out[:-1]] == [(2, 0), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "expected window= or start="),
+        ({"window": 0}, "expected a number of ticks above 0 but got window=0"),
+        ({"window": True}, "expected a number of ticks above 0"),
+        ({"skip": "to last row", "window": 5}, "expected one of 'past last row', 'to next row' but got skip='to last row'"),
+        ({"by": "size", "window": 5}, 'expected "start" or "end" but got by=\'size\''),
+        ({"prefer": "x", "window": 5}, "expected names of fields but got prefer='x'"),
+        ({"start": ["x"], "window": 5}, "expected end= of as many fields as start=, 2"),
+        ({"to": ["x", "y"], "window": 5}, "expected to= of as many fields as start=, 1"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        Choose(**options)
+
+
+def test_matches_that_do_not_fit_are_refused_and_change_nothing() -> None:
+    stage = Choose(window=5, prefer=["rank"])
+    stage.push(insert(M("a", 1), 3, 8))
+    for wrong, message in [
+        (insert(M("a", 1), 3, 8), "expected a match that comes once, then goes, but got diff=1"),
+        (retract(M("b", 1), 3, 8), "expected a match that comes once, then goes, but got diff=-1"),
+        (insert(M("b", 1), 3), "expected a match with its RE"),
+        (insert("b", 3, 8), "expected a match with the fields that Choose names"),
+    ]:
+        with pytest.raises(ChangeError, match=message):
+            stage.push_many([insert(M("c", 0), 3, 8), wrong])
+    assert stage.statistics[:2] == (1, 1)
