@@ -74,6 +74,13 @@ class Builder(Said):
         """Skip no event between two iterations."""
         return self._between(STRICT)
 
+    def absent_between(self, name: str, *of: Any, where: Callable[..., Any] | None = None) -> Builder:
+        """Forbid such an event between two iterations."""
+        repeat = self._repeat("absent_between()")
+        component, event = _component("absent_between", name, of, where=where)
+        gap = replace(repeat.gap, absent=(*repeat.gap.absent, component))
+        return replace(self, pattern=replace(repeat, gap=gap), event=_one_event(self.event, event))
+
     def reluctant(self) -> Builder:
         """Prefer fewer iterations, where one match is chosen."""
         repeat = self._repeat("reluctant()")
@@ -99,11 +106,19 @@ class Builder(Said):
             raise QueryError(f'expected the name of a field, .order("attempt"), but got {field!r}')
         return replace(self, order_field=field)
 
-    def returns(self, function: Callable[..., Any]) -> Builder:
-        """Say what a match shows: ``lambda m: Trend(m.a.first.price, m.a.count)``; the class's fields name the values."""
-        if not callable(function):
-            raise QueryError(f"expected a function of m but got {function!r} as returns")
-        return replace(self, shows=function)
+    def returns(self, function: Callable[..., Any] | None = None, /, **values: Callable[..., Any]) -> Builder:
+        """Say what a match shows.
+
+        A lambda of m returns a NamedTuple, whose fields name the values (``lambda m: Trend(m.a.first.price, m.a.count)``), or a
+        tuple; or each value has a name and a lambda (``returns(price=lambda m: m.a.first.price)``).
+        """
+        if (function is None) == (not values):
+            raise QueryError(f"expected one function of m, or functions by name, but got {function!r} and {sorted(values)}")
+        shows = ((None, function),) if function is not None else tuple(values.items())
+        for name, each in shows:
+            if not callable(each):
+                raise QueryError(f"expected a function of m but got {each!r} as returns{f' {name}=' if name else ''}")
+        return replace(self, shows=shows)
 
     def of(self, event: type, *, tick: str | None = None, type: str | None = None) -> Builder:
         """Say the event class, what one tick of LE is ("ms", "s" ..), and the field that holds an event's type."""
@@ -197,8 +212,15 @@ class Builder(Said):
 # -- words -----------------------------------------------------------------------------------------------------------------------
 
 
-def one(name: str, *of: Any, where: Callable[..., Any] | None = None) -> Builder:
-    """Take one event.
+def one(
+    name: str,
+    *of: Any,
+    where: Callable[..., Any] | None = None,
+    first: Callable[..., Any] | None = None,
+    rest: Callable[..., Any] | None = None,
+    done: Callable[..., Any] | None = None,
+) -> Builder:
+    """Take one event; within what repeats, one an iteration.
 
     Parameters
     ----------
@@ -207,13 +229,15 @@ def one(name: str, *of: Any, where: Callable[..., Any] | None = None) -> Builder
         The event's type, the event class, and the predicate, a lambda of e, or of e and m; any of them may be left out.
     where : callable, optional
         The predicate by name.
+    first, rest, done : callable, optional
+        As of `many`.
 
     Examples
     --------
     >>> one("a", "shelf").followed_by(one("b", lambda e, m: e.price > m.a.price))
     query of a, b
     """
-    component, event = _component("one", name, of, where=where)
+    component, event = _component("one", name, of, where=where, first=first, rest=rest, done=done)
     return Builder(component, event=event)
 
 

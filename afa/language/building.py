@@ -44,7 +44,7 @@ class Said:
     fields: tuple[str, ...] = ()
     order_field: str | None = None
     duration: tuple[tuple[int | float | str, str | None], ...] = ()
-    shows: Callable[..., Any] | None = None
+    shows: tuple[tuple[str | None, Callable[..., Any]], ...] = ()
 
 
 def read_tree(said: Said) -> Tree:
@@ -171,11 +171,15 @@ class _Maker:
 
     def returns(self) -> tuple[str, tuple[tuple[str, Expr], ...]]:
         """Return what a match shows: the name of its class, and each value with its name."""
-        if self.said.shows is None:
-            return "Match", ()
-        match = Match({name: place.many for name, place in self.places.items() if not place.absent}, frozenset(), None)
-        values = read_values(self.said.shows, self.event, match)
-        return values.cls.__name__ if values.cls else "Match", tuple(named(values.items))
+        match = Match({name: place.many for name, place in self.places.items() if not place.absent})
+        if len(self.said.shows) == 1 and self.said.shows[0][0] is None:
+            values = read_values(self.said.shows[0][1], "returns", self.event, match)
+            return values.cls.__name__ if values.cls else "Match", tuple(named(values.items))
+        found = [(name, read_values(each, f"returns {name}=", self.event, match)) for name, each in self.said.shows]
+        for name, values in found:
+            if len(values.items) != 1:
+                raise QueryError(f"expected one value but got {len(values.items)} as returns {name}=; give each a name of its own")
+        return "Match", tuple(named((name, values.items[0][1]) for name, values in found))
 
 
 def _of_previous(expr: Expr, term: Ref) -> Expr:

@@ -6,6 +6,7 @@
     m.a.last(2).price, m.a.prev(3).price     two events before that; three events before e
     m.a.avg.price  .sum  .min  .max          over all that it has taken before e
     m.a.count, m.a.count.price               how many events; how many whose price is not None
+    m.a.now.avg.price, m.a.now.count ..      the same, and e counts as well
     m.prev.price, m.prev(2).price            of the event taken before e, whichever component took it
 
 All else is what arcs' lambdas may say; a name from outside is replaced by its present value.
@@ -46,9 +47,10 @@ class Match(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """``m.a`` of a component that repeats."""
+    """``m.a`` of a component that repeats; ``now``: ``m.a.now``, the event under test counts as well."""
 
     component: str
+    now: bool = False
 
 
 class Picked(NamedTuple):
@@ -65,6 +67,7 @@ class Over(NamedTuple):
 
     component: str
     function: str
+    now: bool = False
 
 
 PARTS = (Match, Taken, Picked, Over)
@@ -109,14 +112,13 @@ def read_done(function: Any, of: str, event: Schema, match: Match) -> tuple[Expr
     return conjuncts(as_condition(_read(function, of, event, [Live(match, "m")], Kind("condition", False)), of))
 
 
-def read_values(function: Any, event: Schema, match: Match) -> Values:
+def read_values(function: Any, of: str, event: Schema, match: Match) -> Values:
     """Return what a match shows: a lambda of m that returns a NamedTuple, a tuple or a value.
 
     Raises
     ------
     QueryError
     """
-    of = "returns"
     if _parameters(function, of) != 1:
         raise QueryError(f"expected a function of m but got one of {_parameters(function, of)} parameters as {of}")
     task = MatchTask(Kind("returns", False), event)
@@ -198,7 +200,7 @@ class MatchReader(Reader):
     def attribute(self, base: Value, node: ast.Attribute) -> Value:
         """``m.a.count.price``, or any other attribute."""
         if isinstance(base, Aggregate) and base.field is None:
-            return Aggregate(base.component, "count", self.known(node).name)
+            return Aggregate(base.component, "count", self.known(node).name, base.now)
         return super().attribute(base, node)
 
     def member(self, base: Live, node: ast.Attribute) -> Value:
@@ -206,17 +208,17 @@ class MatchReader(Reader):
         match base.value:
             case Match():
                 return self.component(base.value, node)
-            case Taken(component):
-                return self.asked(component, node)
+            case Taken(component, now):
+                return self.aggregate(component, now, node) or self.one_event(component, now, node)
             case Picked(component, which, back):
                 return Ref(component, which, self.known(node).name, back)
-            case Over(component, function):
+            case Over(component, function, now):
                 field = self.known(node)
                 if function in ("avg", "sum") and not _types(field) <= NUMBERS:
                     raise Unreadable(f"{function} of {field.name}, which is no number", "aggregate numbers", node)
                 if not (_types(field) <= NUMBERS or _types(field) <= TEXTS):
                     raise Unreadable(f"{function} of {field.name}, which is no scalar", "aggregate numbers", node)
-                return Aggregate(component, function, field.name)
+                return Aggregate(component, function, field.name, now)
         return super().member(base, node)
 
     def component(self, match: Match, node: ast.Attribute) -> Value:
@@ -233,20 +235,24 @@ class MatchReader(Reader):
         known = ", ".join(match.components) or "none"
         raise Unreadable(f"{path} is no component here", f"components: {known}", node)
 
-    def asked(self, component: str, node: ast.Attribute) -> Value:
-        """``m.a.first``, ``m.a.avg`` .. of a component that repeats."""
+    def aggregate(self, component: str, now: bool, node: ast.Attribute) -> Value | None:
+        """``m.a.count``, ``m.a.avg`` .. of a component that repeats; None: it is none of them."""
+        if node.attr == "count":
+            return Aggregate(component, "count", None, now)
+        if node.attr in ("avg", "sum", "min", "max"):
+            return Live(Over(component, node.attr, now), f"m.{component}.{'now.' if now else ''}{node.attr}")
+        return None
+
+    def one_event(self, component: str, now: bool, node: ast.Attribute) -> Live:
+        """``m.a.first``, ``m.a.last``, ``m.a.prev`` of a component that repeats; ``m.a.now``, for its aggregates."""
         word, path = node.attr, f"m.{component}.{node.attr}"
-        match word:
-            case "first":
-                return Live(Picked(component, "first"), path)
-            case "last":
-                return Live(Picked(component, "last", 0, 0), path)
-            case "prev":
-                return Live(Picked(component, "last", 0, 1), path)
-            case "count":
-                return Aggregate(component, "count")
-            case "avg" | "sum" | "min" | "max":
-                return Live(Over(component, word), path)
+        if now:
+            raise Unreadable(f"m.{component}.now.{word} is asked", f"write m.{component}.now.avg.price, or another aggregate", node)
+        starts = {"first": None, "last": 0, "prev": 1}
+        if word in starts:
+            return Live(Picked(component, "first" if word == "first" else "last", 0, starts[word]), path)
+        if word == "now":
+            return Live(Taken(component, True), path)
         hint = f"{component} repeats: write m.{component}.last.{word}, m.{component}.first.{word} or m.{component}.max.{word}"
         raise Unreadable(f"{path} is asked", hint, node)
 

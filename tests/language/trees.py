@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from afa.expression.nodes import (
+    And,
     Binary,
     Call,
     Compare,
@@ -88,8 +89,11 @@ class Maker:
     # -- patterns ----------------------------------------------------------------------------------------------------------------
 
     def pattern(self) -> Pattern:
-        items = tuple(self.item() for _ in range(self.choose.one((1, 2, 2, 2, 3, 3))))
-        return items[0] if len(items) == 1 else Seq(items, tuple(self.gap() for _ in items[1:]))
+        items, gaps = [self.item()], []
+        for _ in range(self.choose.one((0, 1, 1, 1, 2, 2))):
+            gaps.append(self.gap())
+            items.append(self.item())
+        return Seq(tuple(items), tuple(gaps)) if gaps else items[0]
 
     def item(self) -> Pattern:
         kind = self.choose.number(0, 99)
@@ -99,8 +103,8 @@ class Maker:
             return self.repeat()
         if kind < 90:
             return Either((self.item(), self.component()))
-        pair = (self.component(group=True), self.component(group=True))
-        return Repeat(Seq(pair, (self.gap(),)), *self.choose.one(((1, 2), (2, 2), (1, None), (0, 2))), gap=self.gap())
+        first, gap, second = self.component(group=True), self.gap(), self.component(group=True)
+        return Repeat(Seq((first, second), (gap,)), *self.choose.one(((1, 2), (2, 2), (1, None), (0, 2))), gap=self.gap())
 
     def repeat(self) -> Repeat:
         low, high = self.choose.one(BOUNDS)
@@ -142,7 +146,8 @@ class Maker:
 
     def some(self, percent: int) -> tuple[Expr, ...]:
         """Predicates of one event, perhaps none."""
-        return tuple(self.predicate() for _ in range(self.choose.one((1, 1, 1, 2)) if self.choose.chance(percent) else 0))
+        found = [self.predicate() for _ in range(self.choose.one((1, 1, 1, 2)) if self.choose.chance(percent) else 0)]
+        return tuple(item for expr in found for item in (expr.items if isinstance(expr, And) else (expr,)))
 
     def predicate(self, deep: int = 2) -> Expr:
         kind = self.choose.number(0, 99)
