@@ -17,6 +17,7 @@ sase_reader      SASE+ text -> tree: sase_grammar: its frame; sase_pattern: PATT
 sase_printer     tree -> SASE+ text
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 builder_printer  tree -> Python text in the builder's words
+choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES
 """
 

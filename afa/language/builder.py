@@ -23,6 +23,7 @@ from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
+from speculation.before_after import After
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,7 @@ class Builder(Said):
         """The components' names."""
         return self._query.components
 
-    def operator(self, **options: Any) -> Keyed | Operator:
+    def operator(self, **options: Any) -> Keyed | Operator | After:
         """Make an operator; see `Query.operator`."""
         return self._query.operator(**options)
 

@@ -103,6 +103,8 @@ class Tree:
         The name of the class of what is shown. Trees that differ in it only are equal.
     subsets : tuple of (str, tuple of str)
         Names for several components: a term that names one reads the events of all of them.
+    time : str or None
+        The field that holds the LE of an event, if one does.
     skip : str or None
         Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME" or "to last NAME".
         None: all.
@@ -119,4 +121,5 @@ class Tree:
     returns: tuple[tuple[str, Expr], ...] = ()
     payload: str = field(default="Match", compare=False)
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    time: str | None = None
     skip: str | None = None

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from afa.errors import AfaError
+from afa.language.choosing import choosing
 from afa.language.lowering import Lowered
 from afa.language.pattern import Tree
+from afa.language.payload_classes import made as payload_class
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import EngineName, Operator
+from speculation.before_after import After
+from speculation.choose import Choose
 
 
 class Query:
@@ -35,16 +39,19 @@ class Query:
         The tree names what is not there, or asks for what no automaton does.
     """
 
-    __slots__ = ("_lowered", "tree")
+    __slots__ = ("_choose", "_lowered", "tree")
 
     tree: Tree
+    _choose: dict[str, Any] | None
     _lowered: Lowered
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
         object.__setattr__(self, "tree", tree)
-        object.__setattr__(self, "_lowered", Lowered(tree))
+        whole, choose = (tree, None) if tree.skip is None else choosing(tree)
+        object.__setattr__(self, "_choose", choose)
+        object.__setattr__(self, "_lowered", Lowered(whole))
 
     @property
     def automaton(self) -> Automaton:
@@ -67,8 +74,8 @@ class Query:
         """The names of the components, in the order of the pattern."""
         return self._lowered.components
 
-    def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator:
-        """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
+    def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator | After:
+        """Make an operator: a `Keyed` where the query has a key, else an `Operator`; behind it a `Choose`, where it says SKIP.
 
         Parameters
         ----------
@@ -87,9 +94,13 @@ class Query:
                     f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
                 )
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
-        if self.key is None:
-            return Operator(self.automaton, **options)
-        return Keyed(self.automaton, key=self.key, **options)
+        made = Operator(self.automaton, **options) if self.key is None else Keyed(self.automaton, key=self.key, **options)
+        if self._choose is None:
+            return made
+        hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
+        fields = self.automaton.match_schema.fields
+        shown = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields[: len(fields) - hidden]))
+        return Choose(**self._choose, shown=shown).after(made)
 
     def __eq__(self, other: object) -> bool:
         return self.tree == other.tree if isinstance(other, Query) else NotImplemented

@@ -83,6 +83,7 @@ class _Text:
         self._window: int | None = None
         self._subsets: list[tuple[str, int, list[tuple[str, int]]]] = []
         self._le = ""
+        self._time: str | None = None
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
 
@@ -103,7 +104,9 @@ class _Text:
         pattern = self._defined(pattern, clauses.args.get("define") or ())
         returns = self._returns(select, clauses.args.get("measures") or (), key)
         skip = self._skip(clauses.args.get("after"), pattern)
-        return Tree(pattern, self._schema.cls, None, key, order, self._window, returns=returns, subsets=subsets, skip=skip)
+        return Tree(
+            pattern, self._schema.cls, None, key, order, self._window, returns=returns, subsets=subsets, time=self._time, skip=skip
+        )
 
     # -- the frame -------------------------------------------------------------------------------------------------------------
 
@@ -190,6 +193,7 @@ class _Text:
             if each.args.get("desc") or type(each.this).__name__ != "Column":
                 raise RefusedError(f"expected a column, ascending, but got {each.sql()!r}", place_of(each))
         self._le = columns[0].this.name.lower()
+        self._time = next((name for name in self._kinds if name.lower() == self._le), None)
         if len(columns) == 1:
             return self._order
         return self._column(columns[1].this.name, place_of(columns[1]))

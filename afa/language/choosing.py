@@ -1,0 +1,154 @@
+"""AFTER MATCH SKIP of a query: what the stage `speculation.choose.Choose` asks of a match, as values that RETURN shows beside its own.
+
+Of the matches with one start the preferred one is the first in the order of the choices that the pattern makes from left to right:
+one more iteration before none (greedy) or the reverse (reluctant), the left alternative before the right one. Where no group repeats,
+these choices are counts of what components have taken, so that a match tells them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from afa.errors import QueryError
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, If, Or, Unary
+from afa.language.lowering import default_returns
+from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
+from afa.language.terms import Aggregate, Ref
+from afa.schema import Schema
+from speculation.choose import SKIPS
+
+NONE: Expr = Const(0)
+
+
+def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
+    """Return a tree that returns what choosing asks as well, and the options of `Choose` but ``shown``.
+
+    Raises
+    ------
+    QueryError
+        The pattern repeats a group, or does not say where a match starts.
+    """
+    values: list[tuple[str, Expr]] = []
+    returns = tree.returns or default_returns(tree.pattern, Schema.of(tree.event, "event"))
+    taken = {name for name, _ in returns}
+
+    def field(value: Expr) -> str:
+        name = next(name for name in (f"choose{i}" for i in range(1, len(taken) + 2)) if name not in taken)
+        taken.add(name)
+        values.append((name, value))
+        return name
+
+    def position(of: str, which: str, whole: bool) -> list[str]:
+        """The fields that say where an event stands."""
+        times = [tree.time] if whole else []
+        if None in times:
+            raise QueryError(
+                f"expected a time of each event for {tree.skip!r} but {tree.event.__name__} has no field that holds it; "
+                f"name it in ORDER BY, or annotate one afa.Instant"
+                + ("" if of else "; or say WITHIN, from which the start is known")
+            )
+        return [field(Ref(of, which, name)) for name in (*times, tree.order) if name is not None]
+
+    start = position("", "first", tree.window is None)
+    options: dict[str, Any] = {"window": tree.window, "start": start, "end": position("", "last", False)}
+    options["prefer"] = [field(value) for value in _choices(tree.pattern, tree)]
+    if tree.skip in SKIPS:
+        options["skip"] = tree.skip
+    else:
+        which, name = str(tree.skip).split(" ", 2)[1:]
+        options["to"] = position(name, which, True)
+    return replace(tree, returns=(*returns, *values)), options
+
+
+def _choices(pattern: Pattern, tree: Tree) -> Iterator[Expr]:
+    """Yield the choices from left to right, as numbers of which the smaller one is preferred."""
+    match pattern:
+        case Component():
+            return
+        case Seq(items):
+            for item in items:
+                yield from _choices(item, tree)
+        case Either(items):
+            yield _alternative(items, tree)
+            for item in items:
+                yield from _choices(item, tree)
+        case Repeat(Component(name), low, high, _, greedy):
+            if low != high:
+                _only_here(tree, [name])
+                yield Unary("-", Aggregate(name, "count")) if greedy else Aggregate(name, "count")
+        case Repeat(item, low, high, _, greedy):
+            if high == 1:
+                there = _taken(item, tree)
+                yield If(there, NONE, Const(1)) if greedy else If(there, Const(1), NONE)
+                yield from _choices(item, tree)
+            elif low != high or any(True for _ in _choices(item, tree)):
+                raise QueryError(
+                    f"expected a pattern that repeats single components where matches are chosen ({tree.skip}) but got a group "
+                    f"that repeats; name its rows apart, or let each row be its own component"
+                )
+
+
+def _alternative(items: Sequence[Pattern], tree: Tree) -> Expr:
+    """Return the number of the alternative that was taken."""
+    names = [_names(item) for item in items]
+    if all(set(names[0]) == set(other) for other in names):
+        tests = [_in_order(item, tree) for item in items]
+    else:
+        tests = [_taken(item, tree) for item in items]
+    found: Expr = Const(len(items) - 1)
+    for i in reversed(range(len(items) - 1)):
+        found = If(tests[i], Const(i), found)
+    return found
+
+
+def _taken(item: Pattern, tree: Tree) -> Expr:
+    """Return whether a part of the pattern has taken an event."""
+    names = list(dict.fromkeys(_names(item)))
+    _only_here(tree, _names(item))
+    total: Expr = Aggregate(names[0], "count")
+    for name in names[1:]:
+        total = Binary("+", total, Aggregate(name, "count"))
+    return Compare(">", total, NONE)
+
+
+def _in_order(item: Pattern, tree: Tree) -> Expr:
+    """Return whether the components of a sequence have taken their events in its order: of one of PERMUTE."""
+    names = _names(item)
+    if not isinstance(item, Seq) or not all(isinstance(each, Component) for each in item.items) or tree.time is None:
+        raise QueryError(
+            f"expected alternatives of different variables where matches are chosen ({tree.skip}), or PERMUTE of single variables "
+            f"with a field that holds the time, but got {', '.join(names)} in several of them"
+        )
+    tests = [_before(a, b, tree) for a, b in pairwise(names)]
+    return tests[0] if len(tests) == 1 else And(tuple(tests))
+
+
+def _before(a: str, b: str, tree: Tree) -> Expr:
+    assert tree.time is not None
+    times = Ref(a, "last", tree.time), Ref(b, "last", tree.time)
+    if tree.order is None:
+        return Compare("<", *times)
+    order = Compare("<", Ref(a, "last", tree.order), Ref(b, "last", tree.order))
+    return Or((Compare("<", *times), And((Compare("==", *times), order))))
+
+
+def _only_here(tree: Tree, names: Sequence[str]) -> None:
+    """Refuse a component that stands elsewhere, too: then its count does not tell this choice."""
+    for name in names:
+        if _names(tree.pattern).count(name) > 1:
+            raise QueryError(
+                f"expected {name} once in the pattern where matches are chosen ({tree.skip}) but got it at several places; give "
+                f"them names of their own"
+            )
+
+
+def _names(pattern: Pattern) -> list[str]:
+    """Return the names of a pattern's components, from left to right."""
+    if isinstance(pattern, Component):
+        return [pattern.name]
+    if isinstance(pattern, Repeat):
+        return _names(pattern.item)
+    return [name for item in pattern.items for name in _names(item)]
