@@ -67,6 +67,7 @@ from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.statistics import Statistics
+from afa.schema import Instant
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
@@ -83,6 +84,7 @@ __all__ = [
     "ChangeError",
     "ClosureError",
     "ExpressionError",
+    "Instant",
     "Int64Error",
     "Keyed",
     "LateEventError",
