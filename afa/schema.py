@@ -34,6 +34,10 @@ Instant = Annotated[int, _FilledWithLe]
 or the right value may be given; tables need no such column."""
 
 
+_USUAL = {"afa": types.SimpleNamespace(Instant=Instant), "Instant": Instant, "Any": Any, "typing": typing}
+"""What names in annotations usually mean."""
+
+
 class Field(NamedTuple):
     """One field of a schema: its scalar type (None: any hashable value) and whether it may be None."""
 
@@ -233,7 +237,10 @@ def _whole(item: int, field: Field, schema: Schema) -> float:
 
 def _hints(schema: type, what: str, extras: bool = False) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(schema, include_extras=extras)
+        try:
+            return typing.get_type_hints(schema, include_extras=extras)
+        except NameError:  # of a class that has travelled without its module's names
+            return typing.get_type_hints(schema, localns=_USUAL, include_extras=extras)
     except Exception as error:
         raise AutomatonError(f"expected annotations that resolve but got {error} in the {what} schema {schema.__name__}") from error
 
