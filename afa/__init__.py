@@ -61,7 +61,7 @@ from afa.errors import (
     LateEventError,
     SnapshotError,
 )
-from afa.language.query import Query, query
+from afa.language.query import Query, query, sql
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
@@ -97,4 +97,5 @@ __all__ = [
     "insert",
     "query",
     "retract",
+    "sql",
 ]
