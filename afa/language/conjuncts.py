@@ -67,7 +67,7 @@ class Place(NamedTuple):
     @property
     def many(self) -> bool:
         """Whether the component can take several events."""
-        return bool(self.loops)
+        return bool(self.loops) and not self.absent
 
 
 class Placed(NamedTuple):
@@ -254,6 +254,8 @@ def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
 
 def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> str:
     """Return the slot of a conjunct of the component ``last``."""
+    if where[last].absent:
+        return "where"
     own = {_moment(term): term for term in terms if term.component == last}
     earlier = any(_moment(term) == "before" for term in terms)
     if "all" in own:
