@@ -110,7 +110,7 @@ def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[C
                 add(item, loops, alone, absent=False)
             case Repeat(inner, _, high, gap):
                 within = loops if high == 1 else (*loops, len(found))
-                visit(inner, within, len(within) == 1 and isinstance(inner, Component))
+                visit(inner, within, len(within) == 1 and high != 1 and isinstance(inner, Component))
                 gaps(gap, within)
             case Either(items):
                 for each in items:
