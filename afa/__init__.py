@@ -61,12 +61,13 @@ from afa.errors import (
     LateEventError,
     SnapshotError,
 )
-from afa.language.query import Query, query
+from afa.language.query import Query, query, sql
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.statistics import Statistics
+from afa.schema import Instant
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
@@ -83,6 +84,7 @@ __all__ = [
     "ChangeError",
     "ClosureError",
     "ExpressionError",
+    "Instant",
     "Int64Error",
     "Keyed",
     "LateEventError",
@@ -95,4 +97,5 @@ __all__ = [
     "insert",
     "query",
     "retract",
+    "sql",
 ]

@@ -11,7 +11,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError, ChangeError, Int64Error
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -25,6 +25,19 @@ ODD = (ValueError, TypeError, OverflowError, NotImplementedError)
 """What Arrow, numpy and pandas raise for values that they can't convert: an instant beyond Python's, text that is no UTF-8."""
 
 
+class _FilledWithLe:
+    """Marks the field of an event that is filled with its LE."""
+
+
+Instant = Annotated[int, _FilledWithLe]
+"""The type of a field of the event class that is filled with the event's LE, in ticks, on every way in. None, the field's default,
+or the right value may be given; tables need no such column."""
+
+
+_USUAL = {"afa": types.SimpleNamespace(Instant=Instant), "Instant": Instant, "Any": Any, "typing": typing}
+"""What names in annotations usually mean."""
+
+
 class Field(NamedTuple):
     """One field of a schema: its scalar type (None: any hashable value) and whether it may be None."""
 
@@ -34,7 +47,7 @@ class Field(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """The fields of a ``NamedTuple`` class.
+    """The fields of a ``NamedTuple`` class; ``instant``: the one that is filled with the event's LE.
 
     Examples
     --------
@@ -49,6 +62,7 @@ class Schema(NamedTuple):
 
     cls: type
     fields: tuple[Field, ...]
+    instant: str | None = None
 
     @classmethod
     def of(cls, schema: Any, what: str) -> Schema:
@@ -61,8 +75,9 @@ class Schema(NamedTuple):
         """
         if not (isinstance(schema, type) and issubclass(schema, tuple) and hasattr(schema, "_fields")):
             raise AutomatonError(f"expected a NamedTuple as the {what} schema but got {what}={schema!r}")
-        hints = _hints(schema, what)
-        return cls(schema, tuple(_field(name, hints.get(name, Any), schema, what) for name in schema._fields))
+        hints, instant = _hints(schema, what), _instant(schema, what)
+        fields = tuple(_field(name, int if name == instant else hints.get(name, Any), schema, what) for name in schema._fields)
+        return cls(schema, fields, instant)
 
     @property
     def scalar(self) -> bool:
@@ -98,6 +113,25 @@ class Schema(NamedTuple):
                 changed = list(value) if changed is None else changed
                 changed[i] = new
         return value if changed is None else self.cls(*changed)
+
+    def dated(self, value: Any, le: Any) -> Any:
+        """Return an event with its LE in the field for it, if there is one. What is no such event, or no time, stays as it is.
+
+        Raises
+        ------
+        ChangeError
+            The field holds another time.
+        """
+        if self.instant is None or type(le) is not int or not isinstance(value, tuple) or len(value) != len(self.fields):
+            return value
+        place = next(i for i, field in enumerate(self.fields) if field.name == self.instant)
+        given = value[place]
+        if given is not None and given != le and given != self.cls._field_defaults.get(self.instant):  # type: ignore[attr-defined]
+            raise ChangeError(
+                f"expected {self.instant}={le}, the event's LE, or None but got {self.instant}={given!r} in {self.cls.__name__}"
+            )
+        items = [*value[:place], le, *value[place + 1 :]]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
 
     def describe(self) -> str:
         """Return the schema as text: ``Tick(price: float, size: int | None)``."""
@@ -201,11 +235,29 @@ def _whole(item: int, field: Field, schema: Schema) -> float:
     return _one_float(number)
 
 
-def _hints(schema: type, what: str) -> dict[str, Any]:
+def _hints(schema: type, what: str, extras: bool = False) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(schema)
+        try:
+            return typing.get_type_hints(schema, include_extras=extras)
+        except NameError:  # of a class that has travelled without its module's names
+            return typing.get_type_hints(schema, localns=_USUAL, include_extras=extras)
     except Exception as error:
         raise AutomatonError(f"expected annotations that resolve but got {error} in the {what} schema {schema.__name__}") from error
+
+
+def _instant(schema: Any, what: str) -> str | None:
+    """Return the field that is filled with LE."""
+    found = [name for name, hint in _hints(schema, what, extras=True).items() if name in schema._fields and _is_instant(hint)]
+    if found and what != "event":
+        raise AutomatonError(f"expected afa.Instant in the event schema only but got {found[0]!r} in the {what} {schema.__name__}")
+    if len(found) > 1:
+        raise AutomatonError(f"expected one afa.Instant but got {found[0]!r} and {found[1]!r} in {schema.__name__}")
+    return found[0] if found else None
+
+
+def _is_instant(hint: Any) -> bool:
+    options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    return any(_FilledWithLe in getattr(option, "__metadata__", ()) for option in options)
 
 
 def _field(name: str, hint: Any, schema: type, what: str) -> Field:

@@ -39,7 +39,8 @@ class Columns:
         fit = schema is not None and schema.scalar and (keys is None or keys.function is None)
         self.fit = fit and not names & {*TIMES, "kind"} and len(names) == len(self._wanted)
         """Whether there is such a form, and a column ``kind`` can stand beside it."""
-        self._needed = {*names, "le"}
+        self._instant = schema.instant if schema else None
+        self._needed = {*names - {self._instant}, "le"}
 
     def of(self, batch: Table) -> Any:
         """Return a table in this form; None if it must go row by row."""
@@ -63,6 +64,8 @@ class Columns:
                 column = found[field.name] = _plain(batch.column(field.name), field, batch.kind == "pandas")
                 if column is None:
                     return None
+        if self._instant is not None and found.setdefault(self._instant, found["le"]) != found["le"]:
+            return None
         window, sequence, le = self._core.window, found.get(self._core.sequence or ""), found["le"].to_numpy()
         if window is not None and len(le) and int(le.max()) > FOREVER - window:
             return None

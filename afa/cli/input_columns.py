@@ -66,8 +66,11 @@ def choose(
     CommandError
         The input has no such column, or has it twice.
     """
-    kinds = {field.name: field.type.__name__ if field.type else ANY for field in schema.fields}
-    chosen = [Column(f.name, f.name, kinds[f.name], f.optional, f"field {f.name} of {schema.cls.__name__}") for f in schema.fields]
+    fields = [field for field in schema.fields if field.name != schema.instant]
+    if not named["le"] and schema.instant in (names or ()) and "le" not in (names or ()):
+        named = {**named, "le": schema.instant}
+    kinds = {field.name: field.type.__name__ if field.type else ANY for field in fields}
+    chosen = [Column(f.name, f.name, kinds[f.name], f.optional, f"field {f.name} of {schema.cls.__name__}") for f in fields]
     chosen += [Column(key, key, KEY, True, "--key") for key in dict.fromkeys(keys) if key not in kinds]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
         if target == "le" or named[target] or (target in (names or ()) and target not in kinds):

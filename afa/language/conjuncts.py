@@ -67,7 +67,7 @@ class Place(NamedTuple):
     @property
     def many(self) -> bool:
         """Whether the component can take several events."""
-        return bool(self.loops)
+        return bool(self.loops) and not self.absent
 
 
 class Placed(NamedTuple):
@@ -110,7 +110,7 @@ def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[C
                 add(item, loops, alone, absent=False)
             case Repeat(inner, _, high, gap):
                 within = loops if high == 1 else (*loops, len(found))
-                visit(inner, within, len(within) == 1 and isinstance(inner, Component))
+                visit(inner, within, len(within) == 1 and high != 1 and isinstance(inner, Component))
                 gaps(gap, within)
             case Either(items):
                 for each in items:
@@ -254,6 +254,8 @@ def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
 
 def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> str:
     """Return the slot of a conjunct of the component ``last``."""
+    if where[last].absent:
+        return "where"
     own = {_moment(term): term for term in terms if term.component == last}
     earlier = any(_moment(term) == "before" for term in terms)
     if "all" in own:

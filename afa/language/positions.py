@@ -94,7 +94,7 @@ class _Maker:
             case Seq(items, gaps):
                 found = self.part(items[0])
                 for gap, item in zip(gaps, items[1:], strict=True):
-                    found = self.joined(found, gap, self.part(item), False)
+                    found = self.joined(found, gap, self.part(item))
                 return found
             case Either(items):
                 parts = [self.part(item) for item in items]
@@ -121,12 +121,15 @@ class _Maker:
             self.edges += self.between(found, repeat.gap, found, single)
         found = found._replace(empty=found.empty or n > repeat.low)
         for i in range(n - 1, 0, -1):
-            found = self.joined(copies[i - 1], repeat.gap, found, single)
-            found = found._replace(empty=found.empty or i > repeat.low)
+            left = copies[i - 1]
+            self.edges += self.between(left, repeat.gap, found, single)
+            first = left.first + (found.first if left.empty else [])
+            last = (left.last if found.empty else []) + found.last  # behind an iteration that is not, there is no gap
+            found = _Part(first, last, (left.empty and found.empty) or i > repeat.low)
         return found
 
-    def joined(self, left: _Part, gap: Gap, right: _Part, again: bool) -> _Part:
-        self.edges += self.between(left, gap, right, again)
+    def joined(self, left: _Part, gap: Gap, right: _Part) -> _Part:
+        self.edges += self.between(left, gap, right, False)
         first, last = left.first, right.last
         if left.empty:
             first = first + [(q, _one_gap(gap, lead)) for q, lead in right.first]

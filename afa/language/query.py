@@ -123,12 +123,14 @@ class Query:
         return f"Query({' '.join(self.components)}{by}{within})"
 
 
-def query(text: str, *, event: type, tick: str | None = None, type: str | None = None, order: str | None = None) -> Query:
-    """Read a query from SASE+ text.
+def query(
+    text: Any, *, event: type | None = None, tick: str | None = None, type: str | None = None, order: str | None = None
+) -> Query:
+    """Make a query of SASE+ text, or of what the words of `afa.language` have put together.
 
     Parameters
     ----------
-    text : str
+    text : str or afa.language.Builder
         ``PATTERN SEQ(..) WHERE .. WITHIN .. RETURN ..``
     event : NamedTuple class
         The event schema.
@@ -143,7 +145,60 @@ def query(text: str, *, event: type, tick: str | None = None, type: str | None =
     ------
     AfaError
         The text is no query of these events; the message names line and column, what was expected, and a way out.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Stock(NamedTuple):
+    ...     symbol: str
+    ...     price: int
+    >>> rising = query("PATTERN SEQ(Stock+ a[]) WHERE skip_till_next_match(a[]) { [symbol] and a[i].price > a[i-1].price }"
+    ...                " WITHIN 9 RETURN a[1].price, a.LEN", event=Stock)
+    >>> rising
+    Query(a by symbol within 9)
+    >>> rising.operator().automaton.match_schema.describe()
+    'Match(a_first_price: int, a_count: int)'
     """
+    if hasattr(text, "query"):
+        found: Query = text.query(event, tick=tick, type=type, order=order)
+        return found
     from afa.language.sase_reader import read_sase
 
-    return Query(read_sase(text, event, tick=tick, type=type, order=order))
+    return Query(read_sase(_text(text), _event(event), tick=tick, type=type, order=order))
+
+
+def sql(text: str, *, event: type, tick: str | None = None, order: str | None = None) -> Query:
+    """Make a query of SQL's MATCH_RECOGNIZE.
+
+    Parameters
+    ----------
+    text : str
+        ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, a second one orders events of one instant.
+    event : NamedTuple class
+        The event schema.
+    tick : str, optional
+        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN.
+    order : str, optional
+        The field that orders events of one instant, where ORDER BY does not say it.
+
+    Raises
+    ------
+    AfaError
+        The text is no such statement, or says what no automaton does; with line and column, and a way out.
+    """
+    from afa.language.sql_reader import read
+
+    return Query(read(_text(text), _event(event), tick=tick, order=order))
+
+
+def _text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise AfaError(f"expected the text of a query but got {text!r}")
+    return text
+
+
+def _event(event: Any) -> type:
+    if event is None:
+        raise AfaError("expected event=, the NamedTuple class of the events, but got event=None")
+    found: type = event
+    return found

@@ -15,11 +15,11 @@ LONGEST = 10_000
 """How many characters a query may have."""
 SHOWN = 60
 WORDS = {
-    "PATTERN": "PATTERN", "SEQ": "SEQ(", "NAME": "a name", "STRING": "a string", "NUMBER": "a number", "UNIT": "a unit", "COMMA": "','",
-    "ARROW": "'=>'", "OR": "'|'", "EMPTY": "'[]'", "LPAR": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'",
-    "NOT": "'~'", "PLUS": "'+'", "STAR": "'*'", "QUESTION": "'?'", "STRATEGY": "a strategy", "WHERE": "WHERE",
-    "WITHIN": "WITHIN", "RETURN": "RETURN", "$END": "the end", "OPERATOR": "an operator", "RANGE": "'..'", "DOT": "'.'",
-    "LBRACKET": "'['", "RBRACKET": "']'",
+    "PATTERN": "PATTERN", "SEQ": "SEQ(", "NAME": "a name", "STRING": "a string", "NUMBER": "a number", "UNIT": "a unit",
+    "COMMA": "','", "ARROW": "'=>'", "OR": "'|'", "EMPTY": "'[]'", "LPAR": "'('", "RPAR": "')'", "LBRACE": "'{'",
+    "RBRACE": "'}'", "NOT": "'~'", "PLUS": "'+'", "STAR": "'*'", "QUESTION": "'?'", "STRATEGY": "a strategy",
+    "WHERE": "WHERE", "WITHIN": "WITHIN", "RETURN": "RETURN", "$END": "the end", "OPERATOR": "an operator",
+    "RANGE": "'..'", "DOT": "'.'", "LBRACKET": "'['", "RBRACKET": "']'",
 }  # fmt: skip
 """Tokens in words, in the order in which they are listed."""
 QUOTES = "'\""

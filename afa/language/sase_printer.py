@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from afa.errors import QueryError
-from afa.expression.nodes import Compare, Const, Expr, Field, If, Or
+from afa.expression.nodes import Compare, Const, Expr, Field, If, Or, walk
 from afa.expression.text import text_of_expr
-from afa.language.conjuncts import MisplacedError, Named, Over, Place, Placed, place, places, returned
+from afa.language.conjuncts import MisplacedError, Named, Over, Place, Placed, place, places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import default_name
 from afa.language.sase_reader import read_sase
-from afa.language.terms import Aggregate, Ref, changed
+from afa.language.terms import Aggregate, Classifier, Ref, changed
 
 STRATEGIES = {
     STRICT: "strict_contiguity", PARTITION: "partition_contiguity", NEXT: "skip_till_next_match", ANY: "skip_till_any_match",
@@ -72,7 +73,8 @@ class _Printer:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.places = places(tree.pattern, tree.before, tree.after)
-        self.default = next((gap.strategy for gap in _gaps(tree.pattern)), NEXT)
+        used = Counter(gap.strategy for gap in _gaps(tree.pattern))
+        self.default = max((NEXT, ANY, PARTITION, STRICT), key=lambda strategy: used[strategy])
 
     def text(self) -> str:
         """Return the clauses, one a line."""
@@ -150,6 +152,8 @@ class _Printer:
         """Return a predicate as a conjunct that is placed where the predicate stands."""
         for expr in _unguarded(placed.expr):
             said = changed(expr, lambda node: _said(node, placed, self.places))
+            if any(isinstance(node, Ref | Aggregate | Classifier) for node in walk(said)):
+                break
             try:
                 same = place(said, self.places) == placed
             except (MisplacedError, KeyError):
@@ -162,7 +166,7 @@ class _Printer:
     def value(self, name: str, expr: Expr) -> str:
         """Return an item of RETURN."""
         said = changed(expr, _said_of_match)
-        if returned(said, self.places) != expr:  # pragma: no cover (a term that only predicates have)
+        if any(isinstance(node, Classifier) or (isinstance(node, Named | Over) and not node.component) for node in walk(said)):
             raise _unsaid(f"a value of RETURN: {expr}")
         text = self.expression(said)
         return text if name == default_name(expr) else f"{text} AS {name}"

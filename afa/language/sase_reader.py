@@ -172,10 +172,8 @@ class _Text:
         """Refuse [] behind a component that takes one event, and a strategy of other components than the pattern's."""
         for name, position in pattern.brackets.items():
             if not self.places[name].many:
-                raise RefusedError(
-                    f"expected '{name}' but got '{name}[]', as it takes at most one event; write Type+ {name}[], or {name}",
-                    position,
-                )
+                hint = f"write Type+ {name}[], or {name}"
+                raise RefusedError(f"expected '{name}' but got '{name}[]', as it takes at most one event; {hint}", position)
         known = ", ".join(self.places)
         for token in clause.names:
             if str(token) not in self.places:

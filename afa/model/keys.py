@@ -27,6 +27,7 @@ class Keys:
             raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
         self.names: tuple[str, ...] = tuple(names)
         self.single = isinstance(key, str)
+        self._schema = automaton.event_schema
         fields = automaton.event_schema.cls._fields if automaton.event_schema else ()  # type: ignore[attr-defined]
         self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
 
@@ -43,7 +44,7 @@ class Keys:
     def of_change(self, change: Change) -> Any:
         """Return the key of an event; the change's own key if the event lacks a field of the key; refuse one that has neither."""
         try:
-            return self.of(change.payload)
+            return self.of(change.payload if self._schema is None else self._schema.dated(change.payload, change.le))
         except AttributeError as error:
             if change.key is not None:
                 return change.key

@@ -95,7 +95,9 @@ class Core(Member):
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
         self.alone = self.engine.alone
         self.calls = Calls(self)
-        self._take = taker(automaton.event_schema)
+        schema = automaton.event_schema
+        self._take = taker(schema)
+        self._dated = None if schema is None or schema.instant is None else schema.dated
 
     def show(self, fields: type) -> None:
         """Let tables of output have the fields of a NamedTuple class only, the first ones of those that matches have."""
@@ -318,7 +320,8 @@ class Core(Member):
 
     def typed(self, change: Change, key: Hashable) -> Change:
         """Return the change of an event with its payload in the schema's form, its full lifetime and its key."""
-        payload = self._take(change.payload)
+        payload = change.payload if self._dated is None else self._dated(change.payload, change.le)
+        payload = self._take(payload)
         if change.le is None:
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
         le = change.le

@@ -34,10 +34,13 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
     clash = [name for name in names if name in TIMES]
     if clash:
         raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
-    wanted = [*names, "le", *(keys.columns if keys else ())]
+    instant = None if schema is None or schema.instant in batch.names else schema.instant
+    wanted = [*(name for name in names if name != instant), "le", *(keys.columns if keys else ())]
     columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
     le = columns["le"]
     n = len(le)
+    if schema is not None and schema.instant is not None:
+        columns[schema.instant] = [t if at is None else at for at, t in zip(columns.get(schema.instant, le), le)]
     if schema is None:
         payloads = list(columns["payload"])
     else:

@@ -129,12 +129,14 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
             f"rename the field of {register.describe()}"
         )
     of_key = keys.names if keys else ()
-    fit = known.keys().isdisjoint(TIMES) and len(set(there)) == len(there) and {*known, *of_key, "le"}.issubset(there)
+    taken = [field for field in fields if schema is None or field.name != schema.instant or field.name in there]
+    needed = {*(field.name for field in taken), *of_key, "le"}
+    fit = known.keys().isdisjoint(TIMES) and len(set(there)) == len(there) and needed.issubset(there)
     if not fit or (keys is not None and keys.function is not None):
         return Shape(mixed, None, (), out)
     times = [name for name in TIMES if name in there]
     times += [name for name in ("kind", "arc") if mixed and name in there and name not in known]
-    wanted = [*fields, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
+    wanted = [*taken, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
     return Shape(mixed, wanted, times, out)
 
 
@@ -227,14 +229,26 @@ def _encoded(core: Core, table: Table, shape: Shape, arcs: Sequence[Arc]) -> Bat
     if shape.wanted is None:
         raise Unfit
     found, schema, low = table.take(shape.wanted), core.automaton.event_schema, len(shape.wanted) - len(shape.times)
-    fields = schema.fields if schema else ()
-    columns = {field.name: column for field, column in zip(fields, found)}
+    keys = core.keys
+    n = low - (len(keys.names) if keys else 0)
+    columns = {field.name: column for field, column in zip(shape.wanted, found[:n])}
     times = dict(zip(shape.times, found[low:]))
+    if schema is not None and schema.instant is not None and columns.setdefault(schema.instant, times["le"]) is not times["le"]:
+        _check_same(columns[schema.instant], times["le"])
     if not core.retractions:
         _check_unbroken(core, columns, times, arcs)
-    keys = core.keys
-    of_keys = found[len(fields) : low] if keys else None
+    of_keys = found[n:low] if keys else None
     return core.engine.encode(columns, times, arcs, core.window, of_keys, keys is None or keys.single)
+
+
+def _check_same(column: Any, le: Any) -> None:
+    """Raise `Unfit` if a column does not say what ``le`` says: rows that go one by one tell where."""
+    try:
+        same = (np.asarray(column) == np.asarray(le)).all()
+    except Exception as error:
+        raise Unfit from error
+    if not same:
+        raise Unfit
 
 
 def _check_unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], arcs: Sequence[Arc]) -> None:

@@ -77,6 +77,12 @@ class Job(NamedTuple):
         check_texts(arc, self.automaton)
 
     @property
+    def instant(self) -> str | None:
+        """The event's field that is filled with its time."""
+        assert self.automaton.event_schema is not None
+        return self.automaton.event_schema.instant
+
+    @property
     def fields(self) -> tuple[Field, ...]:
         """The event's fields."""
         assert self.automaton.event_schema is not None

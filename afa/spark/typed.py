@@ -145,11 +145,16 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
     times = {"le": _micros(events, time)}
     if until is not None:
         times["re"] = _micros(events, until)
-    missing = [field.name for field in job.fields if field.name not in events.schema.names]
+    instant = job.instant
+    if instant in events.schema.names and instant != time:
+        raise AfaError(f"expected no column {instant!r}, which is filled with time={time!r}, or time={instant!r}: rename it")
+    missing = [field.name for field in job.fields if field.name not in events.schema.names and field.name != instant]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
     columns: dict[str, Any] = {name: column(name) for name in job.keys}
-    wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns}
+    wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns and field.name != instant}
+    if instant is not None:
+        columns[instant] = times["le"]
     if diff is not None:
         if diff not in events.schema.names:
             raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")

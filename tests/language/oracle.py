@@ -33,10 +33,11 @@ class Found(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Where a match stands within a Seq (behind item ``n``) or a Repeat (behind ``n`` iterations)."""
+    """Where a match stands: in item ``n`` of a Seq, in the n-th iteration of a Repeat; the gaps crossed before that iteration."""
 
     node: Seq | Repeat
     n: int
+    gaps: tuple[Gap, ...] | None = None  # None: the iteration has taken an event
 
 
 class Slot(NamedTuple):
@@ -59,14 +60,43 @@ def matches(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -
         Of the event input; only a negation at the end reads it.
     """
     out = set()
-    for found in choices(tree, events, punctuation):
+    for found in chosen(tree, choices(tree, events, punctuation)):
         shown = payload(tree, found)
         out.add((shown if found.key is None else (found.key, shown), found.le, found.re))
     return out
 
 
+def chosen(tree: Tree, found: Iterable[Found]) -> Iterator[Found]:
+    """The choices that AFTER MATCH SKIP shows: of those with one first event the preferred, and the next as it says."""
+    if tree.skip is None:
+        yield from found
+        return
+    resume: dict[Any, tuple[int, int]] = {}
+    started: set[tuple[Any, tuple[int, int]]] = set()
+    for each in found:  # by key, by first event, by preference
+        start = place(tree, each.picks[0][1])
+        if (each.key, start) in started or start < resume.get(each.key, start):
+            continue
+        started.add((each.key, start))
+        resume[each.key] = resumes(tree, each)
+        yield each
+
+
+def resumes(tree: Tree, found: Found) -> tuple[int, int]:
+    """Where the next match may begin at the earliest, if not where this one does."""
+    words = str(tree.skip).split()
+    if words[0] == "to" and words[1] in ("first", "last"):
+        taken = Taken(tuple(found.picks), dict(tree.subsets)).of(words[2])
+        return place(tree, taken[0 if words[1] == "first" else -1]) if taken else place(tree, found.picks[0][1])
+    le, order = place(tree, found.picks[-1 if words[0] == "past" else 0][1])
+    return le, order + 1
+
+
 def choices(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> Iterator[Found]:
-    """Every way to choose the events of a match; two ways with equal payload and lifetime are one match."""
+    """Every way to choose the events of a match: by key, by first event, the preferred first.
+
+    Two ways with equal payload and lifetime are one match.
+    """
     stream = list(events)
     keyed = sorted(stream, key=lambda event: repr(key_of(tree, event)))
     for _, group in groupby(keyed, key=lambda event: repr(key_of(tree, event))):
@@ -97,6 +127,11 @@ def singles(pattern: Pattern) -> list[str]:
     return []
 
 
+def place(tree: Tree, event: Event) -> tuple[int, int]:
+    """Where an event stands in the order; events of one place are before nobody."""
+    return event.le, getattr(event.payload, tree.order) if tree.order else 0
+
+
 class Search:
     """The search in the events of one key; ``stream`` are those of all keys."""
 
@@ -106,15 +141,15 @@ class Search:
 
     def run(self) -> Iterator[Found]:
         """Begin with each event at each component that may come first."""
-        for slot in begins(self.tree.pattern, (), ()):
-            for event in self.own:
-                if self.takes(slot.component, event, ()):
+        for event in sorted(self.own, key=self.place):
+            for slot in enter(self.tree.pattern, (), ()):
+                if slot is not None and self.takes(slot.component, event, ()):
                     yield from self.grow(((slot, event),))
 
     def grow(self, picks: tuple[tuple[Slot, Event], ...]) -> Iterator[Found]:
         """End here, or go on with each later event at each component that may come next."""
         slot, last = picks[-1]
-        for following in follows(slot.frames, ()):
+        for following in leave(slot.frames, ()):
             if following is None:
                 yield from self.end(picks)
                 continue
@@ -150,9 +185,9 @@ class Search:
         window = FOREVER if self.tree.window is None else self.tree.window
         return min([picks[0][1].le + window, FOREVER] + [event.re for _, event in picks if event.re is not None])
 
-    def place(self, event: Event) -> tuple[int, Any]:
+    def place(self, event: Event) -> tuple[int, int]:
         """Where an event stands in the order; events of one place are before nobody."""
-        return event.le, getattr(event.payload, self.tree.order) if self.tree.order else None
+        return place(self.tree, event)
 
     def takes(self, component: Component, event: Event, picks: tuple[tuple[Slot, Event], ...]) -> bool:
         """Whether type and predicates of a component hold of an event that comes behind these."""
@@ -190,7 +225,7 @@ def awaits(slot: Slot) -> list[Component]:
     own, frames, _ = slot
     if frames and isinstance(frames[0].node, Repeat) and frames[0].node.item == own and may_repeat(frames[0]):
         return [own]
-    return [slot.component for slot in follows(frames, ()) if slot is not None]
+    return [slot.component for slot in leave(frames, ()) if slot is not None]
 
 
 def may_repeat(frame: Frame) -> bool:
@@ -198,57 +233,46 @@ def may_repeat(frame: Frame) -> bool:
     return frame.node.high is None or frame.n < frame.node.high
 
 
-def may_be_empty(pattern: Pattern) -> bool:
-    """Whether a pattern may take no event at all."""
+def enter(pattern: Pattern, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
+    """The components that may take the next event where a pattern begins, the preferred first; None: the match may end here.
+
+    What may be empty is passed as well.
+    """
     match pattern:
         case Component():
-            return False
-        case Seq(items):
-            return all(may_be_empty(item) for item in items)
-        case Either(items):
-            return any(may_be_empty(item) for item in items)
-    return pattern.low == 0 or may_be_empty(pattern.item)
-
-
-def begins(pattern: Pattern, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot]:
-    """The components that may take the first event of a pattern."""
-    match pattern:
-        case Component():
-            yield Slot(pattern, frames, gaps)
+            taken = tuple(frame._replace(gaps=None) for frame in frames)
+            yield Slot(pattern, taken, gaps)
         case Either(items):
             for item in items:
-                yield from begins(item, frames, gaps)
+                yield from enter(item, frames, gaps)
         case Seq(items):
-            yield from begins_from(Frame(pattern, 0), frames, gaps)
-        case Repeat(item, high=high):
-            if high != 0:
-                yield from begins(item, (Frame(pattern, 1), *frames), gaps)
+            yield from enter(items[0], (Frame(pattern, 0), *frames), gaps)
+        case Repeat():
+            yield from iterate(pattern, 0, frames, gaps)
 
 
-def begins_from(frame: Frame, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot]:
-    """The components that may come next in a Seq, from item ``n`` on: items that may be empty are passed, with their gaps."""
-    for i in range(frame.n, len(frame.node.items)):
-        if i > frame.n:
-            gaps = (*gaps, frame.node.gaps[i - 1])
-        yield from begins(frame.node.items[i], (Frame(frame.node, i), *frames), gaps)
-        if not may_be_empty(frame.node.items[i]):
-            return
-
-
-def follows(frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
-    """The components that may take the next event; None: the pattern may end here."""
+def leave(frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
+    """The same, where the innermost item or iteration is over."""
     if not frames:
         yield None
         return
-    (node, n), *rest = frames
-    outer = tuple(rest)
+    (node, n, before), *rest = frames
     if isinstance(node, Repeat):
-        if may_repeat(frames[0]):
-            yield from begins(node.item, (Frame(node, n + 1), *outer), (*gaps, node.gap))
-        if n >= node.low or may_be_empty(node.item):
-            yield from follows(outer, gaps)
-        return
-    if n + 1 < len(node.items):
-        yield from begins_from(Frame(node, n + 1), outer, (*gaps, node.gaps[n]))
-    if all(may_be_empty(item) for item in node.items[n + 1 :]):
-        yield from follows(outer, (*gaps, *node.gaps[n:]))
+        if before is None:
+            yield from iterate(node, n, tuple(rest), gaps)
+        else:  # an empty iteration: none follows it
+            yield from leave(tuple(rest), before)
+    elif n + 1 < len(node.items):
+        yield from enter(node.items[n + 1], (Frame(node, n + 1), *rest), (*gaps, node.gaps[n]))
+    else:
+        yield from leave(tuple(rest), gaps)
+
+
+def iterate(node: Repeat, n: int, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
+    """The same, behind n iterations: one more is preferred if the repetition is greedy."""
+    allowed = node.high is None or n < node.high
+    crossed = (*gaps, node.gap) if n else gaps
+    more = enter(node.item, (Frame(node, n + 1, gaps), *frames), crossed) if allowed else iter(())
+    enough = leave(frames, gaps) if n >= node.low else iter(())
+    for ways in (more, enough) if node.greedy else (enough, more):
+        yield from ways

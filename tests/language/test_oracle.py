@@ -250,3 +250,34 @@ def test_names_of_several_places_and_of_several_components() -> None:
         tree(Seq((*again.items, b), (*again.gaps, gap(NEXT))), returns=returns, subsets=(("u", ("b",)),)), stream("a b a b")
     )
     assert found == {(("b", 3, 4, 6, 2), 4, 101)}
+
+
+# -- choosing --------------------------------------------------------------------------------------------------------------------
+
+
+def chosen_words(pattern: Pattern, text: str, skip: str) -> list[str]:
+    query = tree(pattern, skip=skip, returns=(("from", Ref("", "first", "n")), ("to", Ref("", "last", "n"))))
+    return [f"{first}-{last}" for (first, last), _, _ in sorted(matches(query, stream(text)))]
+
+
+A, B = Component("a", "a"), Component("b", "b")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "skip", "expected"),
+    [
+        (plus("a", STRICT), "a a a", "past last row", ["1-3"]),
+        (plus("a", STRICT), "a a a", "to next row", ["1-3", "2-3", "3-3"]),
+        (plus("a", STRICT), "a a x a", "past last row", ["1-2", "4-4"]),
+        (Repeat(A, gap=Gap(STRICT), greedy=False), "a a a", "past last row", ["1-1", "2-2", "3-3"]),
+        (plus("a", STRICT, 2, 2), "a a a a", "past last row", ["1-2", "3-4"]),
+        (Seq((plus("a", STRICT), B), (Gap(STRICT),)), "a a b", "to first b", ["1-3"]),
+        (Seq((plus("a", STRICT), plus("b", STRICT)), (Gap(STRICT),)), "a a b b a b", "to last a", ["1-4", "2-4", "5-6"]),
+        (Seq((A, Repeat(A, 0, 1), B), (Gap(STRICT), Gap(STRICT))), "a a b", "past last row", ["1-3"]),
+        (Either((A, Seq((A, B), (Gap(STRICT),)))), "a b", "past last row", ["1-1"]),
+        (Either((Seq((A, B), (Gap(STRICT),)), A)), "a b", "past last row", ["1-2"]),
+        (Repeat(Either((Repeat(A, 0, 1, greedy=False), B)), 1, None, Gap(STRICT)), "a b", "past last row", ["1-1", "2-2"]),
+    ],
+)
+def test_after_match_skip(pattern: Pattern, text: str, skip: str, expected: list[str]) -> None:
+    assert chosen_words(pattern, text, skip) == expected

@@ -55,7 +55,8 @@ def test_figure_3b_of_2014(strategy: str, count: int, engine: str) -> None:
 @pytest.mark.parametrize("strategy", ["skip_till_next_match", "skip_till_any_match"])
 def test_non_decreasing_loads_of_2014(strategy: str, engine: str) -> None:
     """Section 2.1 there names two chains from 0.1 to 0.25 under any; there are five."""
-    text = f"PATTERN LoadStd+ b[] WHERE {strategy}(b[]) {{ b[i].val ≥ b[i-1].val }} WITHIN 10 RETURN b[1].val, b[b.LEN].val, b.LEN, sum(b[].size)"
+    text = f"""PATTERN LoadStd+ b[] WHERE {strategy}(b[]) {{ b[i].val ≥ b[i-1].val }} WITHIN 10
+               RETURN b[1].val, b[b.LEN].val, b.LEN, sum(b[].size)"""
     rows = [insert(Log("LoadStd", val=val, size=2**n), n) for n, val in enumerate((0.1, 0.2, 0.15, 0.19, 0.25))]
     found = by_hand.net(afa.query(text, event=Log).operator(engine=engine), rows)
     chains = sorted(n for ((first, last, n, _), _, _) in found if (first, last) == (0.1, 0.25))
