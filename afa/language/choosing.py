@@ -1,8 +1,8 @@
-"""AFTER MATCH SKIP of a query: what the stage `speculation.choose.Choose` asks of a match, as values that RETURN shows beside its own.
+"""AFTER MATCH SKIP of a query: what the stage `speculation.choose.Choose` asks of a match, as values beside those of RETURN.
 
 Of the matches with one start the preferred one is the first in the order of the choices that the pattern makes from left to right:
-one more iteration before none (greedy) or the reverse (reluctant), the left alternative before the right one. Where no group repeats,
-these choices are counts of what components have taken, so that a match tells them all.
+one more iteration before none (greedy) or the reverse (reluctant), the left alternative before the right one. Where no group
+repeats, these choices are counts of what components have taken, so that a match tells them all.
 """
 
 from __future__ import annotations

@@ -3,20 +3,21 @@
     first, last     a field of the first event that a component has taken; of the last one, or of the one so many before it
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
+    name            the name of the component that took the last event
 
 `read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. Component ""
-is every component.
+is every component, the name of a subset each of its components.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Classifier, Ref
 from afa.schema import Schema
 
 
@@ -25,7 +26,7 @@ class Item(Expr):
     """A value of the match; ``now``: as it is when the event under test counts as well."""
 
     component: str
-    kind: str  # "first", "last", "min", "max", "sum", "count"
+    kind: str  # "first", "last", "min", "max", "sum", "count", "name"
     field: str | None
     back: int = 0  # of "last"
     now: bool = False
@@ -48,11 +49,18 @@ class Reader:
     event : Schema
     most : mapping of str to int
         How many events each component takes at most (2: two or more).
+    subsets : sequence of (str, sequence of str)
+
+    Attributes
+    ----------
+    counted : dict of str to frozenset of str
+        By a component, under which names its events count.
     """
 
-    def __init__(self, event: Schema, most: dict[str, int]) -> None:
+    def __init__(self, event: Schema, most: dict[str, int], subsets: Sequence[tuple[str, Sequence[str]]] = ()) -> None:
         self.types = {field.name: field for field in event.fields}
-        self.event, self.most = event, most
+        self.event, self.most = event, {**most, **{name: 2 for name, _ in subsets}}
+        self.counted = {name: frozenset({"", name, *(s for s, members in subsets if name in members)}) for name in most}
 
     def read(self, expr: Expr) -> Expr:
         """Return an expression over the event and items.
@@ -70,6 +78,8 @@ class Reader:
                 return Item(component, "last", field, back if which == "last" else 0)
             case Aggregate(component, function, field, now):
                 return self._aggregate(component, function, field, now)
+            case Classifier():
+                return Item("", "name", None)
             case Field("e", name):
                 self._check("", name)
         return rebuilt(expr, self.read)
@@ -109,7 +119,9 @@ class Reader:
         seen : bool
             Whether the item's component has taken events before; where it counts (`Item.kind` other than "last").
         """
-        if item.component not in ("", taken):
+        if item.kind == "name":
+            return Const(taken)
+        if item.component not in self.counted[taken]:
             return item
         if item.kind == "last":
             return self._event(item) if not item.back else Item(item.component, "last", item.field, item.back - 1)
@@ -133,6 +145,8 @@ class Reader:
 
     def type_of(self, item: Item) -> type | None:
         """Return the type of an item's values: a scalar, or None for objects."""
+        if item.kind == "name":
+            return str
         kind = int if item.field is None else self.types[item.field].type
         return int if item.kind == "count" or (item.kind == "sum" and kind is bool) else kind
 

@@ -44,7 +44,7 @@ class Lowered:
         self.positions = Positions.of(tree.pattern)
         most = taken_at_most(self.positions)
         self.components = tuple(most)
-        self.reader = Reader(self.event, most)
+        self.reader = Reader(self.event, most, tree.subsets)
         returns = tree.returns or default_returns(tree.pattern, self.event)
         values = tuple((name, self.reader.read(value)) for name, value in returns)
         self._check()

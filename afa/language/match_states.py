@@ -82,7 +82,7 @@ class Conditions:
                 if edge.to not in reached:
                     reached.add(edge.to)
                     todo.append(edge.to)
-        return frozenset(self.positions.components[p].name for p in reached) | ({""} if reached else frozenset())
+        return frozenset[str]().union(*(self.reader.counted[self.positions.components[p].name] for p in reached))
 
     def take(self, seen: frozenset[str], to: int) -> tuple[Expr, ...]:
         """Return what all must be true of an event that is taken at a position."""
@@ -102,7 +102,7 @@ class Conditions:
 
     def seen_after(self, seen: frozenset[str], to: int) -> frozenset[str]:
         """Return the components that count and have taken events when one was taken at a position."""
-        return (seen | (self.told & {"", self.positions.components[to].name})) & self._later[to]
+        return (seen | (self.told & self.reader.counted[self.positions.components[to].name])) & self._later[to]
 
     def edges(self, position: int) -> list[Edge]:
         """Return what may follow a position; -1: a match may begin with it."""

@@ -68,7 +68,7 @@ class Steps:
 
     def _counted(self) -> dict[State, Counts]:
         """Return how many events each component has taken at least, by state."""
-        names = {"", *self.names}
+        names = {"", *self.reader.most}
         top = 1 + max((item.needs for item in self.conditions.items), default=0)
         least = {state: dict.fromkeys(names, top) for state in self.states}
         least[self.states[0]] = dict.fromkeys(names, 0)
@@ -87,7 +87,7 @@ class Steps:
 
     def counts_after(self, step: Step, before: Counts) -> Counts:
         """Return the counts when the event of a step is taken."""
-        taken = {"", self.names[step.to]}
+        taken = self.reader.counted[self.names[step.to]]
         return {name: n + (name in taken) for name, n in before.items()}
 
     def absent(self, state: State, leaf: Expr) -> bool:

@@ -1,4 +1,4 @@
-"""SQL's matches against a backtracking matcher, as the standard words it: rows sorted, from each start the preferred match, then SKIP.
+"""SQL's matches against a backtracking matcher, as the standard words it: from each start the preferred match, then SKIP.
 
 Rows come in any order, are taken back and revised; after each step what is in force is what the matcher finds in the rows in force.
 """
@@ -29,7 +29,7 @@ class Tick(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A query, and what it means, by hand: the pattern as nested tuples, conditions over (row, rows so far with their variables)."""
+    """A query, and what it means by hand: the pattern as nested tuples, conditions over the row and the rows so far."""
 
     pattern: str
     define: str
@@ -58,7 +58,8 @@ CASES = [
         lambda m: (m[0][1].at, m[-1][1].at, len(of(m, "b"))),
     ),
     Case(
-        "a+ b", "a AS AVG(a.price) < 3", "FIRST(a.at) AS a, b.at AS b, SUM(a.price) AS s", "PAST LAST ROW", ("seq", ("+", "a"), "b"),
+        "a+ b", "a AS AVG(a.price) < 3", "FIRST(a.at) AS a, b.at AS b, SUM(a.price) AS s", "PAST LAST ROW",
+        ("seq", ("+", "a"), "b"),
         {"a": lambda e, m: (sum(x.price for x in of(m, "a")) + e.price) / (len(of(m, "a")) + 1) < 3},
         lambda m: (m[0][1].at, m[-1][1].at, sum(x.price for x in of(m, "a"))),
     ),
@@ -67,7 +68,8 @@ CASES = [
         "a.at AS a, LAST(e.at) AS e, COUNT(*) AS n, CLASSIFIER() AS who, b.at AS b", "TO FIRST e",
         ("seq", "a", ("|", "b", ("seq", "c", ("?", "d"))), ("{1,2}", "e")),
         {
-            "a": lambda e, m: e.price > 1, "b": lambda e, m: e.kind == "x", "c": lambda e, m: e.kind != "y", "d": lambda e, m: e.price < 3,
+            "a": lambda e, m: e.price > 1, "b": lambda e, m: e.kind == "x", "c": lambda e, m: e.kind != "y",
+            "d": lambda e, m: e.price < 3,
             "e": lambda e, m: e.price > m[0][1].price,
         },
         lambda m: (m[0][1].at, m[-1][1].at, len(m), m[-1][0], of(m, "b")[0].at if of(m, "b") else None),
@@ -79,7 +81,8 @@ CASES = [
         lambda m: (of(m, "a")[0].at, of(m, "b")[0].at, of(m, "c")[0].at if of(m, "c") else None),
     ),
     Case(
-        "s d{2,} u?", "d AS price <= AVG(z.price), u AS kind IN ('x', 'y') AND NOT price = 2", "s.at AS a, MIN(z.price) AS low, u.at AS u",
+        "s d{2,} u?", "d AS price <= AVG(z.price), u AS kind IN ('x', 'y') AND NOT price = 2",
+        "s.at AS a, MIN(z.price) AS low, u.at AS u",
         "TO LAST d", ("seq", "s", ("{2,}", "d"), ("?", "u")),
         {
             "d": lambda e, m: e.price <= (sum(x.price for x in of(m, "s", "d")) + e.price) / (len(of(m, "s", "d")) + 1),
