@@ -14,10 +14,9 @@ from typing import Any
 
 from afa.errors import QueryError
 from afa.expression.nodes import And, Binary, Compare, Const, Expr, If, Or, Unary
-from afa.language.lowering import default_returns
+from afa.language.lowering import Lowered
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Ref
-from afa.schema import Schema
 from speculation.choose import SKIPS
 
 NONE: Expr = Const(0)
@@ -32,7 +31,7 @@ def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
         The pattern repeats a group, or does not say where a match starts.
     """
     values: list[tuple[str, Expr]] = []
-    returns = tree.returns or default_returns(tree.pattern, Schema.of(tree.event, "event"))
+    returns = tree.returns or Lowered(tree).returns
     taken = {name for name, _ in returns}
 
     def field(value: Expr) -> str:

@@ -3,21 +3,19 @@
     first, last     a field of the first event that a component has taken; of the last one, or of the one so many before it
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
-    name            the name of the component that took the last event
 
-`read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. Component ""
-is every component, the name of a subset each of its components.
+`read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is one
+of a component, of several (a subset), or of all ("").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
-from afa.language.terms import Aggregate, Classifier, Ref
+from afa.language.terms import Aggregate, Classifier, Ref, changed
 from afa.schema import Schema
 
 
@@ -26,7 +24,7 @@ class Item(Expr):
     """A value of the match; ``now``: as it is when the event under test counts as well."""
 
     component: str
-    kind: str  # "first", "last", "min", "max", "sum", "count", "name"
+    kind: str  # "first", "last", "min", "max", "sum", "count"
     field: str | None
     back: int = 0  # of "last"
     now: bool = False
@@ -47,20 +45,15 @@ class Reader:
     Parameters
     ----------
     event : Schema
+    groups : mapping of str to set of str
+        The components that a name stands for: itself, those of a subset, all ("").
     most : mapping of str to int
-        How many events each component takes at most (2: two or more).
-    subsets : sequence of (str, sequence of str)
-
-    Attributes
-    ----------
-    counted : dict of str to frozenset of str
-        By a component, under which names its events count.
+        How many events they take at most (2: two or more).
     """
 
-    def __init__(self, event: Schema, most: dict[str, int], subsets: Sequence[tuple[str, Sequence[str]]] = ()) -> None:
+    def __init__(self, event: Schema, groups: Mapping[str, frozenset[str]], most: Mapping[str, int]) -> None:
         self.types = {field.name: field for field in event.fields}
-        self.event, self.most = event, {**most, **{name: 2 for name, _ in subsets}}
-        self.counted = {name: frozenset({"", name, *(s for s, members in subsets if name in members)}) for name in most}
+        self.event, self.groups, self.most = event, groups, most
 
     def read(self, expr: Expr) -> Expr:
         """Return an expression over the event and items.
@@ -70,19 +63,20 @@ class Reader:
         AutomatonError
             A component or a field is unknown, or a sum is one of strings.
         """
+        return changed(expr, self._read)
+
+    def _read(self, expr: Expr) -> Expr | None:
         match expr:
             case Ref(component, which, field, back):
                 self._check(component, field)
-                if which == "first" and self.most.get(component) != 1:
+                if which == "first" and self.most[component] != 1:
                     return Item(component, "first", field)
                 return Item(component, "last", field, back if which == "last" else 0)
             case Aggregate(component, function, field, now):
                 return self._aggregate(component, function, field, now)
-            case Classifier():
-                return Item("", "name", None)
             case Field("e", name):
                 self._check("", name)
-        return rebuilt(expr, self.read)
+        return None
 
     def _aggregate(self, component: str, function: str, field: str | None, now: bool) -> Expr:
         self._check(component, field)
@@ -90,7 +84,7 @@ class Reader:
             optional = field is not None and self.types[field].optional
             return Item(component, "count", field if optional else None, now=now)
         if function in ("first", "last"):
-            return Item(component, "last" if self.most.get(component) == 1 else function, field, now=now)
+            return Item(component, "last" if self.most[component] == 1 else function, field, now=now)
         if field is None:
             raise AutomatonError(f"expected {function}(..) of a field but got {function}({component})")
         if self.types[field].type is str and function in ("sum", "avg"):
@@ -100,8 +94,9 @@ class Reader:
         return Binary("/", Item(component, "sum", field, now=now), self._aggregate(component, "count", field, now))
 
     def _check(self, component: str, field: str | None) -> None:
-        if component and component not in self.most:
-            raise AutomatonError(f"expected one of the components {', '.join(self.most)} but got {component!r}")
+        if component not in self.groups:
+            known = ", ".join(name for name in self.groups if name)
+            raise AutomatonError(f"expected one of the components {known} but got {component!r}")
         if field is not None and field not in self.types:
             names = ", ".join(self.types)
             raise AutomatonError(f"expected a field of {self.event.cls.__name__} but got {field!r}; its fields: {names}")
@@ -119,9 +114,7 @@ class Reader:
         seen : bool
             Whether the item's component has taken events before; where it counts (`Item.kind` other than "last").
         """
-        if item.kind == "name":
-            return Const(taken)
-        if item.component not in self.counted[taken]:
+        if taken not in self.groups[item.component]:
             return item
         if item.kind == "last":
             return self._event(item) if not item.back else Item(item.component, "last", item.field, item.back - 1)
@@ -145,8 +138,6 @@ class Reader:
 
     def type_of(self, item: Item) -> type | None:
         """Return the type of an item's values: a scalar, or None for objects."""
-        if item.kind == "name":
-            return str
         kind = int if item.field is None else self.types[item.field].type
         return int if item.kind == "count" or (item.kind == "sum" and kind is bool) else kind
 
@@ -160,18 +151,12 @@ def items_of(expr: Expr) -> Iterator[Item]:
     return (node for node in walk(expr) if isinstance(node, Item))
 
 
-def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """Return an expression with each node directly below it changed."""
-    new: list[Any] = []
-    for field in fields(expr):  # type: ignore[arg-type]
-        old = getattr(expr, field.name)
-        if isinstance(old, Expr):
-            new.append(change(old))
-        else:
-            new.append(tuple(map(change, old)) if isinstance(old, tuple) else old)
-    return type(expr)(*new)
+def replaced(expr: Expr, change: Callable[[Item], Expr], last: str | None = None) -> Expr:
+    """Return an expression with its items changed; ``last``: the component that took the last event."""
 
+    def other(node: Expr) -> Expr | None:
+        if isinstance(node, Classifier) and last is not None:
+            return Const(last)
+        return change(node) if isinstance(node, Item) else None
 
-def replaced(expr: Expr, change: Callable[[Item], Expr]) -> Expr:
-    """Return an expression with its items changed."""
-    return change(expr) if isinstance(expr, Item) else rebuilt(expr, lambda inner: replaced(inner, change))
+    return changed(expr, other)

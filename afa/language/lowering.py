@@ -8,14 +8,14 @@ Each step is an arc; a state that skips has one more, from itself to itself. No 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Expr
+from afa.expression.nodes import Binary, Const, Expr
 from afa.expression.nodes import Field as Named
 from afa.expression.text import text_of_expr
 from afa.language.items import Reader
-from afa.language.match_states import FINAL, START, Conditions, State
+from afa.language.match_states import FINAL, START, WAIT, WAITS, Conditions, State
 from afa.language.pattern import STRICT, Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
 from afa.language.registers import Registers
@@ -36,19 +36,23 @@ class Lowered:
         Their names, in the order of the pattern.
     names : dict of State to str
     automaton : Automaton
+    returns : tuple of (str, Expr)
+        What a match shows, over terms.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.event = Schema.of(tree.event, "event")
         self.positions = Positions.of(tree.pattern)
-        most = taken_at_most(self.positions)
-        self.components = tuple(most)
-        self.reader = Reader(self.event, most, tree.subsets)
-        returns = tree.returns or default_returns(tree.pattern, self.event)
-        values = tuple((name, self.reader.read(value)) for name, value in returns)
+        names = list(dict.fromkeys(component.name for component in self.positions.components))
+        self.components = tuple(names)
+        groups = {"": names, **{name: [name] for name in names}, **dict(tree.subsets)}
+        known = {name: frozenset(members) for name, members in groups.items()}
+        self.reader = Reader(self.event, known, taken_at_most(self.positions, known))
+        self.returns = tree.returns or self._default_returns()
+        values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
-        self.conditions = Conditions(self.positions, self.reader, tree.type_column, [value for _, value in values])
+        self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values])
         self.steps = Steps(self.conditions, self.reader)
         self.registers = Registers(self.steps, values, tree.payload)
         self.names = self._names()
@@ -61,6 +65,11 @@ class Lowered:
             shown=self.registers.shown,
         )
 
+    def _default_returns(self) -> tuple[tuple[str, Expr], ...]:
+        """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
+        single = [c.name for c in _always_one(self.tree.pattern) if self.reader.most[c.name] == 1]
+        return tuple((f"{name}_{field.name}", Ref(name, "one", field.name)) for name in single for field in self.event.fields)
+
     def _check(self) -> None:
         strict = any(edge.gap.strategy == STRICT for edges in self.positions.edges for edge in edges)
         if strict and self.tree.key:
@@ -68,13 +77,18 @@ class Lowered:
                 f"expected no strict contiguity in a query by {', '.join(self.tree.key)}, whose keys are streams of their own: "
                 f"say partition contiguity"
             )
+        if self.tree.before:
+            raise AutomatonError(
+                f"expected no negation at the start but got ~{self.tree.before[0].name}: a match begins with an event; begin with "
+                f"what comes before, and forbid {self.tree.before[0].name} behind it"
+            )
 
     def _names(self) -> dict[State, str]:
         """Return a name for each state: of its position, and where a position has several, of what tells them apart."""
         labels, names = self.positions.labels(), {self.steps.states[0]: free(START, self.components)}
         self.final = free(FINAL, self.components)
         for state in self.steps.states[1:]:
-            name = labels[state.position]
+            name = free(WAIT, self.components) if state.position == WAITS else labels[state.position]
             if name in names.values():
                 absent = self.conditions.ways(state)[0].gap.absent
                 name += "".join(f"~{c.name}" for c in absent) or f" {state.skip.strategy if state.skip else STRICT}"
@@ -86,7 +100,7 @@ class Lowered:
         return names
 
     def _arcs(self) -> list[Arc]:
-        arcs = [*self._takes(), *self._skips()]
+        arcs = [*self._takes(), *self._skips(), *self._waits()]
         return list({str(arc.name): arc for arc in arcs}.values())
 
     def _takes(self) -> Iterator[Arc]:
@@ -98,13 +112,27 @@ class Lowered:
             after = registers.after(step)
             same = all(item == Named("r", slot.name) for slot, item in zip(registers.slots, after.items))
             transfer = None if same else text_of_expr(after, registers.schema)
-            src, dst = self.names[step.src], self.final if step.dst is None else self.names[step.dst]
+            end = step.dst or self.steps.wait
+            src, dst = self.names[step.src], self.final if end is None else self.names[end]
             yield take_arc(src, dst, text_of_expr(fence), transfer, self.steps.names[step.to])
 
     def _skips(self) -> Iterator[Arc]:
         for state, fence in self.registers.skips.items():
             if fence is not None and fence != FALSE:
                 yield skip_arc(self.names[state], text_of_expr(self.registers.written(fence)))
+
+    def _waits(self) -> Iterator[Arc]:
+        """Yield the arcs by which a match that waits for its window's end gets there."""
+        if self.steps.wait is None:
+            return
+        at = text_of_expr(Binary("+", self.registers.written(self.registers.deadline), Const(self.tree.window)))
+        src, reset = self.names[self.steps.wait], self.registers.reset()
+        if reset is None:
+            yield Arc.timeout(src, self.final, at, name=_name(f"end: {src} -> {self.final}", at))
+            return
+        over, transfer = free("over", self.components), text_of_expr(reset, self.registers.schema)
+        yield Arc.timeout(src, over, at, name=_name(f"end: {src} -> {over}", at))
+        yield Arc.epsilon(over, self.final, transfer=transfer, name=_name(f"end: {over} -> {self.final}", transfer))
 
 
 def take_arc(src: str, dst: str, fence: str, transfer: str | None, component: str) -> Arc:
@@ -122,26 +150,19 @@ def _name(what: str, *texts: str) -> str:
     return f"{what} #{hashlib.blake2b(repr(texts).encode(), digest_size=4).hexdigest()}"
 
 
-def taken_at_most(positions: Positions) -> dict[str, int]:
-    """Return how many events each component takes at most, 2 for more than one, in the order of the pattern."""
+def taken_at_most(positions: Positions, groups: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """Return how many events the components of each name take at most, 2 for more than one."""
     reached: list[set[int]] = [{edge.to for edge in edges} for edges in positions.edges]
     for middle in range(len(reached)):  # Warshall
         for here in reached:
             if middle in here:
                 here |= reached[middle]
     names = [component.name for component in positions.components]
-    most = dict.fromkeys(names, 1)
-    for p, later in enumerate(reached):
-        if any(names[q] == names[p] for q in later):
-            most[names[p]] = 2
+    most = dict.fromkeys(groups, 1)
+    for group, members in groups.items():
+        if any(names[p] in members and any(names[q] in members for q in later) for p, later in enumerate(reached)):
+            most[group] = 2
     return most
-
-
-def default_returns(pattern: Pattern, event: Schema) -> tuple[tuple[str, Expr], ...]:
-    """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
-    most = taken_at_most(Positions.of(pattern))
-    single = [component for component in _always_one(pattern) if most[component.name] == 1]
-    return tuple((f"{c.name}_{field.name}", Ref(c.name, "one", field.name)) for c in single for field in event.fields)
 
 
 def _always_one(pattern: Pattern) -> Iterator[Component]:

@@ -7,16 +7,21 @@ after ``a+`` forbids events between the last a and b only: in one state the matc
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from afa.expression.nodes import Compare, Const, Expr, Field
+from afa.errors import AutomatonError
+from afa.expression.nodes import Binary, Compare, Const, Expr, Field
 from afa.language.items import Item, Reader, items_of, replaced
-from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Gap
+from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Gap, Tree
 from afa.language.positions import Edge, Positions
+from afa.language.terms import Ref
 from afa.language.three_values import both
 
-START, FINAL = "start", "F"
+START, FINAL, WAIT = "start", "F", "wait"
+WAITS = -2
+"""The position of a match that is complete, and waits for its window's end."""
 
 
 class Skip(NamedTuple):
@@ -33,7 +38,7 @@ class State(NamedTuple):
     Parameters
     ----------
     position : int
-        -1: the start state.
+        -1: the start state; `WAITS`.
     seen : frozenset of str
         Which of the components that tell their first event from others have taken one.
     skip : Skip or None
@@ -54,15 +59,18 @@ class Conditions:
         The components of which a state must say whether they have taken an event.
     """
 
-    def __init__(self, positions: Positions, reader: Reader, type_column: str | None, returns: list[Expr]) -> None:
-        self.positions, self.reader, self.type_column = positions, reader, type_column
+    def __init__(self, tree: Tree, positions: Positions, reader: Reader, returns: list[Expr]) -> None:
+        self.positions, self.reader, self.type_column = positions, reader, tree.type_column
         self.where = [self._read(c, c.where, typed=True) for c in positions.components]
         self.first = [self._read(c, c.first) for c in positions.components]
         self.rest = [self._read(c, c.rest) for c in positions.components]
         self.done = [self._read(c, c.done) for c in positions.components]
         absent = {c for edges in positions.edges for edge in edges for c in edge.gap.absent}
-        self.absent = {c: self._read(c, c.where, typed=True) for c in absent}
+        self.absent = {c: self._read(c, c.where, typed=True) for c in [*absent, *tree.after]}
+        self.wait = Skip("after", (), tuple(both([*self.absent[c]]) for c in tree.after)) if tree.after else None
+        self.limit = self._limit(tree)
         asked = [*self.where, *self.first, *self.rest, *self.done, *self.absent.values()]
+        asked += [] if self.limit is None else [(self.limit,)]
         self.items = {replace(item, now=False) for exprs in [*asked, returns] for expr in exprs for item in items_of(expr)}
         self.told = {c.name for c in positions.components if c.first or c.rest}
         self.told |= {item.component for item in self.items if item.kind != "last"}
@@ -74,6 +82,27 @@ class Conditions:
             return (Compare("==", Field("e", self.type_column), Const(component.type)), *found)
         return found
 
+    def _limit(self, tree: Tree) -> Expr | None:
+        """Return that an event lies in the window, where an operator's window is longer, as what is absent behind the match asks.
+
+        Raises
+        ------
+        AutomatonError
+            There is no window, or the time of an event is no field of it.
+        """
+        if not tree.after:
+            return None
+        if tree.window is None:
+            raise AutomatonError("expected a window (WITHIN) for a negation at the end: it says until when nothing may come")
+        at = self.reader.event.instant
+        if at is None:
+            name = tree.event.__name__
+            raise AutomatonError(
+                f"expected a field annotated afa.Instant in {name} for a negation at the end, which reads the time of the first "
+                f"event: write at: afa.Instant | None = None in {name}"
+            )
+        return Compare("<", Binary("-", Field("e", at), self.reader.read(Ref("", "first", at))), Const(tree.window))
+
     def _takable(self, position: int) -> frozenset[str]:
         """Return the components that may still take an event when one was taken at a position."""
         todo, reached = [position], set()
@@ -82,7 +111,12 @@ class Conditions:
                 if edge.to not in reached:
                     reached.add(edge.to)
                     todo.append(edge.to)
-        return frozenset[str]().union(*(self.reader.counted[self.positions.components[p].name] for p in reached))
+        return self._holding(self.positions.components[p].name for p in reached)
+
+    def _holding(self, components: Iterable[str]) -> frozenset[str]:
+        """Return the names that stand for one of these components."""
+        names = set(components)
+        return frozenset(name for name, members in self.reader.groups.items() if members & names)
 
     def take(self, seen: frozenset[str], to: int) -> tuple[Expr, ...]:
         """Return what all must be true of an event that is taken at a position."""
@@ -102,7 +136,7 @@ class Conditions:
 
     def seen_after(self, seen: frozenset[str], to: int) -> frozenset[str]:
         """Return the components that count and have taken events when one was taken at a position."""
-        return (seen | (self.told & self.reader.counted[self.positions.components[to].name])) & self._later[to]
+        return (seen | (self.told & self._holding([self.positions.components[to].name]))) & self._later[to]
 
     def edges(self, position: int) -> list[Edge]:
         """Return what may follow a position; -1: a match may begin with it."""

@@ -66,8 +66,9 @@ class Query:
 
     @property
     def window(self) -> int | None:
-        """How many ticks an event lives in the operator."""
-        return self.tree.window
+        """How many ticks an event lives in the operator: the query's window, and one more where it asks what comes at its end."""
+        window = self.tree.window
+        return window if window is None or not self.tree.after else window + 1
 
     @property
     def components(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from afa.language.items import Item, items_of, replaced
 from afa.language.match_states import State
 from afa.language.payload_classes import made
 from afa.language.steps import Step, Steps
+from afa.language.terms import Ref
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema
 
@@ -87,11 +88,14 @@ class Registers:
             live[step.src] |= set(items_of(fence))
             if step.dst is None:
                 live[step.src] |= {item for _, value in self.returns for item in items_of(self.steps.value_after(step, value))}
+        if self.steps.wait is not None:
+            live[self.steps.wait] |= set(items_of(self.deadline))
         changed = True
         while changed:
             changed = False
             for step in self.steps.steps:
-                read = {inner for item in live.get(step.dst, ()) for inner in items_of(self.steps.after(step, item))}  # type: ignore[arg-type]
+                held = live.get(step.dst or self.steps.wait, ())  # type: ignore[arg-type]
+                read = {inner for item in held for inner in items_of(self.steps.after(step, item))}
                 if not read <= live[step.src]:
                     live[step.src] |= read
                     changed = True
@@ -121,12 +125,12 @@ class Registers:
         return slots
 
     def _order(self, item: Item) -> tuple[Any, ...]:
-        names = ["", *self.steps.reader.most]
+        names = [*self.steps.reader.groups]
         fields = [None, *self.steps.reader.types]
         return names.index(item.component), item.kind, fields.index(item.field), item.back
 
     def _name(self, item: Item) -> str:
-        component = item.component or "before"
+        component = item.component or "match"
         if item.kind == "last" and not item.back and (not item.component or self.steps.reader.most[item.component] == 1):
             return f"{component}_{item.field}"
         kind = item.kind + (str(item.back + 1) if item.back else "")
@@ -150,7 +154,7 @@ class Registers:
 
     def _typed(self, value: Expr, fields: dict[Item, Field]) -> tuple[type | None, Expr]:
         """Return the type of RETURN's value, and the value as one of this type."""
-        mapped = replaced(value, fields.__getitem__)
+        mapped = replaced(value, fields.__getitem__, last="")
         types = types_of(mapped, self.steps.reader.event, self._types) - {NONE}
         if len(types) == 1 and (only := next(iter(types))) in ZEROS:
             return only, value
@@ -159,15 +163,30 @@ class Registers:
             return kind, Call(kind.__name__, (value,))
         return None if types else int, value
 
+    @property
+    def deadline(self) -> Item:
+        """The time of the first event, where a match waits for its window's end."""
+        at = self.steps.reader.event.instant
+        assert at is not None
+        found = self.steps.reader.read(Ref("", "first", at))
+        assert isinstance(found, Item)
+        return found
+
+    def reset(self) -> Make | None:
+        """Return what a match shows, where it has waited, with nothing else in the register. None: there is nothing else."""
+        items = tuple(Field("r", s.name) if s.value is not None else Const(s.initial) for s in self.slots)
+        others = [slot for slot in self.slots if slot.value is None and slot.item != self.deadline]
+        return Make(items) if others else None
+
     # -- what a step makes of the register -----------------------------------------------------------------------------------
 
     def after(self, step: Step) -> Make:
         """Return the register behind a step, over the event and the register."""
-        items = []
+        items, dst = [], step.dst or self.steps.wait
         for slot in self.slots:
-            if step.dst is None:
-                found = Const(slot.initial) if slot.value is None else self._shown(step, slot.value)
-            elif slot.item is not None and slot.item in self.live[step.dst]:
+            if step.dst is None and slot.value is not None:
+                found = self._shown(step, slot.value)
+            elif dst is not None and slot.item is not None and slot.item in self.live[dst]:
                 found = self.steps.after(step, slot.item)
             else:
                 found = Const(slot.initial)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from afa.expression.nodes import Expr
 from afa.language.items import Item, Reader, replaced
-from afa.language.match_states import Conditions, State
+from afa.language.match_states import WAITS, Conditions, State
 from afa.language.positions import Edge
 from afa.language.three_values import both, no, true
 
@@ -17,7 +17,7 @@ Counts = dict[str, int]
 
 
 class Step(NamedTuple):
-    """A way from a state by an event that a component takes. ``dst`` None: the match ends with it."""
+    """A way from a state by an event that a component takes. ``dst`` None: the match ends with it (or waits, `Steps.wait`)."""
 
     src: State
     to: int
@@ -32,6 +32,8 @@ class Steps:
     states : list of State
         The start state first.
     steps : list of Step
+    wait : State or None
+        Where a complete match waits for its window's end.
     """
 
     def __init__(self, conditions: Conditions, reader: Reader) -> None:
@@ -47,6 +49,8 @@ class Steps:
             known.update(new)
             self.states += new
         self._drop_dead_ends()
+        self.wait = None if conditions.wait is None else State(WAITS, frozenset(), conditions.wait)
+        self.states += [] if self.wait is None else [self.wait]
         self._least = self._counted()
 
     def _by(self, src: State, edge: Edge) -> list[Step]:
@@ -68,7 +72,7 @@ class Steps:
 
     def _counted(self) -> dict[State, Counts]:
         """Return how many events each component has taken at least, by state."""
-        names = {"", *self.reader.most}
+        names = set(self.reader.groups)
         top = 1 + max((item.needs for item in self.conditions.items), default=0)
         least = {state: dict.fromkeys(names, top) for state in self.states}
         least[self.states[0]] = dict.fromkeys(names, 0)
@@ -76,19 +80,20 @@ class Steps:
         while changed:
             changed = False
             for step in self.steps:
-                if step.dst is None:
+                dst = step.dst or self.wait
+                if dst is None:
                     continue
                 after = self.counts_after(step, least[step.src])
-                here = least[step.dst]
+                here = least[dst]
                 lower = {name: min(n, here[name], top) for name, n in after.items()}
                 if lower != here:
-                    least[step.dst], changed = lower, True
+                    least[dst], changed = lower, True
         return least
 
     def counts_after(self, step: Step, before: Counts) -> Counts:
         """Return the counts when the event of a step is taken."""
-        taken = self.reader.counted[self.names[step.to]]
-        return {name: n + (name in taken) for name, n in before.items()}
+        taken, groups = self.names[step.to], self.reader.groups
+        return {name: n + (taken in groups[name]) for name, n in before.items()}
 
     def absent(self, state: State, leaf: Expr) -> bool:
         """Return whether a field or an item can be None where a match rests in a state."""
@@ -103,12 +108,14 @@ class Steps:
 
     def value_after(self, step: Step, expr: Expr) -> Expr:
         """Return an expression over items as they are when the event of a step is taken."""
-        return replaced(expr, lambda item: self.after(step, item))
+        return replaced(expr, lambda item: self.after(step, item), last=self.names[step.to])
 
     def fence(self, step: Step) -> Expr:
         """Return what an event must satisfy for a step: a two-valued expression over the event and items as they are before it."""
         conditions, src = self.conditions, step.src
         parts = [*conditions.take(src.seen, step.to), *conditions.left(src.position, step.to)]
+        if conditions.limit is not None and src.position >= 0:
+            parts.append(conditions.limit)
         if step.dst is None:
             parts += [self.value_after(step, expr) for expr in conditions.done[step.to]]
         return true(both(parts), lambda leaf: self.absent(src, leaf))

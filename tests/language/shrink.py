@@ -8,9 +8,6 @@ from typing import Any
 
 from afa.expression.nodes import And, Compare, Const, Expr, Or, children
 from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq, Tree
-from afa.language.terms import Ref
-
-SIMPLE = Ref
 
 
 def smaller_trees(tree: Tree) -> Iterator[Tree]:
@@ -28,8 +25,9 @@ def smaller_trees(tree: Tree) -> Iterator[Tree]:
             yield replace(tree, returns=(*tree.returns[:i], (name, less), *tree.returns[i + 1 :]))
     if tree.key:
         yield replace(tree, key=())
-    if tree.order:
-        yield replace(tree, order=None)
+    for name, none in (("order", None), ("skip", None), ("subsets", ())):
+        if getattr(tree, name) != none:
+            yield replace(tree, **{name: none})
 
 
 def _patterns(pattern: Pattern) -> Iterator[Pattern]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from afa.expression.nodes import (
@@ -22,11 +22,14 @@ from afa.expression.nodes import (
     disjunction,
 )
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Classifier, Ref
 from tests.strategies import Choices
 
 TYPES = ("a", "a", "b", "b", "c")
 BOUNDS = ((1, None), (1, None), (0, None), (0, 1), (1, 2), (2, 2), (2, 3), (2, None), (0, 2))
+
+
+SKIPS = ("past last row", "past last row", "to next row")
 
 
 class Tick(NamedTuple):
@@ -54,14 +57,18 @@ class Allowed:
     ties: bool = True
     start: bool = False  # negation before the first event
     end: bool = False  # negation behind the last one
-    known: list[Known] = field(default_factory=list)
+    names: bool = False  # a name at several places, subsets, terms over all events, CLASSIFIER
+    skip: bool = False  # AFTER MATCH SKIP
 
 
 def tree(choose: Choices, allowed: Allowed) -> Tree:
     """A random tree."""
-    strategy = choose.one((STRICT, PARTITION, NEXT, NEXT, NEXT, NEXT, ANY, ANY, ANY, "mixed", "mixed", "mixed"))
+    skip = allowed.skip and choose.chance(60)
+    strategy = choose.one(
+        (STRICT, PARTITION, *(() if skip else (NEXT, NEXT, NEXT, NEXT, ANY, ANY, ANY, "mixed", "mixed", "mixed")))
+    )
     keyed = strategy != STRICT and choose.chance(50)
-    make = Maker(choose, strategy, keyed)
+    make = Maker(choose, strategy, keyed, allowed.names)
     pattern = make.pattern()
     made = Tree(
         pattern,
@@ -72,6 +79,8 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         window=None if choose.chance(10) else choose.number(3, 12),
         before=(make.absent(alone=True),) if allowed.start and choose.chance(15) else (),
         returns=make.returns(),
+        subsets=tuple(make.subsets),
+        skip=choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}")) if skip else None,
     )
     if allowed.end and made.window is not None and choose.chance(15):
         made = replace(made, after=(make.absent(),))
@@ -81,10 +90,12 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
 class Maker:
     """One tree in the making: its names so far, and what they may be asked for."""
 
-    def __init__(self, choose: Choices, strategy: str, keyed: bool) -> None:
-        self.choose, self.strategy, self.keyed = choose, strategy, keyed
+    def __init__(self, choose: Choices, strategy: str, keyed: bool, several: bool) -> None:
+        self.choose, self.strategy, self.keyed, self.several = choose, strategy, keyed, several
         self.names = iter("abcdefghijklmnopqrstuvw")
         self.known: list[Known] = []
+        self.again: list[Component] = []  # may stand at one more place
+        self.subsets: list[tuple[str, tuple[str, ...]]] = []
 
     # -- patterns ----------------------------------------------------------------------------------------------------------------
 
@@ -119,12 +130,25 @@ class Maker:
 
     def component(self, group: bool = False) -> Component:
         """One that takes one event; one an iteration, in a group."""
+        if self.again and self.choose.chance(40):
+            return self.choose.one(self.again)
         name = next(self.names)
         made = Component(name, self.type(), self.some(25))
-        if group and self.choose.chance(30):
+        again = self.several and self.choose.chance(30)
+        if (group or again) and self.choose.chance(30):
             made = replace(made, rest=(self.own(name),))
-        self.known.append(Known(name, not group))
+        if again:
+            self.again.append(made)
+        self.known.append(Known(name, not (group or again)))
+        self.subset()
         return made
+
+    def subset(self) -> None:
+        """A name for two components, now and then."""
+        members = [known.name for known in self.known if not known.name.isupper()]
+        if self.several and len(members) > 1 and not self.subsets and self.choose.chance(30):
+            self.subsets.append(("U", tuple(members[-2:])))
+            self.known.append(Known("U", False))
 
     def many(self) -> Component:
         """One that repeats."""
@@ -208,7 +232,7 @@ class Maker:
         """A term about a component that comes before; None if there is none."""
         if not self.known:
             return None
-        known = self.choose.one(self.known)
+        known = Known("", False) if self.several and self.choose.chance(15) else self.choose.one(self.known)
         if known.one:
             return Ref(known.name, "one", name)
         back = self.choose.one((0, 0, 0, 1))
@@ -221,4 +245,7 @@ class Maker:
     def returns(self) -> tuple[tuple[str, Expr], ...]:
         if self.choose.chance(20):
             return ()
-        return tuple((f"v{i}", self.value(2, event=False)) for i in range(self.choose.number(1, 3)))
+        values = [self.value(2, event=False) for _ in range(self.choose.number(1, 3))]
+        if self.several and self.choose.chance(30):
+            values.append(Classifier())
+        return tuple((f"v{i}", value) for i, value in enumerate(values))

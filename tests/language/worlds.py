@@ -178,8 +178,9 @@ class Side:
     def step(self, op: Op) -> Seen:
         """One operation, held against the oracle."""
         if op[0] == "save":
-            self.operator = self.restored()
-            self.operator._check()
+            if isinstance(self.operator, Operator | Keyed):
+                self.operator = self.restored()
+                self.operator._check()
             return Seen(1)
         for each in op[1] if op[0] == "batch" else [op]:
             self.note(each)
@@ -195,7 +196,8 @@ class Side:
             self.held ^= {match}
         expected = matches(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
-        self.operator._check()
+        if isinstance(self.operator, Operator | Keyed):
+            self.operator._check()
         return Seen(1, len(self.held - before), retractions)
 
     def note(self, op: Op) -> None:
@@ -288,8 +290,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--no-ties", action="store_true", help="no two events of one instant, no lifetimes of their own")
     parser.add_argument("--start", action="store_true", help="negation before the first event, too")
     parser.add_argument("--end", action="store_true", help="negation behind the last event, too")
+    parser.add_argument("--names", action="store_true", help="names at several places, subsets, terms over all events, too")
+    parser.add_argument("--skip", action="store_true", help="AFTER MATCH SKIP, too; no ties then")
     options = parser.parse_args(arguments)
-    allowed = Allowed(not options.no_ties, options.start, options.end)
+    allowed = Allowed(not (options.no_ties or options.skip), options.start, options.end, options.names, options.skip)
     engines = ENGINES if options.engine == "both" else (options.engine,)
     seen, failed, begin, reasons = Seen(), 0, time.perf_counter(), Counter[str]()
     for number in range(options.first, options.first + options.worlds):
