@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import bisect
 import keyword
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +24,8 @@ SIGNS = {
 }  # fmt: skip
 WORDS = {"and", "or", "not", "in", "is"}
 """Python's words that may be written in any case."""
+LONGEST = 40
+"""How many characters a percentage may have."""
 PYTHON = {*WORDS, "if", "else", "True", "False", "None"}
 """Python's words that mean in conditions what they mean there; all others are names."""
 
@@ -78,7 +81,7 @@ def _python(tokens: list[Any]) -> list[str]:
             elif keyword.iskeyword(text) and (before == "DOT" or text not in PYTHON or (bracketed and text not in PYTHON)):
                 text += "_"
         elif kind == "NUMBER" and _percent(tokens, k):
-            text = repr(float(Decimal(text.replace("_", "")) / 100))
+            text = _hundredth(token)
         elif kind in ("OPERATOR", "OR", "NOT"):
             text = "" if text == "%" and _percent(tokens, k - 1) else SIGNS.get(text, text)
         elif kind == "EMPTY":
@@ -87,6 +90,18 @@ def _python(tokens: list[Any]) -> list[str]:
             text = ":"
         found.append(text)
     return found
+
+
+def _hundredth(token: Any) -> str:
+    """Return a percentage as a float, the nearest one."""
+    text = str(token)
+    try:
+        found = float(Decimal(text.replace("_", "")).scaleb(-2)) if len(text) <= LONGEST else math.inf
+    except ArithmeticError:
+        found = math.inf
+    if found == math.inf:
+        raise RefusedError(f"expected a percentage that a float holds but got {text[:LONGEST]}%; write a number", token.start_pos)
+    return repr(found)
 
 
 def _percent(tokens: list[Any], k: int) -> bool:

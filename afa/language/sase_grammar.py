@@ -46,6 +46,9 @@ def read_frame(text: str) -> Tree[Any]:
 
     if len(text) > LONGEST:
         raise RefusedError(f"expected at most {LONGEST} characters but got {len(text)}; split the query", 0)
+    strange = next((i for i, sign in enumerate(text) if "\ud800" <= sign <= "\udfff"), None)
+    if strange is not None:
+        raise RefusedError(f"expected text that UTF-8 holds but got {text[strange]!r}; leave it out", strange)
     try:
         return _parser().parse(text)
     except UnexpectedToken as error:

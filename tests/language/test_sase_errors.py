@@ -137,6 +137,7 @@ WHERE = {
     "a.__class__ = 3": r"expected a condition but got __class__, which is no field of Tick",
     "open('x') = a.note": r"expected a condition but got open, which is no component",
     "a.symbol * 1000000 = 'x'": r"expected a condition but got \* of something that could be a str; calculate with",
+    "a.price > 1e999999999%": r"column 55: expected a percentage that a float holds but got 1e999999999%; write a number",
     "a.volume ** 99999999 > 3": r"expected a condition but got \*\* could make a huge int",
 }
 GROUPS = {
@@ -232,6 +233,11 @@ def test_columns_that_are_none() -> None:
     assert "expected a str field of Tick but got type='kind'; such fields: type, symbol, note" in refused("", type="kind")
     assert "expected a str field of Tick but got type='price'" in refused("", type="price")
     assert "expected a field of Tick but got order='at'; such fields: type, symbol, price" in refused("", order="at")
+
+
+def test_text_is_bounded_and_unicode() -> None:
+    assert "line 1, column 1: expected at most 10000 characters but got 10001; split the query" in refused("P" * 10_001)
+    assert "column 9: expected text that UTF-8 holds but got '\\ud800'; leave it out" in refused("PATTERN \ud800")
 
 
 def test_no_text() -> None:
