@@ -16,8 +16,9 @@ from afa.language.conjuncts import Place, places
 from afa.language.durations import ticks
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.previous import with_known_previous
 from afa.language.return_names import named
-from afa.language.terms import Aggregate, Ref, changed
+from afa.language.terms import Aggregate, Ref
 from afa.schema import Schema
 
 UNSAID = ""
@@ -61,7 +62,7 @@ def read_tree(said: Said) -> Tree:
         raise QueryError(f"expected the event class, a NamedTuple, but got none; {hint}")
     fields = _fields(said)
     maker = _Maker(said, Schema.of(said.event, "event"), _type_column(said, fields))
-    pattern = maker.pattern(said.pattern)
+    pattern = with_known_previous(maker.pattern(said.pattern))
     shown = maker.returns()
     return Tree(
         pattern,
@@ -84,8 +85,6 @@ class _Maker:
         assert said.pattern is not None
         self.said, self.event, self.type_column = said, event, type_column
         self.places = _places(said)
-        self.previous: dict[str, set[str | None]] = {}
-        _note_previous(said.pattern, {None}, self.previous)
 
     def pattern(self, pattern: Any) -> Pattern:
         """Return a part of the pattern with its predicates read."""
@@ -125,25 +124,12 @@ class _Maker:
         """Return a conjunct in the slots in which it is asked."""
         if slot != "where":
             return [(slot, expr)]
-        place, before = self.places[name], self.previous.get(name, set())
-        backs = [term.back for term in walk(expr) if isinstance(term, Ref) and not term.component]
-        known = next(iter(before)) if len(before) == 1 else None
-        if backs and not any(backs) and (known is not None or before == {None}):
-            first = [] if known is None else [("first", _of_previous(expr, self.term(known)))]
-            if place.alone:
-                return [*first, *self.placed(name, slot, _of_previous(expr, Ref(name, "last", "")))]
-            if first and not place.many:
-                return [(slot, first[0][1])]
         own = [term for term in walk(expr) if isinstance(term, Ref | Aggregate) and term.component == name]
-        if not own or not place.many:
+        if not own or not self.places[name].many:
             return [(slot, expr)]
         needed = max((term.back + 1 for term in own if isinstance(term, Ref) and term.which == "last"), default=1)
         enough = Compare("<", Aggregate(name, "count"), Const(needed))
         return [("rest", Or((enough, expr)) if needed > 1 else expr)]
-
-    def term(self, name: str) -> Ref:
-        """Return the last event of a component as a term without its field."""
-        return Ref(name, "last" if self.places[name].many else "one", "")
 
     def match(self, name: str, own: bool) -> Match:
         """Return what m shows to a component: those before it; itself, if it repeats."""
@@ -180,36 +166,6 @@ class _Maker:
             if len(values.items) != 1:
                 raise QueryError(f"expected one value but got {len(values.items)} as returns {name}=; give each a name of its own")
         return "Match", tuple(named((name, values.items[0][1]) for name, values in found))
-
-
-def _of_previous(expr: Expr, term: Ref) -> Expr:
-    """Return a conjunct with ``m.prev`` said as an event of a component."""
-
-    def change(node: Expr) -> Expr | None:
-        return replace(term, field=node.field) if isinstance(node, Ref) and not node.component else None
-
-    return changed(expr, change)
-
-
-def _note_previous(pattern: Pattern, before: set[str | None], found: dict[str, set[str | None]]) -> set[str | None]:
-    """Note for each component which may take the event before it (None: it may be the first), but for its own repetition.
-
-    Returns what may come before that which follows the pattern.
-    """
-    match pattern:
-        case Component(name):
-            found.setdefault(name, set()).update(before)
-            return {name}
-        case Seq(items):
-            for item in items:
-                before = _note_previous(item, before, found)
-            return before
-        case Either(items):
-            return set().union(*(_note_previous(item, before, found) for item in items))
-    behind = _note_previous(pattern.item, before, found)
-    if pattern.high != 1 and not isinstance(pattern.item, Component):
-        _note_previous(pattern.item, behind, found)
-    return behind | before if pattern.low == 0 else behind
 
 
 def _places(said: Said) -> Mapping[str, Place]:
