@@ -8,6 +8,7 @@ Each step is an arc; a state that skips has one more, from itself to itself. No 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 
 from afa.errors import AutomatonError
@@ -16,7 +17,7 @@ from afa.expression.nodes import Field as Named
 from afa.expression.text import text_of_expr
 from afa.language.items import Reader
 from afa.language.match_states import FINAL, START, WAIT, WAITS, Conditions, State
-from afa.language.pattern import STRICT, Component, Either, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import STRICT, Component, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
 from afa.language.registers import Registers
 from afa.language.steps import Steps
@@ -67,7 +68,7 @@ class Lowered:
 
     def _default_returns(self) -> tuple[tuple[str, Expr], ...]:
         """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
-        single = [c.name for c in _always_one(self.tree.pattern) if self.reader.most[c.name] == 1]
+        single = [name for name, count in _taken(self.tree.pattern).items() if count == (1, 1)]
         return tuple((f"{name}_{field.name}", Ref(name, "one", field.name)) for name in single for field in self.event.fields)
 
     def _check(self) -> None:
@@ -165,15 +166,19 @@ def taken_at_most(positions: Positions, groups: Mapping[str, frozenset[str]]) ->
     return most
 
 
-def _always_one(pattern: Pattern) -> Iterator[Component]:
+def _taken(pattern: Pattern) -> dict[str, tuple[float, float]]:
+    """Return how many events each component takes at least and at most."""
     match pattern:
         case Component():
-            yield pattern
-        case Seq(items):
-            for item in items:
-                yield from _always_one(item)
-        case Either() | Repeat():
-            return
+            return {pattern.name: (1, 1)}
+        case Repeat(item, low, high):
+            most = math.inf if high is None else high
+            return {name: (few * low, many * most) for name, (few, many) in _taken(item).items()}
+    parts = [_taken(item) for item in pattern.items]
+    found = {name: [part.get(name, (0, 0)) for part in parts] for part in parts for name in part}
+    if isinstance(pattern, Seq):
+        return {name: (sum(few for few, _ in counts), sum(many for _, many in counts)) for name, counts in found.items()}
+    return {name: (min(few for few, _ in counts), max(many for _, many in counts)) for name, counts in found.items()}
 
 
 def free(name: str, taken: tuple[str, ...]) -> str:

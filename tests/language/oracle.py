@@ -6,6 +6,7 @@ predicate of what was picked (`tests/language/meaning.py`). No automaton, no reg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -119,12 +120,23 @@ def payload(tree: Tree, found: Found) -> tuple[Any, ...]:
 
 def singles(pattern: Pattern) -> list[str]:
     """The components that take exactly one event in every match."""
+    return [name for name, count in counts(pattern).items() if count == (1, 1)]
+
+
+def counts(pattern: Pattern) -> dict[str, tuple[float, float]]:
+    """How many events each component takes at least and at most."""
     match pattern:
         case Component(name):
-            return [name]
-        case Seq(items):
-            return [name for item in items for name in singles(item)]
-    return []
+            return {name: (1, 1)}
+        case Repeat(item, low, high):
+            most = math.inf if high is None else high
+            return {name: (few * low, many * most) for name, (few, many) in counts(item).items()}
+    parts = [counts(item) for item in pattern.items]
+    names = dict.fromkeys(name for part in parts for name in part)
+    ends = {name: [part.get(name, (0, 0)) for part in parts] for name in names}
+    if isinstance(pattern, Seq):
+        return {name: (sum(few for few, _ in found), sum(many for _, many in found)) for name, found in ends.items()}
+    return {name: (min(few for few, _ in found), max(many for _, many in found)) for name, found in ends.items()}
 
 
 def place(tree: Tree, event: Event) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import afa
 from afa.expression.nodes import (
     And,
     Binary,
@@ -41,6 +42,7 @@ class Tick(NamedTuple):
     y: float
     s: str
     seq: int
+    at: afa.Instant
 
 
 class Known(NamedTuple):

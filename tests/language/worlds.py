@@ -125,9 +125,10 @@ class Stream:
         if first > self.instants:
             return None
         kind = None if choose.chance(3) else choose.one(TYPES)
-        x = None if choose.chance(12) else choose.number(0, 3)
-        payload = Tick(kind, choose.number(0, 1), x, choose.number(0, 6) / 2, choose.one(("p", "q", "pq")), choose.number(0, 3))
+        key, x = choose.number(0, 1), None if choose.chance(12) else choose.number(0, 3)
+        y, s, seq = choose.number(0, 6) / 2, choose.one(("p", "q", "pq")), choose.number(0, 3)
         le = choose.number(first, self.instants)
+        payload = Tick(kind, key, x, y, s, seq, le)
         if not self.allowed.ties and any(e.le == le for e in (*self.force, *self.owed)):
             return None
         window = self.query.window
