@@ -270,6 +270,10 @@ def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> s
         return "done"
     if own.keys() & {"this", "now", "one"}:
         return "rest" if earlier or own.keys() & {"first"} else "where"
+    moving = next((term for term in terms if _moment(term) in ("this", "now")), None)
+    if not earlier and moving is not None:
+        hint = f"write {last}[i] and {moving.component}[i], or {last}[1] and {moving.component}[1]"
+        raise MisplacedError(f"{last}[i] beside {moving.component}[i]", f"{last}[1], which is one event", hint, moving)
     return "rest" if earlier else "first"
 
 
