@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afa import Keyed, Operator, insert, retract
+from afa import Keyed, Operator, Punctuation, insert, retract
 from afa.expression.nodes import Binary, Compare, Const, Expr, Field
 from afa.language.pattern import Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Ref
@@ -159,6 +159,8 @@ def net(op: Operator | Keyed, arrivals: Iterable[Any]) -> Counter[Any]:
     held: Counter[Any] = Counter()
     for change in arrivals:
         for out in op.push(change):
+            if isinstance(out, Punctuation):
+                continue
             payload: Any = tuple(out.payload)
             held[payload if isinstance(op, Operator) else (out.key, payload), out.le, out.re] += out.diff
     assert not [n for n in held.values() if n not in (0, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 from typing import Any
 
 import pytest
@@ -67,12 +68,8 @@ def value(term: Named | Over, i: int, rows: list[Any]) -> Any:
         if term.function == "count":
             return len(some)
         values = [row.x for row in some]
-        mean = sum(values) / len(values) if values else None
-        return (
-            {"avg": mean, "sum": sum(values)}.get(term.function, {"min": min, "max": max}.get(term.function, sum)(values))
-            if values
-            else None
-        )
+        functions: dict[str, Any] = {"min": min, "max": max, "sum": sum, "avg": statistics.mean}
+        return functions[term.function](values) if values else None
     at = {"one": 0, "first": 0, "this": i - 1, "before": i - 2 - term.back, "last": len(rows) - 1 - term.back}[term.which]
     return getattr(rows[at], term.field) if 0 <= at < len(rows) else None
 

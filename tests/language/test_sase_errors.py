@@ -141,7 +141,7 @@ WHERE = {
     "a.volume ** 99999999 > 3": r"expected a condition but got \*\* could make a huge int",
 }
 GROUPS = {
-    "b[1].price > a[i].price": r"expected b\[i\] beside a\[i\] but got b\[1\], which is one event; write b\[i\] and a\[i\], or b\[1\] and",
+    "b[1].price > a[i].price": r"expected b\[i\] beside a\[i\] but got b\[1\], which is one event; write b\[i\] and a\[i\]",
     "b[b.LEN].price > 1": r"expected a component that is repeated alone for b\[\] and b.LEN but got one of a group; ask it of a",
     "b[i].price > a[a.LEN].price": r"expected a\[i\] within the group that it repeats with but got all of its events; how many",
     "b[i].price > max(a[..i-1].price)": r"expected a\[..i\] in a condition of b but got a\[..i-1\]; a\[i\] has been taken when b",
