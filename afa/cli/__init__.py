@@ -2,6 +2,7 @@
 
 main            commands and options; request: what the user asked for
 load            file.py:name -> Automaton
+load_query      query.sase, query.sql -> Query over the columns of the input
 bytes           a file, or standard input
 read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema

@@ -92,7 +92,12 @@ def _output(file: Path | None) -> Path | None:
     return file
 
 
-Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The automaton: [bold]file.py:name[/].")]
+Pattern = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATTERN", help="The automaton: [bold]file.py:name[/]; or a query: [bold]file.sase[/], [bold]file.sql[/]."
+    ),
+]
 COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
 
 
@@ -136,6 +141,10 @@ def run(
     late: Annotated[
         Late, typer.Option(help="On a row that breaks this promise: stop, or drop and count it.", rich_help_panel=ORDER)
     ] = Late.stop,
+    type_: Annotated[
+        str | None,
+        typer.Option("--type", metavar="COLUMN", help="The column of events' types, for a query in text.", rich_help_panel=COLUMNS),
+    ] = None,
     sequence: Annotated[
         str | None, typer.Option(metavar="FIELD", help="Event field that orders rows of equal timestamps.", rich_help_panel=ORDER)
     ] = None,
@@ -177,7 +186,10 @@ def run(
     as they are. A match is printed as its lifetime, key and register, on standard output; all else goes to standard error.
     What window, sequence and late mean stands in docs/guide.md, "All options".
 
+    A query reads all columns by their names; its key and window are its own, --tick is what one tick is, --sequence its order=.
+
     [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
+    [bold]afa run theft.sase readings.csv --le at[/]
     """
     from afa.cli.request import Job
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
@@ -197,6 +209,7 @@ def run(
                 lateness=lateness,
                 late=late.value,
                 sequence=sequence,
+                type=type_,
                 batch=batch,
                 end=end.value,
                 output=None if output is None else str(output),

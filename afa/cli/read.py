@@ -38,6 +38,9 @@ class Source(Protocol):
     first_row: int
     total: int
 
+    def kinds(self) -> dict[str, Any]:
+        """Return the Arrow types of the columns, as far as the first rows show them."""
+
     def done(self) -> int:
         """Return how much has been read, in the unit of ``total``."""
 
@@ -116,6 +119,9 @@ class Csv:
         with self._open({}, None, (), look=True) as peeked:
             self.names: list[str] | None = list(peeked.schema.names)
             self._guessed = dict(zip(peeked.schema.names, peeked.schema.types))
+
+    def kinds(self) -> dict[str, Any]:
+        return {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in self._guessed.items()}
 
     def done(self) -> int:
         if self._file.packed:
@@ -214,6 +220,9 @@ class JsonLines:
         self.names: list[str] | None = list(seen) or None
         self._seen = seen
 
+    def kinds(self) -> dict[str, Any]:
+        return {name: TYPES.get(type(value).__name__, pa.string()) for name, value in self._seen.items()}
+
     def done(self) -> int:
         return self._file.done()
 
@@ -291,6 +300,9 @@ class Parquet:
         self.names: list[str] | None = list(self._file.schema_arrow.names)
         self.total = self._file.metadata.num_rows
         self._done = 0
+
+    def kinds(self) -> dict[str, Any]:
+        return dict(zip(self._file.schema_arrow.names, self._file.schema_arrow.types))
 
     def done(self) -> int:
         return self._done

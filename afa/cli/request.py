@@ -23,6 +23,7 @@ class Job(NamedTuple):
     lateness: int | None
     late: str
     sequence: str | None
+    type: str | None
     batch: int | None
     end: str
     output: str | None

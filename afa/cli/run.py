@@ -13,6 +13,7 @@ from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operato
 from afa.cli.fault import CommandError, one_line
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert
 from afa.cli.load import load
+from afa.cli.load_query import is_query, load_query
 from afa.cli.read import Source, batches, open_source
 from afa.cli.request import FIRST, Job
 from afa.cli.screen import Screen, Summary
@@ -22,11 +23,18 @@ from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.operator.tables import as_arrow
+from afa.schema import Schema
 from punctuation.sources import BoundedDisorder
 
 
 def run(job: Job) -> None:
     """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
+    if is_query(job.pattern):
+        check_output(job.output, job.file, job.pattern)
+        source = open_source(job.file, job.form)
+        query, job = load_query(job, source)
+        _run(query.automaton, query.operator(late=job.late), query.shown, source, job)
+        return
     automaton = load(job.pattern)
     try:
         check_whole(automaton)
@@ -36,11 +44,18 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
+    _run(automaton, _operator(automaton, job), automaton.match_schema, source, job)
+
+
+def _run(automaton: Automaton, operator: Any, shown: Schema, source: Source, job: Job) -> None:
+    """Take the input through an operator; ``shown``: the schema of its payloads."""
+    assert automaton.event_schema is not None
     named = {"le": job.le, "re": job.re, "diff": job.diff}
     columns = choose(job.file, source.names, source.sparse, automaton.event_schema, named, job.keys)
-    operator = _operator(automaton, job)
     with Screen(job, source) as screen:
-        summary = _drive(operator, job, source, columns, screen)
+        summary = _drive(operator, shown, job, source, columns, screen)
+        if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
+            summary.open = _open(operator)
         screen.finish(summary)
 
 
@@ -79,13 +94,13 @@ class Input:
         return FOREVER if self._job.end == "forever" else self.latest
 
 
-def _drive(operator: Any, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
+def _drive(operator: Any, shown: Schema, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
     """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
     batches_in = Input(job, source, columns, screen)
     tables = iter(batches_in)
     table = next(tables)
-    none, scalar = table.slice(0, 0), operator.automaton.match_schema.scalar
-    schema = _schema(operator.automaton, job.keys, table)
+    none, scalar = table.slice(0, 0), shown.scalar
+    schema = _schema(shown, job.keys, table)
     summary = Summary(keyed=bool(job.keys))
     with writing(job.output, schema) as write:
 
@@ -107,8 +122,6 @@ def _drive(operator: Any, job: Job, source: Source, columns: list[Column], scree
         summary.look(operator)
         push(none, Punctuation(batches_in.end))
     summary.finish(operator.statistics, batches_in.end)
-    if not job.quiet and any(arc.kind == TIMEOUT for arc in operator.automaton.arcs):
-        summary.open = _open(operator)
     return summary
 
 
@@ -120,11 +133,11 @@ def _open(operator: Any) -> int | str:
     return found
 
 
-def _schema(automaton: Automaton, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
+def _schema(shown: Schema, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
     """One schema for all changes: a key has its type in the input; a register field of any type is text."""
     kinds = [events.schema.field(key).type for key in keys]
     types = [(key, kind.value_type if pa.types.is_dictionary(kind) else kind) for key, kind in zip(keys, kinds)]
-    types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in automaton.match_schema.fields]
+    types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in shown.fields]
     return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
 
 

@@ -140,7 +140,8 @@ class Builder(Said):
         """
         said = self if order is None else self.order(order)
         said = said if event is None else said.of(event)
-        return Query(replace(said, tick=tick or said.tick, type_column=type or said.type_column).tree())
+        said = replace(said, tick=tick or said.tick, type_column=type or said.type_column)
+        return Query(replace(said.tree(), tick=said.tick))
 
     def tree(self) -> Tree:
         """Return the pattern tree."""

@@ -4,8 +4,8 @@
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
 
-`read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is one
-of a component, of several (a subset), or of all ("").
+`read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is
+one of a component, of several (a subset), or of all ("").
 """
 
 from __future__ import annotations

@@ -105,6 +105,8 @@ class Tree:
         Names for several components: a term that names one reads the events of all of them.
     time : str or None
         The field that holds the LE of an event, if one does.
+    tick : str or None
+        What one tick is, where a notation was told. It does not count where trees are compared.
     skip : str or None
         Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME" or "to last NAME".
         None: all.
@@ -123,3 +125,4 @@ class Tree:
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     time: str | None = None
     skip: str | None = None
+    tick: str | None = field(default=None, compare=False)

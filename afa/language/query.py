@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from afa.errors import AfaError
@@ -12,6 +13,7 @@ from afa.language.payload_classes import made as payload_class
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import EngineName, Operator
+from afa.schema import Schema
 from speculation.before_after import After
 from speculation.choose import Choose
 
@@ -75,6 +77,16 @@ class Query:
         """The names of the components, in the order of the pattern."""
         return self._lowered.components
 
+    @property
+    def shown(self) -> Schema:
+        """What a match shows: the names and types of RETURN."""
+        if self._choose is None:
+            return self.automaton.match_schema
+        hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
+        fields = self.automaton.match_schema.fields
+        made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields[: len(fields) - hidden]))
+        return Schema.of(made, "match")
+
     def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator | After:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`; behind it a `Choose`, where it says SKIP.
 
@@ -98,10 +110,7 @@ class Query:
         made = Operator(self.automaton, **options) if self.key is None else Keyed(self.automaton, key=self.key, **options)
         if self._choose is None:
             return made
-        hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
-        fields = self.automaton.match_schema.fields
-        shown = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields[: len(fields) - hidden]))
-        return Choose(**self._choose, shown=shown).after(made)
+        return Choose(**self._choose, shown=self.shown.cls).after(made)
 
     def __eq__(self, other: object) -> bool:
         return self.tree == other.tree if isinstance(other, Query) else NotImplemented
@@ -165,7 +174,7 @@ def query(
         return found
     from afa.language.sase_reader import read_sase
 
-    return Query(read_sase(_text(text), _event(event), tick=tick, type=type, order=order))
+    return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order), tick=tick))
 
 
 def sql(text: str, *, event: type, tick: str | None = None, order: str | None = None) -> Query:
@@ -189,7 +198,7 @@ def sql(text: str, *, event: type, tick: str | None = None, order: str | None = 
     """
     from afa.language.sql_reader import read
 
-    return Query(read(_text(text), _event(event), tick=tick, order=order))
+    return Query(replace(read(_text(text), _event(event), tick=tick, order=order), tick=tick))
 
 
 def _text(text: Any) -> str:

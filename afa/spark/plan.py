@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
+from afa.language.query import Query
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
@@ -36,9 +37,9 @@ log = logging.getLogger("afa.spark")
 
 
 def match(
-    automaton: Automaton,
+    automaton: Automaton | Query,
     *,
-    key: str | Sequence[str],
+    key: str | Sequence[str] | None = None,
     time: str,
     window: str | timedelta | None = None,
     until: str | None = None,
@@ -60,9 +61,10 @@ def match(
 
     Parameters
     ----------
-    automaton : Automaton
-        It has ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and
-        dates in int and float fields; intervals are microseconds. A number that a field's type can't hold makes a bad row.
+    automaton : Automaton or Query
+        A query says key, window and sequence itself. An automaton has ``event=``, whose fields are columns. Times in its functions
+        are microseconds since 1970, and so are timestamps and dates in int and float fields; intervals are microseconds. A number
+        that a field's type can't hold makes a bad row.
     key : str or sequence of str
         The columns that make the key.
     time : str
@@ -142,6 +144,11 @@ def match(
     or ``speculation=`` is refused: use a second query.
     """
 
+    if isinstance(automaton, Query):
+        automaton, key, window, sequence = _said(automaton, key=key, window=window, sequence=sequence)
+    if key is None:
+        raise AfaError("expected the names of key columns but got key=None")
+
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
         if arcs is None and isinstance(automaton, Automaton):
@@ -197,6 +204,30 @@ def match(
             return plan(events)
 
     return transform
+
+
+def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None, str | None]:
+    """Return automaton, key, window and sequence of a query.
+
+    Raises
+    ------
+    AfaError
+        An argument says what the query says; it has no key, shows chosen matches only, or its ticks are no microseconds.
+    """
+    tree = query.tree
+    for name, value in given.items():
+        if value is not None:
+            raise AfaError(f"expected no {name}= beside a query, which says it itself, but got {name}={value!r}")
+    if query.key is None:
+        raise AfaError("expected a query with a key ([attribute] in text, .by(..), PARTITION BY): a stream is cut by it on Spark")
+    if tree.skip is not None:
+        raise AfaError(
+            f"expected a query that shows all matches but got AFTER MATCH SKIP {tree.skip.upper()}: choose by an operator"
+        )
+    if tree.tick not in (None, "us"):
+        raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
+    window = None if query.window is None else timedelta(microseconds=query.window)
+    return query.automaton, query.key, window, tree.order
 
 
 def _tell(job: Job, alone: bool) -> None:

@@ -1,0 +1,85 @@
+"""Load QUERY.sase or QUERY.sql: its events have the columns of the input, as fields of their types; the times are a field, too."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from afa.cli.fault import CommandError
+from afa.cli.read import Source
+from afa.cli.request import Job
+from afa.errors import AfaError
+from afa.language.query import Query, query, sql
+from afa.schema import Instant
+from punctuation.door import scalar_of
+
+SUFFIXES = (".sase", ".sql")
+TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
+"""The type of the first component: where no column holds types, all events are of it."""
+
+
+def is_query(pattern: str) -> bool:
+    """Return whether PATTERN is the file of a query."""
+    return Path(pattern).suffix.lower() in SUFFIXES
+
+
+def load_query(job: Job, source: Source) -> tuple[Query, Job]:
+    """Read a query over the columns of an input; return it with the job that it asks for.
+
+    Raises
+    ------
+    CommandError
+        There is no such file, it is no query of these columns, or an option says what the query says.
+    """
+    if job.window is not None or job.keys:
+        said = "--key" if job.keys else "--window"
+        raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
+    try:
+        text = Path(job.pattern).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{job.pattern}: {error}") from error
+    kinds = source.kinds()
+    job = job._replace(le=job.le or _time(kinds))
+    needed: set[str | None] = {job.sequence}
+    try:
+        found = _read(job, text, kinds, needed)
+        needed |= {found.tree.order, *found.tree.key}
+        found = _read(job, text, kinds, needed)  # whose keys and order are never None
+    except AfaError as error:
+        raise CommandError(f"{job.pattern}: {error}") from error
+    return found, job._replace(keys=found.tree.key, sequence=found.tree.order)
+
+
+def _read(job: Job, text: str, kinds: dict[str, Any], needed: set[str | None]) -> Query:
+    told: dict[str, Any] = {"tick": job.tick, "order": job.sequence}
+    if Path(job.pattern).suffix.lower() == ".sql":
+        return sql(text, event=_event("Event", job, kinds, needed), **told)
+    name = TYPE.search(text)
+    event: Any = _event(name[1] if name and not {job.type, "type"} & set(kinds) else "Event", job, kinds, needed)
+    return query(text, event=event, type=job.type, **told)
+
+
+def _time(kinds: dict[str, Any]) -> str | None:
+    """Return the column of times, where none is named: the only one that holds some."""
+    times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)]
+    return times[0] if len(times) == 1 and "le" not in kinds else None
+
+
+def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) -> Any:
+    """Return an event class with a field for each column that a query can read."""
+    beside = {"le", "re", "diff", job.re, job.diff}
+    fields: list[tuple[str, Any]] = []
+    for column, kind in kinds.items():
+        scalar = scalar_of(kind)
+        if column in beside or not column.isidentifier() or keyword.iskeyword(column) or column.startswith("_"):
+            continue
+        if column == job.le:
+            fields.append((column, Instant))
+        elif scalar is not None:
+            fields.append((column, scalar if column in needed else scalar | None))
+    make: Any = NamedTuple  # its fields are known at run time only
+    return make(name, fields)

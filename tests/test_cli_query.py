@@ -1,0 +1,74 @@
+"""`afa run QUERY.sase INPUT`, `afa run QUERY.sql INPUT`: events are the rows of the input, as they are."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from tests.cli import call, fails, write
+from tests.cli import there as there  # the fixture of all tests here
+
+SASE = """
+PATTERN SEQ(Stock+ a[], Stock b)
+WHERE skip_till_next_match(a[], b) { [symbol] and a[i].price > a[i-1].price and b.price < a[a.LEN].price }
+WITHIN 10 seconds
+RETURN a[1].price AS low, a.LEN AS n, b.price AS price
+"""
+ROWS = [("A", 5, 0), ("B", 3, 1), ("A", 6, 2), ("A", 7, 4), ("B", 2, 5), ("A", 1, 20), ("A", 0, 22)]
+
+
+def csv(header: str = "symbol,price,le") -> str:
+    return write("ticks.csv", "\n".join([header, *(f"{symbol},{price},{t * 1000}" for symbol, price, t in ROWS), ""]))
+
+
+def matches(*arguments: str) -> list[str]:
+    return sorted(line.replace("symbol=", "") for line in call("run", *arguments).stdout.splitlines())
+
+
+def test_text() -> None:
+    query = write("rise.sase", SASE)
+    found = matches(query, csv())
+    assert found == ["+ [22000, 30000) A low=1 n=1 price=0", "+ [5000, 11000) B low=3 n=1 price=2"]
+    assert found == matches(query, csv("symbol,price,t"), "--le", "t")
+
+
+def test_times_are_found_and_are_values() -> None:
+    query = write("rise.sase", SASE.replace("b.price AS price", "b.at - a[1].at AS took"))
+    table = pa.table(
+        {
+            "symbol": [symbol for symbol, _, _ in ROWS],
+            "price": [price for _, price, _ in ROWS],
+            "at": pa.array([t * 1000 for _, _, t in ROWS], pa.timestamp("ms")),
+        }
+    )
+    pa.parquet.write_table(table, "ticks.parquet")
+    found = matches(query, "ticks.parquet")
+    assert [line.rpartition(" ")[2] for line in found] == ["took=2000", "took=4000"]
+
+
+def test_sql() -> None:
+    query = write(
+        "fall.sql",
+        """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES a.price AS high, b.price AS low
+           AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE b AS b.price < a.price)""",
+    )
+    found = matches(query, csv("symbol,price,at"), "--le", "at")
+    assert [line.split(" ", 3)[-1] for line in found] == ["A high=7 low=1", "B high=3 low=2"]
+
+
+def test_types_are_a_column() -> None:
+    rows = "kind,tag,le\nshelf,1,1\nshelf,2,2\nregister,1,3\nexit,1,4\nexit,2,5\n"
+    text = (
+        "PATTERN SEQ(shelf a, ~(register b), exit c) WHERE skip_till_next_match(a, b, c) { [tag] } WITHIN 9 RETURN a.tag AS stolen"
+    )
+    query = write("theft.sase", text)
+    assert matches(query, write("kinds.csv", rows), "--type", "kind") == ["+ [5, 11) tag=2 stolen=2"]
+    assert matches(query, write("types.csv", rows.replace("kind", "type"))) == ["+ [5, 11) tag=2 stolen=2"]
+
+
+def test_refused() -> None:
+    query = write("rise.sase", SASE)
+    assert "expected no --key beside" in fails("run", query, csv(), "--key", "symbol")
+    assert "expected no --window beside" in fails("run", query, csv(), "--window", "9")
+    assert "none.sase: " in fails("run", "none.sase", csv())
+    assert "expected" in fails("run", write("bad.sase", SASE.replace("a[1].price AS low", "a[1].prize AS low")), csv())
