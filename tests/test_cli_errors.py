@@ -127,7 +127,7 @@ KINDS: list[Any] = [
 @pytest.mark.parametrize("column", ["value", "le", "k"])
 @pytest.mark.parametrize(("kind", "value"), KINDS, ids=str)
 def test_a_type_of_parquet_is_taken_as_the_operator_takes_it_or_refused_in_a_line(kind: Any, value: Any, column: str) -> None:
-    """But for what the command line alone does: decimals are read as floats, times as ticks, times in a key as text, no bool as int."""
+    """But for what the command line alone does: decimals are floats, times ticks, times in a key text, bools no numbers."""
     columns = {"le": [1, 2], "value": [2.0, 1.0], "room": ["a"] * 2, "k": [1, 1]}
     rest = {"note": ["b"] * 2, "count": [1, 2], "on": [True] * 2}
     table = pa.table(columns | rest | {column: pa.array([value] * 2, kind)})
