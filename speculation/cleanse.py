@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,37 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.before_after import After, Before
 from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
 from speculation.stage import Output, Stage, checked
-from speculation.stage_statistics import CleanseStatistics
-from speculation.waiting import copies_of, ints
+from speculation.waiting import copies_of
+
+
+class CleanseStatistics(NamedTuple):
+    """The numbers of one `Cleanse`, in copies: a change with ``diff=2`` counts as two.
+
+    Parameters
+    ----------
+    held : int
+        Changes that wait now.
+    peak_held : int
+        The most changes that ever waited.
+    passed : int
+        Changes that left at once.
+    released : int
+        Changes that left after they had waited.
+    annihilated : int
+        Pairs of an insertion and its retraction that met while one of them waited.
+    bound : int
+        The bound: all changes that have left have an LE below it, and a change that comes with such an LE leaves at once.
+    stale : int
+        Punctuations that promised nothing new.
+    """
+
+    held: int
+    peak_held: int
+    passed: int
+    released: int
+    annihilated: int
+    bound: int
+    stale: int
 
 
 class Cleanse(Stage):
@@ -231,7 +260,7 @@ class Cleanse(Stage):
 
     def pass_rows(self, table: Any) -> Any:
         """Take the rows of a table, at least one. Returns those that leave at once, in their order, or None; the others wait."""
-        le = ints(table, "le")
+        le = table.column("le").to_numpy()
         low = np.ones(len(le), np.bool_) if self._open else le < self._bound
         if not low.all():
             self._waiting.add_rows(table.filter(~low))

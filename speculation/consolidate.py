@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
 from speculation.stage import Output, Stage
-from speculation.stage_statistics import ConsolidateStatistics
 from speculation.waiting import copies_of, ints, net
 
 
@@ -64,6 +63,24 @@ def consolidate(changes: Iterable[Change | Punctuation]) -> list[Change]:
 def _lifetime(change: Change) -> tuple[int, int]:
     """Return what changes are sorted by; a lifetime may be left to the operator."""
     return BEGINNING if change.le is None else change.le, FOREVER if change.re is None else change.re
+
+
+class ConsolidateStatistics(NamedTuple):
+    """The numbers of one `Consolidate`, in copies: a change with ``diff=2`` counts as two.
+
+    Parameters
+    ----------
+    held : int
+        Changes that wait now.
+    came : int
+        Changes that came so far.
+    left : int
+        Changes that left so far.
+    """
+
+    held: int
+    came: int
+    left: int
 
 
 class Consolidate(Stage):

@@ -130,7 +130,7 @@ class Stage(Member):
             for change in saved.changes(waiting, take):
                 stage._waiting.add(checked(change))
             if rows is not None:
-                wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both")
+                wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both, or too many")
                 stage._waiting.add_rows(rows)
             stage._check_waiting()
         except (SnapshotError, MemoryError):
