@@ -23,12 +23,7 @@ ROOM, LEAST = 1 << 21, 256
 
 
 class Batches:
-    """How an engine takes batches of columns.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """How an engine takes batches of columns."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -9,14 +9,7 @@ from afa.compiled.store import Store
 
 
 class Block:
-    """The state of one key, as it stands in memory.
-
-    Parameters
-    ----------
-    store : Store
-    code : int
-        The number of the key.
-    """
+    """The state of one key, by its number, as it stands in memory."""
 
     def __init__(self, store: Store, code: int) -> None:
         self.store = store

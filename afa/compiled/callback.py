@@ -22,22 +22,10 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctyp
 class Callback:
     """The functions that kernels call in Python. A fault is kept here until the kernels have ended.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    payloads, registers : Records
-    memory : Memory
-    directory : Directory
-    faults : Faults, optional
-        Takes what the functions raise; None: it is a fault of the call.
-
-    Attributes
-    ----------
-    arcs : InForce
-        Set once it is made, which needs the address of this.
+    ``faults`` takes what the functions raise; None: it is a fault of the call.
     """
 
-    arcs: InForce
+    arcs: InForce  # set once it is made, which needs the address of this
 
     def __init__(
         self,

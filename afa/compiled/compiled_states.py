@@ -194,10 +194,7 @@ def _column(slot: Slot, strings: Strings, words: Any) -> Column:
 def load(store: Store, states: States) -> None:
     """Take in the states of keys that are not held: their lists are derived anew. O(state).
 
-    Raises
-    ------
-    ValueError, TypeError, AfaError
-        Steps whose lists are given are none.
+    Raises ValueError, TypeError or an AfaError where steps whose lists are given are none.
     """
     codes = store.directory.numbers(states.keys)
     numbers = np.array([store.arcs.state_number(name) for name in states.names], np.int64)

@@ -18,24 +18,12 @@ NOBODY = object()
 
 
 class Directory:
-    """The numbers of keys.
-
-    Parameters
-    ----------
-    memory : Memory
-    keyed : bool
-        Without keys there is one, None, for ever.
-
-    Attributes
-    ----------
-    touched : list
-        Numbers, or arrays of them, of keys that may be gone when the call ends.
-    """
+    """The numbers of keys. Without keys there is one, None, for ever."""
 
     def __init__(self, memory: Memory, keyed: bool) -> None:
         self.codes: dict[Hashable, int] = {} if keyed else {None: 0}
         self.names: list[Any] = [] if keyed else [None]
-        self.touched: list[Any] = []
+        self.touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
         self._memory = memory
         self._keyed = keyed
         self._free: list[int] = []

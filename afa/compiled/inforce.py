@@ -47,15 +47,7 @@ class Known(NamedTuple):
 
 
 class Shared:
-    """What engines have made of a table that they share: the buckets of a worker have the same arcs in force.
-
-    Parameters
-    ----------
-    key : tuple
-        The layouts, and whether arcs are refused that Python would run.
-    known : dict of int to CompiledArc
-        By the id of the arc.
-    """
+    """What engines have made of a table that they share: the buckets of a worker have the same arcs in force."""
 
     def __init__(self, key: Any, known: dict[int, CompiledArc]) -> None:
         self.key, self.known = key, known
@@ -73,30 +65,7 @@ class Shared:
 
 
 class InForce:
-    """The program that the kernels work by.
-
-    Parameters
-    ----------
-    automaton : Automaton
-    table : ArcTable
-    payloads, registers : Records
-    memory : Memory
-    progress : Progress
-    callback : int
-        Address of the function that asks Python.
-    strict : bool
-        Whether to refuse arcs that Python would run.
-
-    Attributes
-    ----------
-    program : Program
-    table : ArcTable
-        What the program was made of; the kernels may have changed arcs since.
-    states : list of str
-        By their numbers.
-    lacking : bool
-        Whether a step function is to be made: there is none, or one without a place for an arc in force.
-    """
+    """The program that the kernels work by. ``callback``: address of what asks Python; ``strict``: refuse arcs that would."""
 
     def __init__(
         self,
@@ -109,7 +78,7 @@ class InForce:
         callback: int,
         strict: bool,
     ) -> None:
-        self.states = list(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))
+        self.states = list(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))  # by their numbers
         self._numbers = {state: i for i, state in enumerate(self.states)}
         self._automaton, self._payloads, self._registers = automaton, payloads, registers
         self._memory, self._progress, self._callback, self._strict = memory, progress, callback, strict
@@ -126,13 +95,13 @@ class InForce:
         self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
         self._warm = self._long = False  # whether the process that wrote this image had a step function, and loops, compiled
-        self.lacking = True
+        self.lacking = True  # whether a step function is to be made: there is none, or one without a place for an arc in force
         self._made: Program | None = None  # the program, unless making the next one was interrupted
         self.install(table)
 
     def install(self, table: ArcTable) -> None:
         """Make and put in force the program of a table."""
-        self.table = table
+        self.table = table  # the kernels may have changed arcs since
         self._shared = self._shared_of(table)
         known = self._admitted_all(table) if self._shared is None else self._shared.known
         for state in (*table.states, *(state for arc in self._pool for state in (arc.src, arc.dst))):

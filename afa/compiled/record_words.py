@@ -24,12 +24,6 @@ def bits(value: float) -> int:
 class Records:
     """The two forms of the records of one schema.
 
-    Parameters
-    ----------
-    layout : Layout
-    strings : Strings
-        Where strings get their numbers.
-
     Examples
     --------
     >>> from typing import NamedTuple

@@ -36,30 +36,16 @@ TEST = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %params) nounwind"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArcCode:
-    """An arc as terms.
+    """An arc as terms."""
 
-    Parameters
-    ----------
-    shape : str
-        All that its machine code depends on; equal shapes have equal code.
-    params : tuple of Param
-        Its constants, in the order of their words.
-    fence, transfer, at : Term or None
-    ignorable : bool
-    width : int
-        Words of a register.
-    words : dict of int to int
-        Of each constant, by its term's id: its first word.
-    """
-
-    shape: str
-    params: tuple[Param, ...]
+    shape: str  # all that its machine code depends on; equal shapes have equal code
+    params: tuple[Param, ...]  # its constants, in the order of their words
     fence: Term | None
     transfer: Term | None
     at: Term | None
     ignorable: bool
-    width: int
-    words: dict[int, int]
+    width: int  # words of a register
+    words: dict[int, int]  # of each constant, by its term's id: its first word
 
     @property
     def event_part(self) -> tuple[Term, ...]:
@@ -117,23 +103,9 @@ def arc_code(
     event: Layout | None,
     register: Layout,
 ) -> ArcCode:
-    """Return the shape and the constants of an arc.
+    """Return the shape and the constants of an arc. No fence: always; no transfer: the register stays; ``at`` is a time-out's.
 
-    Parameters
-    ----------
-    kind : str
-        CONSUME, EPSILON or TIMEOUT of `afa.model.arc`.
-    fence, transfer, at : Expr or None
-        No fence: always; no transfer: the register stays. ``at`` is a time-out's.
-    ignorable : bool
-    event : Layout or None
-        Left out for epsilon arcs and time-outs.
-    register : Layout
-
-    Raises
-    ------
-    NotCompilable
-        With the reason, and a hint how to write it.
+    Raises NotCompilable, with the reason and a hint how to write it.
 
     Examples
     --------

@@ -45,13 +45,7 @@ def _common(first: Known, *others: Known) -> Known:
 
 
 class Emitter(Writer):
-    """The text of one function over terms.
-
-    Parameters
-    ----------
-    words : mapping of int to int
-        Of each constant, by its term's id: its word among the parameters.
-    """
+    """The text of one function over terms; ``words``: of each constant, by its term's id, its word among the parameters."""
 
     def __init__(self, words: Mapping[int, int]) -> None:
         super().__init__()

@@ -53,20 +53,9 @@ def text_of(classes: Sequence[SlotClass]) -> str:
 
 
 def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
-    """Return the code that takes one event against a list of partial matches, and against the one that begins.
+    """Return the code that takes one event against a list of partial matches, and against the one that begins, in ``start``.
 
-    Parameters
-    ----------
-    classes : sequence of SlotClass
-        In the order of the slots.
-    width : int
-        Words of a register.
-    start : int
-        The state that ``begin`` is in.
-
-    Notes
-    -----
-    Returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
+    It returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
     with m <= re a row of ``src`` *stays*: once, as a copy with its number as the mark. All other results are
     ``[start, min(m, re), dst, ALONE, register..]``.
     """
@@ -233,10 +222,8 @@ def _room(e: Emitter, to: str, width: int) -> str:
 
 
 def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """Return which states an event leaves as they are.
+    """Return the code that tells which states an event leaves as they are.
 
-    Notes
-    -----
     Bit s (s < 62): of the arcs of s there is exactly one whose event part is not false, an ignorable one that the event alone
     decides, and its fence is true. Bit 62: there is none such among the arcs of ``start``. What would ask: no bit.
     """

@@ -22,13 +22,7 @@ KINDS = {int: INT, float: FLOAT, bool: BOOL, str: STR}
 
 
 class Types:
-    """The terms of expressions over an event and a register.
-
-    Parameters
-    ----------
-    event : Layout or None
-        None: there is no event, as for epsilon arcs and time-outs.
-    register : Layout
+    """The terms of expressions over an event (None: of an epsilon arc or a time-out) and a register.
 
     Examples
     --------

@@ -59,14 +59,9 @@ def type_of(kind: int) -> str:
 
 
 class Words:
-    """The expressions of one kernel.
+    """The expressions of one kernel; ``file``: for errors.
 
-    Parameters
-    ----------
-    file : str
-        For errors.
-    meaning : callable
-        What a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
+    ``meaning`` tells what a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
     """
 
     def __init__(self, file: str, meaning: Callable[[str], Any]) -> None:

@@ -10,21 +10,7 @@ from afa.compiled.machine.kernel_words import ARRAY, WORD, Signature, Words, typ
 
 
 class Body(Words):
-    """One kernel.
-
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-    file : str
-        For errors.
-    signature : Signature
-    meaning : callable
-        What a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
-
-    Raises
-    ------
-    SyntaxError
-        The source has what no kernel may have; with its file and line.
+    """One kernel; ``file`` and ``meaning`` as `Words` has them. Raises SyntaxError where the source has what no kernel may have.
 
     Examples
     --------
