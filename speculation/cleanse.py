@@ -19,6 +19,7 @@ from afa.errors import AfaError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
 from afa.state.sound import short, wanted
+from punctuation.calls import whole
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.before_after import After, Before
@@ -168,11 +169,9 @@ class Cleanse(Stage):
         self._sigma = int(sigma)
 
     @property
+    @whole
     def statistics(self) -> CleanseStatistics:
         """The numbers of changes that wait, and of those that have come and gone so far."""
-        return self._calls.call(self._look)
-
-    def _look(self) -> CleanseStatistics:
         self._annihilated += self._waiting.settle()
         return CleanseStatistics(
             held=self._waiting.copies,

@@ -11,6 +11,7 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
 from afa.schema import ODD, any_payload, as_ticks
+from punctuation.calls import whole
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
@@ -123,11 +124,9 @@ class Consolidate(Stage):
         self._came = self._left = 0
 
     @property
+    @whole
     def statistics(self) -> ConsolidateStatistics:
         """The numbers of changes that wait, and of those that have come and gone so far."""
-        return self._calls.call(self._look)
-
-    def _look(self) -> ConsolidateStatistics:
         return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
 
     def after(self, operator: Any) -> After:
