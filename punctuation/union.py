@@ -115,7 +115,6 @@ class Union(Member):
         """Punctuations in the members' input that promised nothing new."""
         return sum(source.stale for source in self.sources.values())
 
-    @whole
     def push(self, name: Hashable, item: Any) -> list[Any]:
         """Take one item of a member. Returns as `Source.push`, with the union's promise.
 
@@ -124,6 +123,9 @@ class Union(Member):
         AfaError
             There is no such member; or its source refuses the item. The union is unchanged.
         """
+        return self._calls.call(self._push, name, item)
+
+    def _push(self, name: Any, item: Any) -> list[Any]:
         source, now = self._member(name), self._clock()
         self._calls.include(source)
         le = None if isinstance(item, Punctuation) else le_of(item)
