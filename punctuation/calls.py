@@ -107,10 +107,6 @@ class Calls:
         if not any(known is member for known in self.members):
             self._members = (*self._members, weakref.ref(member))
 
-    def leave_out(self, member: Member) -> None:
-        """Make an object part of no further call."""
-        self._members = tuple(ref for ref in self._members if ref() not in (None, member))
-
     def include(self, member: Member) -> None:
         """Make an object part of the call under way, from here on: if the call fails, the object is restored with the others."""
         assert self.before is not None

@@ -226,7 +226,6 @@ class Cleanse(Stage):
     # -- what the compositions use -----------------------------------------------------------------------------------------
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take a checked item, within a call."""
         if isinstance(item, Punctuation) and item.where is not None:
             out.append(self.some(item))
         elif isinstance(item, Punctuation):
@@ -238,15 +237,19 @@ class Cleanse(Stage):
             out.append(item)
 
     def passes(self, change: Change) -> bool:
-        """Take a checked change. Returns whether it leaves at once; if not, it waits from here on."""
+        """Take a checked change. Returns whether it leaves at once; if not, it waits from here on.
+
+        While no more withdrawals are allowed, only what is final leaves.
+        """
         le: Any = change.le
-        if self._control is not None:
-            self._control.came(le, change.diff, self._last)
-        if self.admits(le):
+        control = self._control
+        if control is not None:
+            control.came(le, change.diff, self._last)
+        if (self._open or le < self._bound) and (control is None or le < self._last or not control.spent):
             self._leave(le)
             self._passed += int(abs(change.diff))
-            if self._control is not None:
-                self._control.left(change.diff)
+            if control is not None:
+                control.left(change.diff)
             return True
         self._annihilated += self._waiting.add(change)
         if self._waiting.copies > self._peak:
@@ -271,26 +274,20 @@ class Cleanse(Stage):
         self._passed += copies_of(table)
         return table
 
-    def admits(self, le: int) -> bool:
-        """Return whether a change with that LE leaves at once. While no more withdrawals are allowed, only final changes do."""
-        return (self._open or le < self._bound) and (le < self._last or not self._spent)
-
-    @property
-    def _spent(self) -> bool:
-        return self._control is not None and self._control.spent
-
     def punctuate(self, t: int) -> Any:
         """Take a punctuation. Returns what it releases, a list of changes or a table of rows; None if it is stale."""
         if not self._promise(t):
             return None
-        released, last, copies, met = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
+        control = self._control
+        bound = self._last if control is not None and control.spent else None if self._open else self._bound
+        released, last, copies, met = self._waiting.take(bound)
         self._annihilated += met
         self._released += copies
         if last is not None:
             self._leave(last)
-            if self._control is not None:  # under which no rows wait
+            if control is not None:  # under which no rows wait
                 for change in released:
-                    self._control.left(change.diff)
+                    control.left(change.diff)
         return released
 
     def some(self, item: Punctuation) -> Punctuation:
@@ -359,7 +356,6 @@ class Cleanse(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
-        """Return all but what waits, as plain data."""
         control = None if self._control is None else [type(self._control).__name__, self._control.state()]
         return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers)), control]
 

@@ -201,7 +201,6 @@ class Consolidate(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
-        """Return all but the waiting changes, as plain data."""
         return [self.per, as_plain(self._came), as_plain(self._left)]
 
     @classmethod

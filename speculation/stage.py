@@ -151,14 +151,12 @@ class Stage(Member):
         return self._before(self)
 
     def call_failed(self, before: Any) -> None:
-        """Restore the state from before a call."""
         self._journal.rollback()
         self._waiting.copies, self._waiting.tables, *numbers = before
         for name, value in zip(self._numbers, numbers):
             setattr(self, name, value)
 
     def call_worked(self) -> None:
-        """Commit the call in the journal."""
         self._journal.commit()
 
 
