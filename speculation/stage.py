@@ -44,7 +44,7 @@ class Stage(Member):
     def join(self, calls: Calls, changes_of: Changes | None) -> None:
         """Make this stage part of an operator's calls; ``changes_of`` makes changes of rows of its events."""
         calls.join(self)
-        self._calls, self._waiting.changes_of = calls, changes_of
+        self._calls, self._waiting.changes_of = calls, changes_of or self._waiting.changes_of
 
     def __copy__(self) -> Any:
         return copy.deepcopy(self)
