@@ -10,6 +10,7 @@ import ast
 import functools
 import inspect
 import types
+from dataclasses import dataclass
 from typing import Any
 
 from afa.expression import live
@@ -64,14 +65,14 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
         raise Unreadable("a function too deeply nested", HINT) from None
 
 
+@dataclass
 class _Task:
     """The work on one expression, shared by all functions that are read for it. Counts the paths through them against a limit."""
 
-    def __init__(self, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> None:
-        self.kind = kind
-        self.event_schema = event_schema
-        self.register_schema = register_schema
-        self.ways = 0
+    kind: Kind
+    event_schema: Schema | None
+    register_schema: Schema
+    ways: int = 0
 
     def step(self) -> None:
         """Count one path. Refuses a function whose paths double with each ``if``, or whose calls double with each level."""
