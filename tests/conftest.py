@@ -40,7 +40,7 @@ SLOW = (  # beginnings of names, below this folder
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector. No test is timed."""
+    """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector. No deadlines."""
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     try:
