@@ -50,7 +50,6 @@ class Callback:
         return KeyboardInterrupt("between a kernel and Python") if fault is None else fault
 
     def let_raise(self) -> None:
-        """Let what functions raise be a fault of the call, from now on."""
         self._transitions.faults = None
 
     def run(self, code: int, event: int, register: int, out: int) -> int:

@@ -58,7 +58,6 @@ class Encoded(NamedTuple):
     then: int = k.BEGINNING  # what is promised right behind it, in the same call
 
     def promised(self, t: int) -> Encoded:
-        """Return the same, with a promise right behind it."""
         return self._replace(then=t)
 
     def fill(self, words: Any, part: Any) -> None:
@@ -99,7 +98,6 @@ class Encoded(NamedTuple):
         return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
 
     def event(self, row: int, payload: Any) -> Change:
-        """Return a row as an event with this payload."""
         le = int(self.le[row])
         re = k.FOREVER if self.window is None else le + self.window
         re = re if self.re is None else int(self.re[row])
@@ -232,20 +230,17 @@ def _known(kind: Any, arc: Any, arcs: int) -> bool:
 
 
 def _any_event(wrong: Any, kind: Any) -> bool:
-    """Return whether something is wrong at the row of an event."""
     found = np.flatnonzero(wrong)
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
 def _numbered(column: Column, strings: Strings) -> Any:
-    """Return the values of a column; strings as their numbers."""
     if column.texts is None:
         return column.values
     return strings.numbers_of(column.texts)[column.values]
 
 
 def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
-    """Return the number of each row's key, and the numbers."""
     indices, values = distinct(columns[0], nulls=not single)
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:

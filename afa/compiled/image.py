@@ -45,7 +45,6 @@ def names(store: Store) -> list[Any]:
 
 
 def words(store: Store) -> Any:
-    """Return the words, an array of shape (C_TOP,): a view."""
     return store.memory.m[: store.memory.m[k.C_TOP]]
 
 

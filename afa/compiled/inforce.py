@@ -56,11 +56,9 @@ class Shared:
         self._programs: list[tuple[Form, Known]] = []
 
     def program(self, form: Form) -> Known | None:
-        """Return one of that form."""
         return next((known for other, known in self._programs if other == form), None)
 
     def keep(self, form: Form, program: Program, wanted: Counter[Any]) -> None:
-        """Keep a program that was just made."""
         self._programs = [(form, Known(program.copy(), wanted)), *self._programs[: FORMS - 1]]
 
 
@@ -100,7 +98,6 @@ class InForce:
         self.install(table)
 
     def install(self, table: ArcTable) -> None:
-        """Make and put in force the program of a table."""
         self.table = table  # the kernels may have changed arcs since
         self._shared = self._shared_of(table)
         known = self._admitted_all(table) if self._shared is None else self._shared.known
@@ -124,7 +121,6 @@ class InForce:
         return found
 
     def _admitted_all(self, table: ArcTable) -> dict[int, CompiledArc]:
-        """Return the code of all arcs, by their ids."""
         arcs = {id(arc): arc for arc in [*table.arcs, *self._pool]}
         return {at: self._known.get(at) or self._admitted(arc) for at, arc in arcs.items()}
 
@@ -189,7 +185,6 @@ class InForce:
         return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.ARC_CONSTANTS])
 
     def constants(self) -> list[str]:
-        """Return the strings that the program holds."""
         codes = [arc.code for arc in self._known.values() if arc.code is not None]
         return [param.value for code in codes for param in code.params if param.kind == "str"]
 
@@ -201,7 +196,6 @@ class InForce:
         return self._numbers[state]
 
     def numbers(self) -> list[Any]:
-        """Return what is known of all arcs so far, as plain data for `take_numbers`."""
         return [self.states, self._with_runs, self._counted, self._slots is not None, self._looped]
 
     def take_numbers(self, found: list[Any]) -> None:
@@ -256,12 +250,10 @@ class InForce:
         self._made = self.program
 
     def _wanted(self) -> Counter[Any]:
-        """Return the classes of the consuming arcs, and how many arcs there are of each."""
         classes = [class_of(arc, self._numbers[arc.arc.src], self._with_runs) for arc in self._known.values()]
         return Counter(key for key in classes if key is not None)
 
     def _compile_step(self) -> None:
-        """A step function for the arcs in force."""
         unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG

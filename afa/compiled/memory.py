@@ -211,7 +211,6 @@ class Memory:
         self._use(w=w, sizes=dict(sizes), _rooms=rooms)
 
     def _resize(self, w: Any, what: str, size: int) -> None:
-        """Say how much there is of one kind."""
         if what == "rows":
             w[k.W_HASHES] = _hashes(size)
         if what in CAPACITIES:

@@ -104,7 +104,6 @@ def roomy(n: int) -> int:
 
 
 def _step(classes: Sequence[SlotClass], width: int) -> int:
-    """Return the address of the step function."""
     key = step_key(classes, width)
     known = hash(key)
     if len(classes) > LONGEST // LEAST or known in _too_long:
@@ -170,7 +169,6 @@ class Program:
         self._stand(self._array(bounds))
 
     def copy(self) -> Program:
-        """Return the same program, of which kernels may have one."""
         other = copy.copy(self)
         other._stand(self.words.copy())
         return other
@@ -302,7 +300,6 @@ class Program:
         return words
 
     def events(self) -> list[ArcEvent]:
-        """Return the arc events in force, as they are now."""
         at, n = int(self.words[k.P_ROWS]), int(self.words[k.P_COUNT])
         rows = self.words[at : at + n * k.R_SIZE].reshape(n, k.R_SIZE).tolist()
         return [ArcEvent(self.arcs[code], begin, end) for code, begin, end, *_ in rows]

@@ -76,7 +76,6 @@ class Store:
         self.callback.arcs = self.arcs
 
     def key_of(self, code: int) -> Hashable:
-        """Return the key of a number."""
         return self.directory.names[code] if self.keyed else None
 
     def sequence_word(self, payload: Any) -> int:
@@ -131,7 +130,6 @@ class Store:
                 raise AfaError(f"expected kernels and engine of one version but got the status {status}")
 
     def call_all(self, what: int, low: int = 0, high: int = 0) -> None:
-        """Call the kernels for all keys."""
         self.memory.m[k.C_NEXT] = 0
         self.call(what, low, high)
 
@@ -168,6 +166,5 @@ class Store:
         return rows
 
     def _crowded(self, batch: Batch) -> ChangeError:
-        """Return the error for the record at C_PLACE."""
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
         return crowded(self.payloads.record(payload), le, diff)

@@ -58,27 +58,22 @@ class ArcCode:
 
     @property
     def by_event(self) -> bool:
-        """Whether the event alone decides the fence."""
         return self.fence is None or "r" not in self.fence.reads
 
     @property
     def key(self) -> str:
-        """What the code of the arc is kept by."""
         return f"arc {self.width} {self.shape}"
 
     @property
     def ir(self) -> str:
-        """The code of the arc."""
         return arc_ir(self)
 
     @property
     def lines(self) -> int:
-        """How long the IR is."""
         return self.ir.count("\n")
 
     @property
     def test_key(self) -> str:
-        """What the code of `test_ir` is kept by."""
         return f"test {self.shape}"
 
     @property
@@ -190,7 +185,6 @@ def words(params: tuple[Param, ...], strings: Strings) -> list[int]:
 
 
 def arc_ir(code: ArcCode) -> str:
-    """Return the code of one arc, or of one time-out."""
     e = Emitter(code.words)
     if code.at is not None:
         e.store("i64", e.value(code.at).ssa, "%out")

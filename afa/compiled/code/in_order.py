@@ -32,7 +32,6 @@ RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """Return what the code of `loop_ir` is kept by."""
     kinds = ",".join(_base(slot) for slot in payload.slots)
     return f"in order {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
 

@@ -29,7 +29,6 @@ class CompiledArc(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason and the hint, as one text."""
         return f"{self.reason}; {self.hint}" if self.hint else self.reason
 
 

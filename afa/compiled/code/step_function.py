@@ -38,17 +38,14 @@ class SlotClass(NamedTuple):
 
 
 def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
-    """Return what the code of `step_ir` is kept by."""
     return f"step {start} {width} " + text_of(classes)
 
 
 def unchanged_key(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """Return what the code of `unchanged_ir` is kept by."""
     return f"unchanged {start} " + text_of(classes)
 
 
 def text_of(classes: Sequence[SlotClass]) -> str:
-    """Return what code over these classes depends on."""
     return " ".join(f"{c.state}{'=' if c.ignorable else ''}[{c.code.shape}]" for c in classes)
 
 
@@ -111,7 +108,6 @@ class _Row(NamedTuple):
 
     @property
     def pointer(self) -> str:
-        """Its first word."""
         return "%row" if self.listed else "%begin"
 
 
@@ -241,7 +237,6 @@ def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
 
 
 def _unchanged(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:
-    """Set the bit, if so."""
     no, done, end = e.name(), e.name(), e.name()
     e.ask, known = no, dict(e.known)
     stays = "true" if bit == START else "false"

@@ -52,7 +52,6 @@ class Param(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many words it takes."""
         return 2 if self.kind == "table" else 1
 
 
@@ -78,7 +77,6 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def term(op: str, kind: Kind, *items: Term, data: Any = None) -> Term:
-    """Return a term over others."""
     asks = op in ASKING
     cost, depth = 1, 0
     reads = frozenset(data[0]) if op == "field" else NOTHING

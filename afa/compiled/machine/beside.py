@@ -72,7 +72,6 @@ class Beside:
         return ended
 
     def _ended(self) -> bool:
-        """Return whether the process that compiles is at an end."""
         if self._process is not None and self._home == os.getpid():
             return self._process.poll() is not None
         try:

@@ -56,7 +56,6 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
         return self._path if self._path is not None else default_path()
 
     def get(self, name: str) -> bytes | None:
@@ -192,7 +191,6 @@ class Folder:
 
 
 def default_path() -> Path:
-    """Return where the folder is if nobody says."""
     chosen, caches = os.environ.get("AFA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     if chosen:
         return Path(chosen)

@@ -71,7 +71,6 @@ def _compiled() -> int:
 
 
 def key() -> str:
-    """Return the key by which the kernels' code is kept."""
     return f"kernel {digest_of(*SOURCES)}"
 
 

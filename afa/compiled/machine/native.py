@@ -119,7 +119,6 @@ class Native:
         return key in self._addresses
 
     def statistics(self) -> NativeStatistics:
-        """Return what was done so far."""
         folder = self.folder
         failed = (0, "") if folder is None else (folder.failures, folder.reason)
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
