@@ -12,17 +12,19 @@ within them (Ctrl-C, a signal handler that raises, a lack of memory) costs only 
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from punctuation.base_errors import AfaError
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Ways = tuple[tuple[Callable[[Any], None], Any], ...]
 
 DONE: Ways = ()
@@ -104,10 +106,6 @@ class Calls:
         """Make one more object part of each call."""
         if not any(known is member for known in self.members):
             self._members = (*self._members, weakref.ref(member))
-
-    def leave_out(self, member: Member) -> None:
-        """Make an object part of no further call."""
-        self._members = tuple(ref for ref in self._members if ref() not in (None, member))
 
     def include(self, member: Member) -> None:
         """Make an object part of the call under way, from here on: if the call fails, the object is restored with the others."""
@@ -224,6 +222,16 @@ class Calls:
     def __setstate__(self, members: list[Member]) -> None:
         for member in members:
             self.join(member)
+
+
+def whole(work: F) -> F:
+    """Make each call of a method one of its object's ``_calls``: all of it or nothing."""
+
+    @functools.wraps(work)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return self._calls.call(work, self, *args, **options)
+
+    return cast(F, method)
 
 
 ENTRIES.update((Calls.call.__code__, Calls.either.__code__))

@@ -195,7 +195,7 @@ def _read(stream: Any) -> pa.Table:
         table = pa.table(stream)
     except Exception as error:  # of any library
         raise AfaError(f"expected record batches from the Arrow stream of a {type(stream)!r} but got: {error}") from error
-    return pa.table([_without_views(column) for column in table.columns], table.schema.names)
+    return pa.table([without_views(column) for column in table.columns], table.schema.names)
 
 
 def _read_column(column: Any, name: str) -> pa.ChunkedArray:
@@ -204,7 +204,7 @@ def _read_column(column: Any, name: str) -> pa.ChunkedArray:
     if FOREIGN.search(str(type_of(column))):
         raise _refused(name, str(type_of(column)))
     try:
-        return _without_views(pa.chunked_array(column))
+        return without_views(pa.chunked_array(column))
     except Exception as error:  # of any library
         raise AfaError(f"expected a column that Arrow holds but got column {name!r} of a {type(column)!r}: {error}") from error
 
@@ -237,7 +237,7 @@ def scalar_of(kind: pa.DataType) -> type | None:
     return str if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view" else None
 
 
-def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of string views as one of plain strings, which all of Arrow's functions take."""
     import pyarrow as pa
 

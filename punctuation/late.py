@@ -9,7 +9,7 @@ from types import MethodType
 from typing import Any
 
 from punctuation.base_errors import AfaError, LateEventError
-from punctuation.calls import Calls, Member
+from punctuation.calls import Calls, Member, whole
 from punctuation.time import as_time
 
 Policy = str | Callable[[Any], Any]
@@ -114,11 +114,9 @@ class SideOutput(Member):
         self._kept: deque[tuple[int, Any]] = deque()  # with their numbers of arrival
         self._calls = Calls(self)
 
+    @whole
     def __call__(self, change: Any) -> None:
         """Keep one late change."""
-        self._calls.call(self._keep, change)
-
-    def _keep(self, change: Any) -> None:
         self.count += 1
         self._kept.append((self.count, change))
         if self.limit is not None and len(self._kept) > self.limit:
@@ -132,19 +130,15 @@ class SideOutput(Member):
         return f"SideOutput(limit={self.limit!r}): {len(self)} kept, {self.count} came, {self.lost} lost"
 
     @property
+    @whole
     def changes(self) -> list[Any]:
         """The late changes that are kept, the oldest first."""
-        return self._calls.call(self._look)
-
-    def _look(self) -> list[Any]:
         return [change for _, change in self._kept]
 
+    @whole
     def take(self) -> list[Any]:
         """Remove and return the changes that are kept, the oldest first."""
-        return self._calls.call(self._take)
-
-    def _take(self) -> list[Any]:
-        taken = self._look()
+        taken = [change for _, change in self._kept]
         self._kept = deque()
         return taken
 
@@ -155,7 +149,6 @@ class SideOutput(Member):
         return self._kept, self.count, self.lost, self._kept[0] if self._kept else None
 
     def call_failed(self, before: Any) -> None:
-        """Restore the state from before a call."""
         self._kept, self.count, self.lost, first = before
         while self._kept and self._kept[-1][0] > self.count:
             self._kept.pop()

@@ -14,7 +14,7 @@ import msgpack
 import numpy as np
 
 from punctuation.base_errors import AfaError
-from punctuation.calls import ENTRIES, Calls, Member
+from punctuation.calls import ENTRIES, Calls, Member, whole
 from punctuation.door import is_table
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, le_of, read
@@ -177,11 +177,9 @@ class Source(Member, ABC):
             out.append(Punctuation(promised))
         return out
 
+    @whole
     def end(self) -> list[Any]:
         """End the stream. Returns ``[Punctuation(FOREVER)]``, or nothing if that was promised before."""
-        return self._calls.call(self._end)
-
-    def _end(self) -> list[Any]:
         if self.promised == FOREVER:
             return []
         self.promised = FOREVER
@@ -193,14 +191,13 @@ class Source(Member, ABC):
             yield from self.push_many(item) if is_table(item) else self.push(item)
         yield from self.end()
 
+    @whole
     def snapshot(self) -> bytes:
         """Return the whole state as bytes: plain data, no code."""
-        return self._calls.call(self._snapshot)
-
-    def _snapshot(self) -> bytes:
         numbers = [self.promised, self.late, self.stale, self._told, self._largest]
         return pack(type(self).__name__, [*self._options(), self.backwards], [numbers, self._state()])
 
+    @whole
     def restore(self: S, blob: bytes) -> S:
         """Restore the state that `snapshot` saved, into a source made with the same options. Returns the source itself.
 
@@ -209,10 +206,6 @@ class Source(Member, ABC):
         AfaError
             The blob is no snapshot, is damaged, or belongs to another source. The source is unchanged.
         """
-        self._calls.call(self._restore, blob)
-        return self
-
-    def _restore(self, blob: bytes) -> None:
         state = unpack(blob, type(self).__name__, [*self._options(), self.backwards])
         try:
             numbers, own = state
@@ -223,6 +216,7 @@ class Source(Member, ABC):
         except (AfaError, TypeError, ValueError) as error:
             raise AfaError(f"expected a source's state but got something else: {error}") from error
         self.promised, self.late, self.stale, self._told, self._largest = promised, late, stale, told, largest
+        return self
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
@@ -234,11 +228,9 @@ class Source(Member, ABC):
         assert kept is None
 
     def call_begins(self) -> Any:
-        """Return all of the state that a call changes."""
         return self.promised, self.late, self.stale, self._told, self._largest, self._kept()
 
     def call_failed(self, before: Any) -> None:
-        """Restore the state from before a call."""
         self.promised, self.late, self.stale, self._told, self._largest, kept = before
         self._put_kept(kept)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from punctuation.base_errors import AfaError
-from punctuation.calls import Calls, Member
+from punctuation.calls import Calls, Member, whole
 from punctuation.door import is_table
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, le_of, read
@@ -135,15 +135,13 @@ class Union(Member):
         self._heard[name] = now
         return self._passed(name, out, now, before)
 
+    @whole
     def push_many(self, name: Hashable, batch: Any) -> list[Any]:
         """Take a batch of a member. Returns as `Source.push_many`, with the union's promise.
 
         A punctuation in the batch is the member's own and is not passed on. A punctuation in a row of a table is refused, as it
         would be passed on with the table.
         """
-        return self._calls.call(self._push_many, name, batch)
-
-    def _push_many(self, name: Any, batch: Any) -> list[Any]:
         source, now = self._member(name), self._clock()
         self._calls.include(source)
         parts = read(batch, source.kinds)
@@ -158,18 +156,14 @@ class Union(Member):
                 self.late += int(np.count_nonzero(part.le < self.promised))
         return self._passed(name, out, now, before)
 
+    @whole
     def advance(self) -> list[Any]:
         """Look at the clock without an item. Returns the punctuation that follows if a member has fallen silent."""
-        return self._calls.call(self._advance)
-
-    def _advance(self) -> list[Any]:
         return self._moved(self._clock())
 
+    @whole
     def end(self, name: Hashable | None = None) -> list[Any]:
         """End a member's stream, or all streams. Returns the punctuation that follows."""
-        return self._calls.call(self._end, name)
-
-    def _end(self, name: Any) -> list[Any]:
         now = self._clock()
         if name is not None:
             source = self._member(name)
@@ -190,16 +184,15 @@ class Union(Member):
             yield from self.push_many(name, item) if is_table(item) else self.push(name, item)
         yield from self.end()
 
+    @whole
     def snapshot(self) -> bytes:
         """Return the whole state, the members' too, as bytes. Silence is saved as a duration, not as a time of the clock."""
-        return self._calls.call(self._snapshot)
-
-    def _snapshot(self) -> bytes:
         now = self._clock()
         silent = [max(now - heard, 0) for heard in self._heard.values()]
         members = [source.snapshot() for source in self.sources.values()]
         return pack("Union", self._options(), [[self.promised, self.late], silent, members])
 
+    @whole
     def restore(self, blob: bytes) -> Union:
         """Restore the state that `snapshot` saved, into a union of the same members. Returns the union itself.
 
@@ -210,10 +203,6 @@ class Union(Member):
         AfaError
             The blob is no snapshot, is damaged, or belongs to another union. The union is unchanged.
         """
-        self._calls.call(self._restore, blob)
-        return self
-
-    def _restore(self, blob: bytes) -> None:
         state = unpack(blob, "Union", self._options())
         now = self._clock()
         try:
@@ -229,6 +218,7 @@ class Union(Member):
             raise AfaError(f"expected a union's state but got something else: {error}") from error
         self.promised, self.late, self._heard = promised, late, heard
         self._live = set()
+        return self
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
 before_after  Before, After: a stage at the input or at the output of an operator
-stage         what the stages share; stage_state: as bytes; stage_statistics: their numbers
+stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
 choose        Choose: which of overlapping matches are shown; chain: the chosen ones of one key
@@ -13,11 +13,10 @@ ordered       Ordered: an operator with gapless=, nothing speculative
 """
 
 from speculation.before_after import After, Before
-from speculation.choose import Choose
-from speculation.cleanse import Cleanse
-from speculation.consolidate import Consolidate, consolidate
+from speculation.choose import Choose, ChooseStatistics
+from speculation.cleanse import Cleanse, CleanseStatistics
+from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
 from speculation.ordered import Ordered
-from speculation.stage_statistics import ChooseStatistics, CleanseStatistics, ConsolidateStatistics
 from speculation.tradeoff import Point, tradeoff
 
 __all__ = [

@@ -8,21 +8,18 @@ A call is all or nothing over both. ``statistics`` are the operator's; the stage
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.arc import Arc
-from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
-from afa.operator.call import Core
+from afa.operator.call import Core, twin
 from afa.operator.keyed import Keyed
-from afa.operator.operator import Operator
+from afa.operator.operator import Matching, Operator
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
-from afa.operator.statistics import Statistics, statistics_of
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
 from afa.schema import as_ticks, taker
 from afa.state.sound import wanted
@@ -31,14 +28,13 @@ from punctuation.promise import Punctuation
 from speculation import stage_state as saved
 from speculation.event_columns import Columns
 from speculation.stage import STAGES, Output
-from speculation.waiting import ints
 
 A = TypeVar("A", bound="Around")
 _MISSING: Any = object()
 
 
-class Around:
-    """The base of `Before` and `After`."""
+class Around(Matching):
+    """The base of `Before` and `After`. What it does not say itself is the operator's."""
 
     stage: Any
     operator: Any
@@ -98,19 +94,9 @@ class Around:
         return Found.of(self.run(come, net), self.automaton)
 
     @property
-    def automaton(self) -> Automaton:
-        """The operator's automaton."""
-        return self._core.automaton
-
-    @property
     def keys(self) -> list[Hashable]:
         """Return the keys for which the operator holds any state."""
         return self._core.calls.call(self._core.engine.keys)
-
-    @property
-    def statistics(self) -> Statistics:
-        """The operator's numbers. Those of the stage are ``stage.statistics``."""
-        return self._core.calls.call(statistics_of, self._core)
 
     def _key_of(self, change: Any, key: Hashable) -> Hashable:
         """Return the key of a change, in its form."""
@@ -166,18 +152,20 @@ class Around:
         found._check_keys()
         return found
 
-    def __copy__(self) -> Around:
-        return copy.deepcopy(self)
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got one with a stage: use snapshot() and restore()")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return twin(self, memo)
+
+    def __copy__(self) -> Any:
+        return twin(self, {})
 
     def _check_keys(self) -> None:
         """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
         keys = [change.key for change in self.stage._waiting.changes]
         keyed = self._core.keyed
         wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
-
-    def _check(self) -> None:
-        """Assert the operator's invariants; for tests."""
-        self._core.calls.call(self._core.check)
 
 
 class Before(Around):
@@ -260,14 +248,14 @@ class Before(Around):
                 head = self.stage.pass_rows(rows)
                 if head is not None:
                     yield self._columns.step(head)
-                core.progress.see(int(ints(rows, "le").max()))
+                core.progress.see(int(rows.column("le").to_numpy().max()))
 
     def _rows_of(self, table: Table) -> Any:
         """Return a table as rows that may wait as such; None: a row is of another form, or may break a promise with a condition."""
         rows, progress = self._columns.of(table), self._core.progress
         if rows is None or not self.stage.takes_rows(rows):
             return None
-        return None if progress.some > progress.events and (ints(rows, "le") < progress.some).any() else rows
+        return None if progress.some > progress.events and (rows.column("le").to_numpy() < progress.some).any() else rows
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Return what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""

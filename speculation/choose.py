@@ -19,9 +19,26 @@ from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
 from speculation.chain import Candidate, Chain
 from speculation.stage import Output, Stage
-from speculation.stage_statistics import ChooseStatistics
 
 SKIPS = ("past last row", "to next row")
+
+
+class ChooseStatistics(NamedTuple):
+    """The numbers of one `Choose`.
+
+    Parameters
+    ----------
+    held : int
+        Matches of which it is not final whether they are chosen.
+    chosen : int
+        Those of them that are chosen now.
+    drawn : int
+        Links of chains drawn so far: new ones, and those drawn anew behind a change.
+    """
+
+    held: int
+    chosen: int
+    drawn: int
 
 
 class Choose(Stage):

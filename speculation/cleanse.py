@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,43 @@ from afa.errors import AfaError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
 from afa.state.sound import short, wanted
+from punctuation.calls import whole
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.before_after import After, Before
 from speculation.control import CONTROLS, Chattiness, Control, Delay, Feedback
 from speculation.stage import Output, Stage, checked
-from speculation.stage_statistics import CleanseStatistics
-from speculation.waiting import copies_of, ints
+from speculation.waiting import copies_of
+
+
+class CleanseStatistics(NamedTuple):
+    """The numbers of one `Cleanse`, in copies: a change with ``diff=2`` counts as two.
+
+    Parameters
+    ----------
+    held : int
+        Changes that wait now.
+    peak_held : int
+        The most changes that ever waited.
+    passed : int
+        Changes that left at once.
+    released : int
+        Changes that left after they had waited.
+    annihilated : int
+        Pairs of an insertion and its retraction that met while one of them waited.
+    bound : int
+        The bound: all changes that have left have an LE below it, and a change that comes with such an LE leaves at once.
+    stale : int
+        Punctuations that promised nothing new.
+    """
+
+    held: int
+    peak_held: int
+    passed: int
+    released: int
+    annihilated: int
+    bound: int
+    stale: int
 
 
 class Cleanse(Stage):
@@ -139,11 +169,9 @@ class Cleanse(Stage):
         self._sigma = int(sigma)
 
     @property
+    @whole
     def statistics(self) -> CleanseStatistics:
         """The numbers of changes that wait, and of those that have come and gone so far."""
-        return self._calls.call(self._look)
-
-    def _look(self) -> CleanseStatistics:
         self._annihilated += self._waiting.settle()
         return CleanseStatistics(
             held=self._waiting.copies,
@@ -198,7 +226,6 @@ class Cleanse(Stage):
     # -- what the compositions use -----------------------------------------------------------------------------------------
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take a checked item, within a call."""
         if isinstance(item, Punctuation) and item.where is not None:
             out.append(self.some(item))
         elif isinstance(item, Punctuation):
@@ -210,15 +237,19 @@ class Cleanse(Stage):
             out.append(item)
 
     def passes(self, change: Change) -> bool:
-        """Take a checked change. Returns whether it leaves at once; if not, it waits from here on."""
+        """Take a checked change. Returns whether it leaves at once; if not, it waits from here on.
+
+        While no more withdrawals are allowed, only what is final leaves.
+        """
         le: Any = change.le
-        if self._control is not None:
-            self._control.came(le, change.diff, self._last)
-        if self.admits(le):
+        control = self._control
+        if control is not None:
+            control.came(le, change.diff, self._last)
+        if (self._open or le < self._bound) and (control is None or le < self._last or not control.spent):
             self._leave(le)
             self._passed += int(abs(change.diff))
-            if self._control is not None:
-                self._control.left(change.diff)
+            if control is not None:
+                control.left(change.diff)
             return True
         self._annihilated += self._waiting.add(change)
         if self._waiting.copies > self._peak:
@@ -231,7 +262,7 @@ class Cleanse(Stage):
 
     def pass_rows(self, table: Any) -> Any:
         """Take the rows of a table, at least one. Returns those that leave at once, in their order, or None; the others wait."""
-        le = ints(table, "le")
+        le = table.column("le").to_numpy()
         low = np.ones(len(le), np.bool_) if self._open else le < self._bound
         if not low.all():
             self._waiting.add_rows(table.filter(~low))
@@ -243,26 +274,20 @@ class Cleanse(Stage):
         self._passed += copies_of(table)
         return table
 
-    def admits(self, le: int) -> bool:
-        """Return whether a change with that LE leaves at once. While no more withdrawals are allowed, only final changes do."""
-        return (self._open or le < self._bound) and (le < self._last or not self._spent)
-
-    @property
-    def _spent(self) -> bool:
-        return self._control is not None and self._control.spent
-
     def punctuate(self, t: int) -> Any:
         """Take a punctuation. Returns what it releases, a list of changes or a table of rows; None if it is stale."""
         if not self._promise(t):
             return None
-        released, last, copies, met = self._waiting.take(self._last if self._spent else None if self._open else self._bound)
+        control = self._control
+        bound = self._last if control is not None and control.spent else None if self._open else self._bound
+        released, last, copies, met = self._waiting.take(bound)
         self._annihilated += met
         self._released += copies
         if last is not None:
             self._leave(last)
-            if self._control is not None:  # under which no rows wait
+            if control is not None:  # under which no rows wait
                 for change in released:
-                    self._control.left(change.diff)
+                    control.left(change.diff)
         return released
 
     def some(self, item: Punctuation) -> Punctuation:
@@ -331,7 +356,6 @@ class Cleanse(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
-        """Return all but what waits, as plain data."""
         control = None if self._control is None else [type(self._control).__name__, self._control.state()]
         return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers)), control]
 

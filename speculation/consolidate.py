@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
 from afa.schema import ODD, any_payload, as_ticks
+from punctuation.calls import whole
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
 from speculation.stage import Output, Stage
-from speculation.stage_statistics import ConsolidateStatistics
 from speculation.waiting import copies_of, ints, net
 
 
@@ -66,6 +66,24 @@ def _lifetime(change: Change) -> tuple[int, int]:
     return BEGINNING if change.le is None else change.le, FOREVER if change.re is None else change.re
 
 
+class ConsolidateStatistics(NamedTuple):
+    """The numbers of one `Consolidate`, in copies: a change with ``diff=2`` counts as two.
+
+    Parameters
+    ----------
+    held : int
+        Changes that wait now.
+    came : int
+        Changes that came so far.
+    left : int
+        Changes that left so far.
+    """
+
+    held: int
+    came: int
+    left: int
+
+
 class Consolidate(Stage):
     """Merge changes of equal key, payload and lifetime; changes that cancel out never leave.
 
@@ -106,11 +124,9 @@ class Consolidate(Stage):
         self._came = self._left = 0
 
     @property
+    @whole
     def statistics(self) -> ConsolidateStatistics:
         """The numbers of changes that wait, and of those that have come and gone so far."""
-        return self._calls.call(self._look)
-
-    def _look(self) -> ConsolidateStatistics:
         return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
 
     def after(self, operator: Any) -> After:
@@ -185,7 +201,6 @@ class Consolidate(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
-        """Return all but the waiting changes, as plain data."""
         return [self.per, as_plain(self._came), as_plain(self._left)]
 
     @classmethod

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
-from afa.model.copies import COPIES, total
 from afa.operator.call import Core
 from afa.operator.table_rows import TIMES
 from afa.schema import ODD, Field
@@ -72,9 +71,7 @@ class Columns:
         ends = pa.chunked_array([np.full(len(le), FOREVER) if window is None else le + window])
         re = found["re"] = pc.if_else(pc.is_null(found["re"]), ends, found["re"]) if "re" in found else ends
         diffs = found.setdefault("diff", pa.chunked_array([np.ones(len(le), np.int64)])).to_numpy()
-        if (re.to_numpy() <= le).any() or (diffs == 0).any() or total(diffs) > COPIES:
-            return None
-        if not self._core.retractions and (diffs < 0).any():
+        if (re.to_numpy() <= le).any() or (diffs == 0).any() or (not self._core.retractions and (diffs < 0).any()):
             return None
         if sequence is not None and pa.types.is_floating(sequence.type) and pc.any(pc.is_nan(sequence)).as_py():
             return None  # no number

@@ -14,7 +14,7 @@ from afa.model.arc import Arc
 from afa.model.copies import as_diff
 from afa.schema import any_payload, as_ticks
 from afa.state.sound import short, wanted
-from punctuation.calls import Calls, Member
+from punctuation.calls import Calls, Member, whole
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, end_of_time
 from speculation import stage_state as saved
@@ -44,7 +44,7 @@ class Stage(Member):
     def join(self, calls: Calls, changes_of: Changes | None) -> None:
         """Make this stage part of an operator's calls; ``changes_of`` makes changes of rows of its events."""
         calls.join(self)
-        self._calls, self._waiting.changes_of = calls, changes_of
+        self._calls, self._waiting.changes_of = calls, changes_of or self._waiting.changes_of
 
     def __copy__(self) -> Any:
         return copy.deepcopy(self)
@@ -59,11 +59,9 @@ class Stage(Member):
         """
         return self.push_many([item])
 
+    @whole
     def push_many(self, items: Iterable[Change | Punctuation]) -> Output:
         """Take several items as one call, all or nothing. Returns what leaves."""
-        return self._calls.call(self._push_many, items)
-
-    def _push_many(self, items: Iterable[Change | Punctuation]) -> Output:
         return self.push_fitting(item if isinstance(item, Punctuation) else checked(item) for item in items)
 
     def push_fitting(self, items: Iterable[Change | Punctuation]) -> Output:
@@ -83,6 +81,7 @@ class Stage(Member):
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
+    @whole
     def snapshot(self) -> bytes:
         """Return the stage as bytes: plain data.
 
@@ -91,9 +90,6 @@ class Stage(Member):
         SnapshotError
             A payload or key is no plain data.
         """
-        return self._calls.call(self._snapshot)
-
-    def _snapshot(self) -> bytes:
         return saved.seal(type(self).__name__, None, self.numbers(), self.waiting())
 
     @classmethod
@@ -130,7 +126,7 @@ class Stage(Member):
             for change in saved.changes(waiting, take):
                 stage._waiting.add(checked(change))
             if rows is not None:
-                wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both")
+                wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both, or too many")
                 stage._waiting.add_rows(rows)
             stage._check_waiting()
         except (SnapshotError, MemoryError):
@@ -155,14 +151,12 @@ class Stage(Member):
         return self._before(self)
 
     def call_failed(self, before: Any) -> None:
-        """Restore the state from before a call."""
         self._journal.rollback()
         self._waiting.copies, self._waiting.tables, *numbers = before
         for name, value in zip(self._numbers, numbers):
             setattr(self, name, value)
 
     def call_worked(self) -> None:
-        """Commit the call in the journal."""
         self._journal.commit()
 
 

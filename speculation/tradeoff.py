@@ -89,21 +89,15 @@ def tradeoff(
     if at == "input":
         return [_point(_driven(items, stage.before(operator())), stage) for stage in stages]
     answers = _driven(items, operator())
-    return [_point(_through(answers, stage), stage) for stage in stages]
+    flat = [(moment, item) for moment, answer in answers for item in answer]
+    return [_point(_driven(flat, stage), stage) for stage in stages]
 
 
-Answers = list[tuple[int, list[Any]]]
-
-
-def _driven(items: Sequence[tuple[int, Any]], stage: Any) -> Answers:
+def _driven(items: Sequence[tuple[int, Any]], stage: Any) -> list[tuple[int, list[Any]]]:
     return [(moment, stage.push(item)) for moment, item in items]
 
 
-def _through(answers: Answers, stage: Cleanse) -> Answers:
-    return [(moment, [out for item in answer for out in stage.push(item)]) for moment, answer in answers]
-
-
-def _point(answers: Answers, stage: Cleanse) -> Point:
+def _point(answers: list[tuple[int, list[Any]]], stage: Cleanse) -> Point:
     first: dict[Any, int] = {}
     final: dict[Any, int] = {}
     counts: dict[Any, int] = {}

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests import nojit
 
@@ -39,7 +40,9 @@ SLOW = (  # beginnings of names, below this folder
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector."""
+    """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector. No deadlines."""
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
     try:
         spark = version("pyspark")
     except PackageNotFoundError:

@@ -282,6 +282,11 @@ def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:
     assert wide.push(insert(T(0, 4), 3)) == []
     assert (wide.stage.rows, wide.stage.statistics.held) == (None, 3), "beside a change they are changes"
     assert [match.key for match in wide.push(Punctuation(99))[:-1]] == [3]
+    stage = Cleanse(0)
+    stage.before(Operator(wide_pair)).push_many(pa.table({"sort": [0], "seq": [3], "le": [7]}))
+    moved = stage.after(Operator(wide_pair))
+    assert moved.push_many([insert(T(0, 1), 8), insert(T(1, 2), 9)]) == []
+    assert [change.le for change in moved.push(Punctuation(20))[:-1]] == [7, 9]
 
 
 def restoring(here: Setting, operator: Any, engine: str) -> Any:

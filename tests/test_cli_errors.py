@@ -11,7 +11,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from typer.testing import CliRunner
 
+import afa
+from afa.cli.load import load
+from afa.cli.main import app
 from tests.cli import PATTERNS, call, fails, write
 from tests.cli import there as there  # the fixture of all tests here
 
@@ -104,6 +108,42 @@ def test_bad_parquet(column: str, values: pa.Array, message: str | None) -> None
         assert text.startswith("b.parquet: row 2, column 'le': expected a whole number of nanoseconds (int64) but got")
         return
     assert fails("run", "p.py:two_vees", "b.parquet", "--key", "k") == f"b.parquet: {message}"
+
+
+KINDS: list[Any] = [
+    *(
+        (kind, 1)
+        for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.date32(), pa.time32("s"), pa.timestamp("ms"), pa.duration("ms"))
+    ),
+    *((kind, "x") for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.binary(1))),
+    *((kind, None) for kind in (pa.null(), pa.decimal128(9, 2), pa.int64())),
+    (pa.bool_(), True),
+    (pa.decimal128(9, 2), 1),
+    (pa.list_(pa.int64()), [1]),
+    (pa.struct([("a", pa.int64())]), {"a": 1}),
+]
+
+
+@pytest.mark.parametrize("column", ["value", "le", "k"])
+@pytest.mark.parametrize(("kind", "value"), KINDS, ids=str)
+def test_a_type_of_parquet_is_taken_as_the_operator_takes_it_or_refused_in_a_line(kind: Any, value: Any, column: str) -> None:
+    """But for what the command line alone does: decimals are floats, times ticks, times in a key text, bools no numbers."""
+    columns = {"le": [1, 2], "value": [2.0, 1.0], "room": ["a"] * 2, "k": [1, 1]}
+    rest = {"note": ["b"] * 2, "count": [1, 2], "on": [True] * 2}
+    table = pa.table(columns | rest | {column: pa.array([value] * 2, kind)})
+    pyarrow.parquet.write_table(table, "b.parquet")
+    result = CliRunner().invoke(app, ["run", "p.py:inverse", "b.parquet", "--key", "k"], prog_name="afa")
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    if result.exit_code:
+        assert result.stderr.startswith("afa: ")
+        assert result.stderr.count("\n") == 1
+    try:
+        afa.Keyed(load("p.py:inverse"), key="k", engine="interpreted").push_many(table)
+        taken = True
+    except afa.AfaError:
+        taken = False
+    ours = value is True or (value == 1 and (pa.types.is_decimal(kind) or (column == "le" and pa.types.is_temporal(kind))))
+    assert ours or (result.exit_code == 0) == taken or (column, result.exit_code) == ("k", 1), (result.output, taken)
 
 
 def test_a_batch_names_the_row_of_the_file() -> None:

@@ -89,6 +89,8 @@ def test_copies_pickles_and_snapshots_go_on(name: Any) -> None:
     for again in (copy.deepcopy(op), pickle.loads(pickle.dumps(op)), Operator.restore(FALLS, op.snapshot(), engine=name)):
         assert spans(again.push_many([event(2, 20, 1), event(2, 20, 1), event(7, 70)])) == [(20, 1)]
         assert (again.statistics.repeated, again.statistics.pending, again.statistics.barriers) == (1, 0, 0)
+        assert again.push(event(2, 20, 1)) == []
+        assert again.statistics.repeated == 2
         again._check()
 
 

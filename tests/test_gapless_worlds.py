@@ -53,7 +53,7 @@ def _once_more(choose: Any, step: list[Any]) -> list[Any]:
 
 def _again(op: Any, world: World) -> Any:
     """The same operator from a snapshot, on either engine, from a copy."""
-    if type(op) is Operator and world.choose.chance(25):
+    if world.choose.chance(25):
         return copy.deepcopy(op)
     return type(op).restore(world.automaton, op.snapshot(), arcs=world.pool, engine=world.choose.one(ENGINES))
 

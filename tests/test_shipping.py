@@ -136,7 +136,7 @@ def test_what_cannot_be_pickled_is_said(engine: str) -> None:
     assert copy.deepcopy(op).push(insert(E(9), 4)) == op.push(insert(E(9), 4)) != []
     with pytest.raises(AfaError, match=r"an Operator or a Keyed to be pickled but got what is within one: use snapshot\(\)"):
         pickle.dumps(op._core)
-    with pytest.raises(AfaError, match=r"use snapshot\(\) and restore\(\)"):
+    with pytest.raises(AfaError, match=r"but got one with a stage: use snapshot\(\) and restore\(\)"):
         pickle.dumps(Cleanse(0).before(Keyed(automaton, key="name", engine=engine)))
     untyped = Operator(Automaton(start="a", final={"b"}, register=R(), arcs=[Arc("a", "b", above)]))
     untyped.push(insert(E(-1), 3))

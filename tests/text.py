@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from afa import Arc, Automaton
+from afa.expression.arc_functions import expression_of, functions_of
 
 _numbers = count()
 
@@ -98,3 +99,11 @@ def automaton_of(spec: dict[str, Any]) -> Automaton:
 
 def _value(text: str | None) -> Any:
     return None if text is None else function(f"lambda: {text}")()
+
+
+def same_meaning(a: Arc, b: Arc, automaton: Automaton) -> bool:
+    """Whether two arcs do the same by the same expressions; names don't count."""
+    schemas = automaton.event_schema, automaton.register_schema
+    ends = [(arc.kind, arc.src, arc.dst, arc.final) for arc in (a, b)]
+    means = [[(kind, expression_of(function, kind, *schemas)) for kind, function in functions_of(arc)] for arc in (a, b)]
+    return ends[0] == ends[1] and means[0] == means[1]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from afa.cli.fault import CommandError
 from afa.schema import Schema
-from punctuation.door import arrow_type, scalar_of
+from punctuation.door import arrow_type, scalar_of, without_views
 
 TICKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 TIME, KEY, ANY = "int or timestamp", "key", "any"
@@ -109,7 +109,7 @@ def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place)
     """
     arrays = {}
     for column in columns:
-        array = table.column(column.source).combine_chunks()
+        array = without_views(table.column(column.source)).combine_chunks()
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         if array.null_count and not column.optional:
             hint = "" if column.kind == TIME or column.target == "diff" else f"; {column.kind} | None would allow it"

@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -99,84 +99,41 @@ Pattern = Annotated[
     ),
 ]
 COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
+FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
+LATENESS = "Promise after each batch that later rows are at most this much behind the latest; bounds the state."
+END = (
+    "What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every time-out fires "
+    "that is still open."
+)
+BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
+OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
+
+
+def _option(panel: str, text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
 @app.command()
 def run(
     pattern: Pattern,
-    file: Annotated[
-        str, typer.Argument(metavar="INPUT", help="CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format.")
-    ],
-    le: Annotated[
-        str | None, typer.Option(metavar="COL", help="Timestamps: integers, or timestamps (see --tick).", rich_help_panel=COLUMNS)
-    ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Match within each value of COL; may be repeated.", rich_help_panel=COLUMNS),
-    ] = None,
-    re: Annotated[
-        str | None, typer.Option(metavar="COL", help="Ends of lifetimes; empty ones end by --window.", rich_help_panel=COLUMNS)
-    ] = None,
-    diff: Annotated[
-        str | None, typer.Option(metavar="COL", help="1 for insertions, -1 for retractions.", rich_help_panel=COLUMNS)
-    ] = None,
-    form: Annotated[
-        Form | None, typer.Option("--format", help="Form of INPUT, where its extension does not tell.", rich_help_panel=COLUMNS)
-    ] = None,
-    window: Annotated[
-        int | None, typer.Option(metavar="TICKS", min=1, help="Lifetime of an event: a match fits into it.", rich_help_panel=ORDER)
-    ] = None,
-    tick: Annotated[
-        Tick, typer.Option(help="What one tick is where times are timestamps, not integers.", rich_help_panel=ORDER)
-    ] = Tick.ms,
-    lateness: Annotated[
-        int | None,
-        typer.Option(
-            metavar="TICKS",
-            min=0,
-            help="Promise after each batch that later rows are at most this much behind the latest; bounds the state.",
-            rich_help_panel=ORDER,
-        ),
-    ] = None,
-    late: Annotated[
-        Late, typer.Option(help="On a row that breaks this promise: stop, or drop and count it.", rich_help_panel=ORDER)
-    ] = Late.stop,
+    file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
+    le: Annotated[str | None, _option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
+    key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
+    diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
+    window: Annotated[int | None, _option(ORDER, "Lifetime of an event: a match fits into it.", metavar="TICKS", min=1)] = None,
+    tick: Annotated[Tick, _option(ORDER, "What one tick is where times are timestamps, not integers.")] = Tick.ms,
+    lateness: Annotated[int | None, _option(ORDER, LATENESS, metavar="TICKS", min=0)] = None,
+    late: Annotated[Late, _option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.stop,
     type_: Annotated[
-        str | None,
-        typer.Option("--type", metavar="COLUMN", help="The column of events' types, for a query in text.", rich_help_panel=COLUMNS),
+        str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
     ] = None,
-    sequence: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="Event field that orders rows of equal timestamps.", rich_help_panel=ORDER)
-    ] = None,
-    end: Annotated[
-        End,
-        typer.Option(
-            help="What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every "
-            "time-out fires that is still open.",
-            rich_help_panel=ORDER,
-        ),
-    ] = End.latest,
-    batch: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ROWS",
-            min=1,
-            help="Rows a batch; changes are net of it. By default 10,000 at first, then 131,072.",
-            rich_help_panel=ORDER,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            callback=_output,
-            help="Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else.",
-            rich_help_panel=RESULT,
-        ),
-    ] = None,
-    matches: Annotated[
-        int, typer.Option(metavar="N", min=-1, help="How many changes to print; -1: all.", rich_help_panel=RESULT)
-    ] = 20,
+    sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    end: Annotated[End, _option(ORDER, END)] = End.latest,
+    batch: Annotated[int | None, _option(ORDER, BATCH, metavar="ROWS", min=1)] = None,
+    output: Annotated[Path | None, _option(RESULT, OUTPUT, metavar="FILE", callback=_output)] = None,
+    matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).

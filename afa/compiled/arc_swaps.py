@@ -51,12 +51,10 @@ def recover(store: Store) -> None:
 
 
 def _back(store: Store, table: ArcTable) -> None:
-    """A call has failed: the program of the table that was in force."""
     store.ahead = False
     store.arcs.install(table)
 
 
 def _drop(store: Store, t: int) -> None:
-    """Drop the arcs that ended at or before ``t``."""
     store.tell(k.DROP, t)
     store.directory.arcs_dropped(t)

@@ -23,12 +23,7 @@ ROOM, LEAST = 1 << 21, 256
 
 
 class Batches:
-    """How an engine takes batches of columns.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """How an engine takes batches of columns."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -198,7 +193,6 @@ class Batches:
         return stopped
 
     def _run_rows(self, batch: Encoded, rows: Any, host: Host) -> None:
-        """Carry out the events of some rows, none of them late."""
         if not len(rows):
             return
         progress = self._store.progress
@@ -264,12 +258,10 @@ class Batches:
         return stop
 
     def _change(self, words: Batch, place: int) -> Change:
-        """Return the record at a place as a change."""
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
         return Change(self._store.payloads.record(payload), le, re, diff, self._store.directory.names[key])
 
 
 def _ends(batch: Encoded) -> Any:
-    """Return the rows where state may be dropped, promises, and the end of the batch."""
     n = len(batch.le)
     return np.array([n]) if batch.kind is None else np.append(np.flatnonzero(batch.kind == k.PUNCTUATION), n)

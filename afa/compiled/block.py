@@ -9,14 +9,7 @@ from afa.compiled.store import Store
 
 
 class Block:
-    """The state of one key, as it stands in memory.
-
-    Parameters
-    ----------
-    store : Store
-    code : int
-        The number of the key.
-    """
+    """The state of one key, by its number, as it stands in memory."""
 
     def __init__(self, store: Store, code: int) -> None:
         self.store = store
@@ -29,11 +22,9 @@ class Block:
             self.steps = self.m[order + first : order + last].tolist()
 
     def head(self, name: int) -> int:
-        """Return a word of the header."""
         return int(self.m[self.at + name])
 
     def word(self, column: int, step: int) -> int:
-        """Return what a column says of a step."""
         return int(self.m[self.at + k.HEAD + column * self.head(k.H_CAP) + step])
 
     def linked(self, place: int) -> bool:
@@ -44,7 +35,6 @@ class Block:
         return not gaps or joined or self.word(k.SEQ, before) + 1 == self.word(k.SEQ, here)
 
     def rows(self, slice_: int, section: int, width: int) -> list[list[int]]:
-        """Return the rows of a slice."""
         base = self.at + self.head(section) + (slice_ >> 24) * width
         count = slice_ & k.COUNT
         found: list[list[int]] = self.m[base : base + count * width].reshape(count, width).tolist()

@@ -22,22 +22,10 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctyp
 class Callback:
     """The functions that kernels call in Python. A fault is kept here until the kernels have ended.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    payloads, registers : Records
-    memory : Memory
-    directory : Directory
-    faults : Faults, optional
-        Takes what the functions raise; None: it is a fault of the call.
-
-    Attributes
-    ----------
-    arcs : InForce
-        Set once it is made, which needs the address of this.
+    ``faults`` takes what the functions raise; None: it is a fault of the call.
     """
 
-    arcs: InForce
+    arcs: InForce  # set once it is made, which needs the address of this
 
     def __init__(
         self,
@@ -62,7 +50,6 @@ class Callback:
         return KeyboardInterrupt("between a kernel and Python") if fault is None else fault
 
     def let_raise(self) -> None:
-        """Let what functions raise be a fault of the call, from now on."""
         self._transitions.faults = None
 
     def run(self, code: int, event: int, register: int, out: int) -> int:

@@ -50,17 +50,14 @@ class CompiledEngine:
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton that it runs."""
         return self.store.automaton
 
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force; keys are visited only if it differs before the present."""
         arcs_of.swap(self.store, table, le, re)
 
     def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
-        """Put a table in force before there is any state."""
         self.swap(table, k.BEGINNING, k.FOREVER)
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
@@ -105,7 +102,6 @@ class CompiledEngine:
     # -- many events -------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Apply event changes of one key."""
         store, n = self.store, len(changes)
         code = store.directory.code(key)
         batch: Any = np.empty((k.I_WORDS + store.payloads.layout.width, n), np.int64)
@@ -127,14 +123,12 @@ class CompiledEngine:
         single: bool,
         /,
     ) -> Encoded:
-        """Return columns in the form of `run_columns`. See `afa.compiled.encode.encode`."""
         try:
             return encode(self.store, columns, times, arcs, window, key_columns, single)
         except MemoryError as error:
             raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
 
     def run_columns(self, batch: Encoded, host: Host, cuts: Cuts | None = None) -> None:
-        """Carry out a batch of records in order of arrival; ``cuts``: each of them on its own."""
         if batch.keys is not None:
             self.store.directory.touch(batch.keys)
         if batch.arcs:
@@ -150,7 +144,6 @@ class CompiledEngine:
             self.store.look = None
 
     def collect(self) -> list[Change]:
-        """Return the minimal difference since the last collect."""
         if not self.store.memory.w[k.W_LOG_TOP]:
             return []
         rows = self.store.take_log()
@@ -159,11 +152,9 @@ class CompiledEngine:
         return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows[:, :end].tolist()]
 
     def cut(self) -> int:
-        """End the output of one change: the log has as many entries as it has."""
         return int(self.store.memory.w[k.W_LOG_TOP])
 
     def log(self, cuts: Cuts | None = None) -> Logged:
-        """Return the output log's net entries, and empty the log."""
         store = self.store
         rows = store.take_log(cuts)
         fields = store.matches.columns(rows[:, k.L_REG :])
@@ -173,11 +164,9 @@ class CompiledEngine:
     # -- progress ------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
-        """Remove and return the retractions whose insertion can no longer arrive."""
         return compiled_states.overdue(self.store, t)
 
     def tick(self) -> None:
-        """Follow the clock."""
         if self.store.arcs.table.timeouts or self.store.gaps:
             self.store.call_all(k.TICK)
 
@@ -200,14 +189,12 @@ class CompiledEngine:
     # -- the call ------------------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Make the call's changes permanent, as it has worked."""
         self.store.tell(k.COMMIT)
         self._end()
         if self.store.strings.many:
             forget_strings(self.store)
 
     def rollback(self) -> None:
-        """Restore the state from before the call."""
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
@@ -224,7 +211,6 @@ class CompiledEngine:
             self.store.directory.end()
 
     def let_raise(self) -> None:
-        """Let what functions raise be a fault of the call, from now on."""
         self.store.faults = None
         self.store.callback.let_raise()
 
@@ -244,7 +230,6 @@ class CompiledEngine:
     # -- what is held ------------------------------------------------------------------------------------------------------
 
     def keys(self) -> list[Hashable]:
-        """Return the keys that hold any state."""
         self.clean_all()
         directory = self.store.directory
         codes = directory.codes
@@ -252,12 +237,10 @@ class CompiledEngine:
         return list(codes) if held.all() else list(itertools.compress(codes, held))
 
     def sizes(self) -> Sizes:
-        """Return what is held. O(what is held)."""
         self.clean_all()
         return compiled_states.sizes(self.store)
 
     def save(self, changed: bool = False) -> States:
-        """Return the states of all keys, or of those that changed since the last snapshot."""
         directory = self.store.directory
         if changed:
             self.clean_all(k.CHANGED_KEYS, directory.since)
@@ -269,16 +252,13 @@ class CompiledEngine:
         return compiled_states.save(self.store, keys, codes)
 
     def saved(self) -> None:
-        """Take note that a snapshot was taken."""
         directory = self.store.directory
         self.store.journal.note(directory.put_saved, *directory.as_of())
         directory.saved()
 
     def load(self, states: States) -> None:
-        """Load the states of keys that are not held yet."""
         compiled_states.load(self.store, states)
 
     def check(self) -> None:
-        """Assert the invariants."""
         self.clean_all()
         compiled_invariants.check(self.store)

@@ -17,13 +17,7 @@ from afa.model.transitions import Transitions
 
 
 def check(store: Store) -> None:
-    """Assert all invariants of all keys.
-
-    Raises
-    ------
-    AssertionError
-        One does not hold; the message says which, and where.
-    """
+    """Assert all invariants of all keys; the AssertionError says which does not hold, and where."""
     totals: Counter[str] = Counter()
     transitions = Transitions(store.automaton, store.arcs.table, store.faults and Faults())
     for code in store.directory.codes.values():

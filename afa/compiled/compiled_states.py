@@ -45,7 +45,6 @@ PART = 65536
 
 
 def pending(store: Store, code: int) -> list[Change]:
-    """Return the retractions of a key that wait, ``diff`` times each."""
     if not store.directory.entries[code, k.D_BLOCK]:
         return []
     record, key = store.payloads.record, store.directory.names[code]
@@ -70,7 +69,6 @@ def overdue(store: Store, t: int) -> list[Change]:
 
 
 def sizes(store: Store) -> Sizes:
-    """Return what is held."""
     store.call(k.SIZES)
     at = int(store.memory.w[k.W_TEMP])
     events, partial, intervals, matches, pending, keys, *high = store.memory.w[at : at + 8].tolist()
@@ -115,7 +113,6 @@ class _Saving:
 
     @property
     def heads(self) -> Any:
-        """The heads, of shape (5, keys), in the order of the keys."""
         found = np.empty_like(self._heads)
         found[:, self.order] = self._heads
         return found
@@ -134,7 +131,6 @@ class _Saving:
         return found[:, np.repeat(first - begins, lengths) + np.arange(n)]
 
     def _written(self, what: int, words: int, n: int) -> Any:
-        """Return what the kernels write, an array of shape (words, n)."""
         if not n:
             return np.zeros((words, 0), np.int64)
         batch = np.zeros((1 + words, max(n, len(self.codes))), np.int64)
@@ -194,10 +190,7 @@ def _column(slot: Slot, strings: Strings, words: Any) -> Column:
 def load(store: Store, states: States) -> None:
     """Take in the states of keys that are not held: their lists are derived anew. O(state).
 
-    Raises
-    ------
-    ValueError, TypeError, AfaError
-        Steps whose lists are given are none.
+    Raises ValueError, TypeError or an AfaError where steps whose lists are given are none.
     """
     codes = store.directory.numbers(states.keys)
     numbers = np.array([store.arcs.state_number(name) for name in states.names], np.int64)
@@ -237,7 +230,6 @@ def _set_cleaned(store: Store, codes: Any, states: States) -> None:
 
 
 def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered: Any) -> None:
-    """Let the keys begin with their covers."""
     counts = states.heads[ROWS, covered]
     n = int(counts.sum())
     heads = np.cumsum(counts + 1) - counts - 1
@@ -264,7 +256,6 @@ class _Given(NamedTuple):
 
 
 def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
-    """Let keys begin with steps whose lists are given."""
     automaton, columns = store.automaton, []
     assert automaton.event_schema is not None
     event, register = automaton.event_schema, automaton.register_schema

@@ -18,24 +18,12 @@ NOBODY = object()
 
 
 class Directory:
-    """The numbers of keys.
-
-    Parameters
-    ----------
-    memory : Memory
-    keyed : bool
-        Without keys there is one, None, for ever.
-
-    Attributes
-    ----------
-    touched : list
-        Numbers, or arrays of them, of keys that may be gone when the call ends.
-    """
+    """The numbers of keys. Without keys there is one, None, for ever."""
 
     def __init__(self, memory: Memory, keyed: bool) -> None:
         self.codes: dict[Hashable, int] = {} if keyed else {None: 0}
         self.names: list[Any] = [] if keyed else [None]
-        self.touched: list[Any] = []
+        self.touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
         self._memory = memory
         self._keyed = keyed
         self._free: list[int] = []
@@ -51,7 +39,6 @@ class Directory:
         return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)
 
     def code(self, key: Hashable) -> int:
-        """Return the number of a key."""
         code = self.codes.get(key)
         if code is None:
             if self._free:
@@ -65,7 +52,6 @@ class Directory:
         return code
 
     def numbers(self, keys: Sequence[Hashable]) -> Any:
-        """Return the numbers of many keys."""
         found = list(map(self.codes.get, keys))
         if None in found:
             self._give(list(dict.fromkeys(key for key, code in zip(keys, found) if code is None)))
@@ -89,11 +75,9 @@ class Directory:
         self.codes.update(zip(keys, codes))
 
     def touch(self, codes: Any) -> None:
-        """Note a number, or an array of them: these keys may be gone when the call ends."""
         self.touched.append(codes)
 
     def touch_all(self) -> None:
-        """Note all."""
         self.touched.append(np.arange(len(self.names)))
 
     def end(self) -> None:
@@ -108,7 +92,6 @@ class Directory:
         self.touched.clear()
 
     def _empty(self, codes: Any) -> list[int]:
-        """Those of which nothing is held."""
         m = self._memory.m
         if isinstance(codes, int):
             return [] if m[m[k.C_DIR] + codes * k.D_SIZE] else [codes]
@@ -148,7 +131,6 @@ class Directory:
             entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = self._memory.m[k.C_SERIAL]
 
     def saved(self) -> None:
-        """Take note that a snapshot was taken. O(keys)."""
         self.put_saved(set(self.codes), {}, int(self._memory.m[k.C_SERIAL]))
 
     def as_of(self) -> tuple[set[Hashable] | None, dict[Hashable, None], int]:
@@ -160,7 +142,6 @@ class Directory:
         self._saved, self._gone, self._since = saved, gone, since
 
     def loaded(self, codes: Any) -> None:
-        """Take note that keys have come from a snapshot."""
         self._saved = (self._saved or set()).union(map(self.names.__getitem__, codes.tolist()))
         self._since = int(self._memory.m[k.C_SERIAL])
         self.entries[codes, k.D_CHANGED] = k.BEGINNING

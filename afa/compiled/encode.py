@@ -39,46 +39,25 @@ class Source(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form.
-
-    Parameters
-    ----------
-    le, re, diff, kind, arc, key : numpy array or None
-        None: ``le + window``, 1, an event, no arc, the one key.
-    fields : list of Source
-    keys : numpy array
-        The numbers that stand in ``key``.
-    arcs : sequence of Arc
-    window : int or None
-    sequence : Slot or None
-    single : bool
-        Whether all events are insertions of one copy.
-    kept : list
-        What must not be freed before the batch is done.
-    names : list
-        The keys, by their numbers.
-    then : int
-        What is promised right behind it, in the same call.
-    """
+    """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form."""
 
     le: Any
-    re: Any
-    diff: Any
-    kind: Any
-    arc: Any
-    key: Any
+    re: Any  # None: ``le + window``
+    diff: Any  # None: 1
+    kind: Any  # None: an event
+    arc: Any  # None: no arc
+    key: Any  # None: the one key
     fields: list[Source]
-    keys: Any
+    keys: Any  # the numbers that stand in ``key``
     arcs: Sequence[Arc]
     window: int | None
     sequence: Slot | None
-    single: bool
-    kept: list[Any]
-    names: list[Any]
-    then: int = k.BEGINNING
+    single: bool  # whether all events are insertions of one copy
+    kept: list[Any]  # what must not be freed before the batch is done
+    names: list[Any]  # the keys, by their numbers
+    then: int = k.BEGINNING  # what is promised right behind it, in the same call
 
     def promised(self, t: int) -> Encoded:
-        """Return the same, with a promise right behind it."""
         return self._replace(then=t)
 
     def fill(self, words: Any, part: Any) -> None:
@@ -119,7 +98,6 @@ class Encoded(NamedTuple):
         return Change(arc, None, None, diff) if le == k.BEGINNING else Change(arc, le, re, diff)
 
     def event(self, row: int, payload: Any) -> Change:
-        """Return a row as an event with this payload."""
         le = int(self.le[row])
         re = k.FOREVER if self.window is None else le + self.window
         re = re if self.re is None else int(self.re[row])
@@ -147,9 +125,7 @@ class Encoded(NamedTuple):
     def straight(self, codes: Mapping[int, int]) -> Batch | None:
         """Return where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
 
-        Addresses: the batch must outlive them.
-
-        ``codes``: the program's number of each arc, by its id.
+        Addresses: the batch must outlive them. ``codes``: the program's number of each arc, by its id.
         """
         found = [self.le, self.re, *(values for _, values, _ in self.fields)]
         plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
@@ -194,24 +170,8 @@ def encode(
 ) -> Encoded:
     """Check that columns can go to the kernels as they are. O(1) for a column of numbers, O(n) for strings and keys.
 
-    Parameters
-    ----------
-    columns : mapping of str to column
-        The event's fields; numpy, pandas or Arrow.
-    times : mapping of str to column
-        ``le``, optional ``re``, ``diff``, ``kind``, ``arc``.
-    arcs : sequence of Arc
-        The arcs that the column ``arc`` refers to by number.
-    window : int or None
-    key_columns : list of columns or None
-        The columns that make the key.
-    single : bool
-        Whether a key is the value of its one column, or a tuple.
-
-    Raises
-    ------
-    Unfit
-        It must go row by row.
+    ``columns``: the event's fields; ``times``: ``le``, optional ``re``, ``diff``, ``kind``, ``arc`` (of ``arcs``). ``single``:
+    whether a key is the value of its one column, or a tuple. Raises Unfit where the batch must go row by row.
     """
     le, diff, kind, arc = ints([times.get(name) for name in ("le", "diff", "kind", "arc")])
     n, slots = len(le), store.payloads.layout.slots
@@ -270,20 +230,17 @@ def _known(kind: Any, arc: Any, arcs: int) -> bool:
 
 
 def _any_event(wrong: Any, kind: Any) -> bool:
-    """Return whether something is wrong at the row of an event."""
     found = np.flatnonzero(wrong)
     return bool(len(found) if kind is None else (kind[found] == k.EVENT).any())
 
 
 def _numbered(column: Column, strings: Strings) -> Any:
-    """Return the values of a column; strings as their numbers."""
     if column.texts is None:
         return column.values
     return strings.numbers_of(column.texts)[column.values]
 
 
 def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
-    """Return the number of each row's key, and the numbers."""
     indices, values = distinct(columns[0], nulls=not single)
     found: list[Any] = values if single else [(value,) for value in values]
     for column in columns[1:]:

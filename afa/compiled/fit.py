@@ -18,13 +18,7 @@ _told: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()
 
 
 def serves(automaton: Automaton, strict: bool) -> bool:
-    """Return whether the compiled engine can hold what the automaton's schemas allow.
-
-    Raises
-    ------
-    AfaError
-        With ``strict``: it can't.
-    """
+    """Return whether the compiled engine can hold what the automaton's schemas allow; with ``strict`` an AfaError says why not."""
     if strict:
         check_schemas(automaton)
     return unfit(automaton) is None
@@ -42,24 +36,14 @@ def unfit(automaton: Automaton) -> tuple[str, str] | None:
 
 
 def check_schemas(automaton: Automaton) -> None:
-    """Refuse an automaton that only the interpreted engine serves.
-
-    Raises
-    ------
-    AfaError
-    """
+    """Refuse, by an AfaError, an automaton that only the interpreted engine serves."""
     why = unfit(automaton)
     if why is not None:
         raise AfaError(f'expected schemas of scalars for engine="compiled" but got {automaton!r}: {why[0]}; {why[1]}')
 
 
 def check_arcs(automaton: Automaton, arcs: Iterable[Arc]) -> None:
-    """Refuse arcs that would run in Python, and an automaton that only the interpreted engine serves.
-
-    Raises
-    ------
-    AfaError, AutomatonError
-    """
+    """Refuse arcs that would run in Python (AutomatonError), and an automaton that only the interpreted engine serves."""
     check_schemas(automaton)
     for arc in arcs:
         admitted(taken_apart(arc, automaton), strict=True)
@@ -72,13 +56,7 @@ def taken_apart(arc: Arc, automaton: Automaton) -> CompiledArc:
 
 
 def admitted(found: CompiledArc, strict: bool) -> CompiledArc:
-    """Return the arc, unless Python would run it: then it is refused, or the log says so, once for each arc.
-
-    Raises
-    ------
-    AutomatonError
-        With ``strict``.
-    """
+    """Return the arc, unless Python would run it: with ``strict`` it is refused then, else the log says so, once for each arc."""
     if found.code is None:
         if strict:
             wanted = 'expected arcs that compile for engine="compiled"'

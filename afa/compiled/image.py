@@ -28,12 +28,7 @@ MOST = 1 << 40
 
 
 def names(store: Store) -> list[Any]:
-    """Return what the words mean.
-
-    Notes
-    -----
-    *Requires* that no call is under way, and that nothing has changed since a snapshot was taken.
-    """
+    """Return what the words mean. *Requires* that no call is under way, and that nothing has changed since a snapshot was taken."""
     if not store.directory.as_saved:
         raise AfaError("expected an operator whose last call was snapshot() but got one that has changed since")
     keys = [None if name is NOBODY else name for name in store.directory.names]
@@ -50,18 +45,11 @@ def names(store: Store) -> list[Any]:
 
 
 def words(store: Store) -> Any:
-    """Return the words, an array of shape (C_TOP,): a view."""
     return store.memory.m[: store.memory.m[k.C_TOP]]
 
 
 def take_names(store: Store, found: list[Any]) -> None:
-    """Give strings and states the numbers that they had; before any arc is in force.
-
-    Raises
-    ------
-    SnapshotError, ValueError, TypeError
-        They are none.
-    """
+    """Give strings and states the numbers that they had, before any arc is in force; those that are none raise."""
     top, room, sizes, (texts, free, bound), (states, with_runs, *_), keys, since, idle = found
     numbers = [top, room, bound, since, idle, with_runs, *free]
     wanted("numbers", all(type(n) in (int, bool) for n in numbers) and min(top, room) >= 0, numbers)
@@ -73,14 +61,9 @@ def take_names(store: Store, found: list[Any]) -> None:
 
 
 def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
-    """Let the words of a file be the memory; once the arcs are in force.
+    """Let the words of a file be the memory, once the arcs are in force.
 
-    Raises
-    ------
-    OSError
-        The file system has no room.
-    SnapshotError
-        The words point beyond the memory.
+    Raises OSError (the file system has no room), SnapshotError (the words point beyond the memory).
     """
     top, room, sizes, _, _, keys, since, store.idle = found
     words = store.memory.m

@@ -47,15 +47,7 @@ class Known(NamedTuple):
 
 
 class Shared:
-    """What engines have made of a table that they share: the buckets of a worker have the same arcs in force.
-
-    Parameters
-    ----------
-    key : tuple
-        The layouts, and whether arcs are refused that Python would run.
-    known : dict of int to CompiledArc
-        By the id of the arc.
-    """
+    """What engines have made of a table that they share: the buckets of a worker have the same arcs in force."""
 
     def __init__(self, key: Any, known: dict[int, CompiledArc]) -> None:
         self.key, self.known = key, known
@@ -64,39 +56,14 @@ class Shared:
         self._programs: list[tuple[Form, Known]] = []
 
     def program(self, form: Form) -> Known | None:
-        """Return one of that form."""
         return next((known for other, known in self._programs if other == form), None)
 
     def keep(self, form: Form, program: Program, wanted: Counter[Any]) -> None:
-        """Keep a program that was just made."""
         self._programs = [(form, Known(program.copy(), wanted)), *self._programs[: FORMS - 1]]
 
 
 class InForce:
-    """The program that the kernels work by.
-
-    Parameters
-    ----------
-    automaton : Automaton
-    table : ArcTable
-    payloads, registers : Records
-    memory : Memory
-    progress : Progress
-    callback : int
-        Address of the function that asks Python.
-    strict : bool
-        Whether to refuse arcs that Python would run.
-
-    Attributes
-    ----------
-    program : Program
-    table : ArcTable
-        What the program was made of; the kernels may have changed arcs since.
-    states : list of str
-        By their numbers.
-    lacking : bool
-        Whether a step function is to be made: there is none, or one without a place for an arc in force.
-    """
+    """The program that the kernels work by. ``callback``: address of what asks Python; ``strict``: refuse arcs that would."""
 
     def __init__(
         self,
@@ -109,7 +76,7 @@ class InForce:
         callback: int,
         strict: bool,
     ) -> None:
-        self.states = list(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))
+        self.states = list(dict.fromkeys([automaton.start, *automaton.states, *automaton.final]))  # by their numbers
         self._numbers = {state: i for i, state in enumerate(self.states)}
         self._automaton, self._payloads, self._registers = automaton, payloads, registers
         self._memory, self._progress, self._callback, self._strict = memory, progress, callback, strict
@@ -126,13 +93,12 @@ class InForce:
         self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
         self._warm = self._long = False  # whether the process that wrote this image had a step function, and loops, compiled
-        self.lacking = True
+        self.lacking = True  # whether a step function is to be made: there is none, or one without a place for an arc in force
         self._made: Program | None = None  # the program, unless making the next one was interrupted
         self.install(table)
 
     def install(self, table: ArcTable) -> None:
-        """Make and put in force the program of a table."""
-        self.table = table
+        self.table = table  # the kernels may have changed arcs since
         self._shared = self._shared_of(table)
         known = self._admitted_all(table) if self._shared is None else self._shared.known
         for state in (*table.states, *(state for arc in self._pool for state in (arc.src, arc.dst))):
@@ -155,7 +121,6 @@ class InForce:
         return found
 
     def _admitted_all(self, table: ArcTable) -> dict[int, CompiledArc]:
-        """Return the code of all arcs, by their ids."""
         arcs = {id(arc): arc for arc in [*table.arcs, *self._pool]}
         return {at: self._known.get(at) or self._admitted(arc) for at, arc in arcs.items()}
 
@@ -220,7 +185,6 @@ class InForce:
         return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.ARC_CONSTANTS])
 
     def constants(self) -> list[str]:
-        """Return the strings that the program holds."""
         codes = [arc.code for arc in self._known.values() if arc.code is not None]
         return [param.value for code in codes for param in code.params if param.kind == "str"]
 
@@ -232,7 +196,6 @@ class InForce:
         return self._numbers[state]
 
     def numbers(self) -> list[Any]:
-        """Return what is known of all arcs so far, as plain data for `take_numbers`."""
         return [self.states, self._with_runs, self._counted, self._slots is not None, self._looped]
 
     def take_numbers(self, found: list[Any]) -> None:
@@ -287,12 +250,10 @@ class InForce:
         self._made = self.program
 
     def _wanted(self) -> Counter[Any]:
-        """Return the classes of the consuming arcs, and how many arcs there are of each."""
         classes = [class_of(arc, self._numbers[arc.arc.src], self._with_runs) for arc in self._known.values()]
         return Counter(key for key in classes if key is not None)
 
     def _compile_step(self) -> None:
-        """A step function for the arcs in force."""
         unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG

@@ -23,10 +23,8 @@ SECTIONS = (
 def forget_strings(store: Store) -> None:
     """Let the numbers of strings that nothing holds be given again. O(state), all keys at once.
 
-    Notes
-    -----
-    *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use; they go
-    when it is moved.
+    *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use until it
+    is moved.
     """
     used = np.zeros(len(store.strings), np.bool_)
     for numbers in _numbers(store):

@@ -20,15 +20,7 @@ ROOM = 2
 
 
 class FileHeap:
-    """The words of a file.
-
-    Parameters
-    ----------
-    fd : int
-        Open for reading and writing; closed with this object.
-    path : Path
-        Of the file, which goes with this object, unless ``path`` was set to None.
-    """
+    """The words of a file, open for reading and writing; it is closed, and goes, with this object. ``path`` None: it stays."""
 
     def __init__(self, fd: int, path: Path) -> None:
         self.fd = fd
@@ -45,10 +37,7 @@ class FileHeap:
     def mapped(self, n: int) -> Any:
         """Return the first ``n`` words as an array. One that was mapped before stays valid, and shows the same words.
 
-        Raises
-        ------
-        OSError
-            The file system has no room.
+        Raises OSError where the file system has no room.
         """
         size = n * WORD
         if size > self._held:

@@ -52,16 +52,7 @@ EMPTY = Batch(np.zeros((k.I_WORDS, 1), np.int64))
 
 
 class Memory:
-    """The arrays of an engine: lasting state (``m``) and scratch (``w``).
-
-    Parameters
-    ----------
-    payload, register : int
-        Words of a payload, of a register.
-    ordered : int
-        See C_ORDERED.
-    keyed : bool
-    """
+    """The arrays of an engine: lasting state (``m``) and scratch (``w``). ``ordered``: see C_ORDERED."""
 
     m: Any
     m_at: int
@@ -116,14 +107,10 @@ class Memory:
         self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
-        """Give the heap more words. Words that were never used stay untouched, as the system gives memory at the first touch.
+        """Give the heap more words, or raise MemoryError. Words that were never used stay untouched: they take none.
 
         In a file, which takes its room at once, a sixteenth more: with a quarter a bucket's part of a batch of Q1 took a fifth
         longer. Or none where there is none: then the heap is in a file no longer.
-
-        Raises
-        ------
-        MemoryError
         """
         if self.file is not None:
             try:
@@ -138,12 +125,7 @@ class Memory:
         self._use(m=more)
 
     def reach(self, keys: int) -> None:
-        """Make room for so many keys.
-
-        Raises
-        ------
-        MemoryError
-        """
+        """Make room for so many keys, or raise MemoryError."""
         while keys > self.keys:
             self._grow_directory()
         if keys > self.sizes["keys"]:
@@ -166,12 +148,7 @@ class Memory:
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
     def provide(self, status: int) -> bool:
-        """Provide what a status asks for. Returns whether that was possible.
-
-        Raises
-        ------
-        MemoryError
-        """
+        """Provide what a status asks for, or raise MemoryError. Returns whether it asks for anything."""
         if status == k.NEED_HEAP:
             self.grow_heap()
             return True
@@ -182,12 +159,7 @@ class Memory:
         return True
 
     def grow(self, what: str, least: int = 0) -> None:
-        """Make one kind of scratch at least twice as large. Undo log and output log stay.
-
-        Raises
-        ------
-        MemoryError
-        """
+        """Make one kind of scratch at least twice as large, or raise MemoryError. Undo log and output log stay."""
         size = 2 * self.sizes[what]
         while size < least:
             size *= 2
@@ -239,7 +211,6 @@ class Memory:
         self._use(w=w, sizes=dict(sizes), _rooms=rooms)
 
     def _resize(self, w: Any, what: str, size: int) -> None:
-        """Say how much there is of one kind."""
         if what == "rows":
             w[k.W_HASHES] = _hashes(size)
         if what in CAPACITIES:

@@ -65,14 +65,9 @@ def slots(
     payload: Layout,
     loops: bool,
 ) -> Slots:
-    """Return the code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand.
+    """Return the code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand. May raise TooLong.
 
-    ``unchanged``: whether to ask which events leave lists as they are. ``loops``: whether to compile the loops if they are not at
-    hand.
-
-    Raises
-    ------
-    TooLong
+    ``unchanged``: ask which events leave lists as they are. ``loops``: compile the loops if they are not at hand.
     """
     found: dict[Any, list[ArcCode]] = {}
     for arc in arcs:
@@ -109,7 +104,6 @@ def roomy(n: int) -> int:
 
 
 def _step(classes: Sequence[SlotClass], width: int) -> int:
-    """Return the address of the step function."""
     key = step_key(classes, width)
     known = hash(key)
     if len(classes) > LONGEST // LEAST or known in _too_long:
@@ -135,33 +129,10 @@ def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool,
 
 
 class Program:
-    """The words of a program.
+    """The words of a program: of the arc events in force, with code for each arc by its id.
 
-    Parameters
-    ----------
-    events : sequence of ArcEvent
-        The arcs in force.
-    known : mapping of int to CompiledArc
-        By the id of the arc.
-    numbers : mapping of str to int
-        Of the states; the start state has 0.
-    final : collection of str
-        The states that are always final.
-    initial : sequence of int
-        The words of the initial register.
-    with_runs, counted : bool
-        See P_IGNORABLE and P_COUNTED.
-    slots : Slots or None
-        The step function, if there is one.
-    python : int
-        The address of the callback that runs an arc in Python.
-    strings : Strings
-    pool : sequence of Arc
-        Arcs that may come into force in the midst of a batch.
-    room : int
-        How many changes of them there is room for.
-    now : int
-        Where the default mode begins.
+    ``python``: address of the callback that runs an arc in Python. ``pool``: arcs that may come in the midst of a batch, with
+    ``room`` for so many changes of them. ``now``: where the default mode begins.
     """
 
     def __init__(
@@ -198,7 +169,6 @@ class Program:
         self._stand(self._array(bounds))
 
     def copy(self) -> Program:
-        """Return the same program, of which kernels may have one."""
         other = copy.copy(self)
         other._stand(self.words.copy())
         return other
@@ -330,7 +300,6 @@ class Program:
         return words
 
     def events(self) -> list[ArcEvent]:
-        """Return the arc events in force, as they are now."""
         at, n = int(self.words[k.P_ROWS]), int(self.words[k.P_COUNT])
         rows = self.words[at : at + n * k.R_SIZE].reshape(n, k.R_SIZE).tolist()
         return [ArcEvent(self.arcs[code], begin, end) for code, begin, end, *_ in rows]

@@ -16,19 +16,12 @@ _TO_BITS, _FROM_BITS = struct.Struct("<d"), struct.Struct("<q")
 
 
 def bits(value: float) -> int:
-    """Return the word of a float."""
     number: int = _FROM_BITS.unpack(_TO_BITS.pack(value))[0]
     return number
 
 
 class Records:
     """The two forms of the records of one schema.
-
-    Parameters
-    ----------
-    layout : Layout
-    strings : Strings
-        Where strings get their numbers.
 
     Examples
     --------
@@ -55,7 +48,6 @@ class Records:
         self._back: list[Callable[[int], Any]] = [_reader(kind, strings) for kind in kinds]
 
     def words(self, record: Any) -> list[int]:
-        """Return the words of a record in its schema's form."""
         if self._typed is not None:
             return list(self._plain.unpack(self._typed.pack(*record)))
         found: list[int] = []
@@ -72,7 +64,6 @@ class Records:
         return found
 
     def record(self, words: Sequence[int]) -> Any:
-        """Return the record of words."""
         if self._typed is not None and not self._bools:
             items = self._typed.unpack(self._plain.pack(*words))
             return self._cls(*[NAN if item != item else item for item in items])

@@ -49,13 +49,7 @@ def _overcommits() -> bool:
 
 
 def words(least: int, wanted: int) -> Any:
-    """Return an array of ``wanted`` words, all 0; of ``least`` where address space is scarce.
-
-    Raises
-    ------
-    MemoryError
-        The system has no more.
-    """
+    """Return an array of ``wanted`` words, all 0; of ``least`` where address space is scarce. May raise MemoryError."""
     if wanted > least and roomy():
         try:
             return _array(mapped(wanted * WORD))
@@ -96,13 +90,7 @@ def _advise(array: Any, what: str, start: int, stop: int, unit: int) -> None:
 
 
 def mapped(size: int) -> mmap.mmap:
-    """Return so many bytes of memory.
-
-    Raises
-    ------
-    MemoryError
-        The system has no more.
-    """
+    """Return so many bytes of memory, or raise MemoryError."""
     try:
         found = mmap.mmap(-1, size, **PRIVATE)
     except (OSError, OverflowError, ValueError) as error:

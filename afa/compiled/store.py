@@ -40,28 +40,10 @@ def kernel(wait: bool) -> Any:
 
 
 class Store:
-    """The data of a compiled engine.
+    """The data of a compiled engine, of an automaton with schemas of scalars; ``strict``: refuse arcs that Python would run.
 
-    Parameters
-    ----------
-    setup : Setup
-        Of an automaton with schemas of scalars. The journal takes back which program is in force; all else is in the kernels' undo
-        log. Where there are keys, their states are cleaned when they are touched.
-    strict : bool
-        Whether to refuse arcs that Python would run.
-
-    Attributes
-    ----------
-    missing : list
-        Key, first and last number of the gaps that have become final in this call.
-    look : callable or None
-        Looks at the numbers of a batch's records, when the kernels ask for it.
-    idle : int
-        Records taken since all keys were cleaned.
-    ahead : bool
-        Whether the kernels have arcs in force that the table does not have.
-    ordered : int
-        Whether events of one LE are ordered: 0 no, 1 by numbers, 2 by strings.
+    The journal takes back which program is in force; all else is in the kernels' undo log. Where there are keys, their states are
+    cleaned when they are touched.
     """
 
     def __init__(self, setup: Setup, strict: bool) -> None:
@@ -74,19 +56,19 @@ class Store:
         self.payloads = Records(Layout.of(automaton.event_schema), self.strings)
         self.registers = Records(Layout.of(automaton.register_schema), self.strings)
         self.matches = Records(Layout.of(automaton.match_schema), self.strings)  # their first words
-        self.idle = 0
-        self.ahead = False
+        self.idle = 0  # records taken since all keys were cleaned
+        self.ahead = False  # whether the kernels have arcs in force that the table does not have
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
-        self.ordered = 0 if kind is None else 2 if kind is str else 1
+        self.ordered = 0 if kind is None else 2 if kind is str else 1  # C_ORDERED
         self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
         slot = self.sequence_slot
         self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
         self.gaps = gaps
         self.memory.m[k.C_GAPLESS] = 0 if gaps is None else k.JOIN if gaps == "join" else k.BREAK
-        self.missing: list[tuple[Hashable, int, int]] = []
-        self.look: Callable[[Batch], None] | None = None
+        self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
+        self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
         self.directory = Directory(self.memory, keyed)
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self._function, address = as_function(self.callback)
@@ -95,7 +77,6 @@ class Store:
         self.callback.arcs = self.arcs
 
     def key_of(self, code: int) -> Hashable:
-        """Return the key of a number."""
         return self.directory.names[code] if self.keyed else None
 
     def sequence_word(self, payload: Any) -> int:
@@ -119,11 +100,7 @@ class Store:
     def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, final: int | None = None) -> int:
         """Call the kernels until they need nothing more; ``final``: what is final, where that is not the effective punctuation.
 
-        Raises
-        ------
-        Exception
-            What a user's function raised.
-        ClosureError
+        Raises what a user's function raised, and ClosureError.
         """
         m = self.memory.m
         bounds = self.progress.events, self.progress.final if final is None else final
@@ -154,7 +131,6 @@ class Store:
                 raise AfaError(f"expected kernels and engine of one version but got the status {status}")
 
     def call_all(self, what: int, low: int = 0, high: int = 0) -> None:
-        """Call the kernels for all keys."""
         self.memory.m[k.C_NEXT] = 0
         self.call(what, low, high)
 
@@ -191,6 +167,5 @@ class Store:
         return rows
 
     def _crowded(self, batch: Batch) -> ChangeError:
-        """Return the error for the record at C_PLACE."""
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
         return crowded(self.payloads.record(payload), le, diff)

@@ -60,27 +60,6 @@ def expression_of(function: Any, kind: Kind, event_schema: Schema | None, regist
     return read(function, kind, event_schema, register_schema)
 
 
-def same_meaning(a: ArcLike, b: ArcLike, automaton: Schemas) -> bool:
-    """Return whether two arcs do the same by the same expressions. Names don't count.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> from afa import Arc, Automaton
-    >>> class Tick(NamedTuple):
-    ...     x: int
-    >>> written, read = Arc("a", "b", "0 < x < 3"), Arc("a", "b", lambda e, r: 0 < e.x and e.x < 3)
-    >>> same_meaning(written, read, Automaton(start="a", final={"b"}, arcs=[written], event=Tick))
-    True
-    """
-    if (a.kind, a.src, a.dst, a.final) != (b.kind, b.src, b.dst, b.final):
-        return False
-    schemas = automaton.event_schema, automaton.register_schema
-    return [(kind, expression_of(function, kind, *schemas)) for kind, function in functions_of(a)] == [
-        (kind, expression_of(function, kind, *schemas)) for kind, function in functions_of(b)
-    ]
-
-
 class Readable:
     """A callable that knows its own expression, so that no source needs to be read."""
 

@@ -6,8 +6,25 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from afa.expression import nodes
 from afa.expression.kinds import Kind
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
+from afa.expression.nodes import (
+    And,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    If,
+    In,
+    IsNone,
+    Make,
+    Not,
+    Or,
+    Text,
+    Unary,
+)
 from afa.schema import Schema
 
 UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
@@ -108,6 +125,7 @@ def callable_of(expr: Expr, kind: Kind, register_schema: Schema) -> Callable[...
 
 def _step(expr: Expr, cls: type) -> Step:
     """Return the function of one node, made from those of the nodes below it."""
+    below = [_step(child, cls) for child in nodes.children(expr)]
     match expr:
         case Const(const):
             return lambda e, r: const
@@ -115,67 +133,46 @@ def _step(expr: Expr, cls: type) -> Step:
             return lambda e, r: getattr(e, name)
         case Field(_, name):
             return lambda e, r: getattr(r, name)
-        case Unary(op, x):
-            return _one(UNARY[op], _step(x, cls))
-        case Not(x):
-            return _not(_step(x, cls))
-        case Binary(op, left, right):
-            return _two(BINARY[op], _step(left, cls), _step(right, cls))
-        case Compare(op, left, right):
-            return _two(COMPARE[op], _step(left, cls), _step(right, cls))
-        case And(items) | Or(items):
-            return _until(isinstance(expr, Or), [_step(item, cls) for item in items])
-        case If(test, then, other):
-            return _if(_step(test, cls), _step(then, cls), _step(other, cls))
-        case Call(name, items):
-            return _all(CALL[name], [_step(item, cls) for item in items])
-        case In(x, items):
-            return _in([item.value for item in items], _step(x, cls))
-        case IsNone(x):
-            return _is_none(_step(x, cls))
-        case Text("contains", x, (const,)):
-            return _contains(const.value, _step(x, cls))
-        case Text(method, x, consts):
-            return _method(method, tuple(const.value for const in consts), _step(x, cls))
-        case Make(items):
-            return _all(cls, [_step(item, cls) for item in items])
+        case Unary(op):
+            return _all(UNARY[op], below)
+        case Not():
+            return _all(operator.not_, below)
+        case Binary(op):
+            return _all(BINARY[op], below)
+        case Compare(op):
+            return _all(COMPARE[op], below)
+        case And() | Or():
+            return _until(isinstance(expr, Or), below)
+        case If():
+            test, then, other = below
+            return lambda e, r: then(e, r) if test(e, r) else other(e, r)
+        case Call(name):
+            return _all(CALL[name], below)
+        case In(_, items):
+            x, values = below[0], [item.value for item in items]
+            return lambda e, r: x(e, r) in values
+        case IsNone():
+            (x,) = below
+            return lambda e, r: x(e, r) is None
+        case Text("contains", _, (const,)):
+            return _all(lambda value: const.value in value, below[:1])
+        case Text(method, _, consts):
+            texts = tuple(const.value for const in consts)
+            return _all(lambda value: getattr(value, method)(texts), below[:1])
+        case Make():
+            return _all(cls, below)
     raise TypeError(f"expected an expression but got {expr!r}")
 
 
-def _one(function: Callable[[Any], Any], x: Step) -> Step:
-    return lambda e, r: function(x(e, r))
-
-
-def _two(function: Callable[[Any, Any], Any], left: Step, right: Step) -> Step:
-    return lambda e, r: function(left(e, r), right(e, r))
-
-
 def _all(function: Callable[..., Any], items: list[Step]) -> Step:
+    """Return a function of what the items are."""
+    if len(items) == 1:
+        (x,) = items
+        return lambda e, r: function(x(e, r))
+    if len(items) == 2:
+        left, right = items
+        return lambda e, r: function(left(e, r), right(e, r))
     return lambda e, r: function(*[item(e, r) for item in items])
-
-
-def _not(x: Step) -> Step:
-    return lambda e, r: not x(e, r)
-
-
-def _if(test: Step, then: Step, other: Step) -> Step:
-    return lambda e, r: then(e, r) if test(e, r) else other(e, r)
-
-
-def _in(values: list[Any], x: Step) -> Step:
-    return lambda e, r: x(e, r) in values
-
-
-def _is_none(x: Step) -> Step:
-    return lambda e, r: x(e, r) is None
-
-
-def _contains(const: Any, x: Step) -> Step:
-    return lambda e, r: const in x(e, r)
-
-
-def _method(name: str, consts: tuple[Any, ...], x: Step) -> Step:
-    return lambda e, r: getattr(x(e, r), name)(consts)
 
 
 def _until(stop: bool, items: list[Step]) -> Step:

@@ -10,6 +10,7 @@ import ast
 import functools
 import inspect
 import types
+from dataclasses import dataclass
 from typing import Any
 
 from afa.expression import live
@@ -69,17 +70,15 @@ def apply(function: Any, arguments: list[Value], task: Task) -> Value:
     return _apply(function, arguments, {}, task, ())
 
 
+@dataclass
 class Task:
     """The work on one expression, shared by all functions that are read for it. Counts the paths through them against a limit."""
 
-    def __init__(
-        self, kind: Kind, event_schema: Schema | None, register_schema: Schema, reader: type[Reader] | None = None
-    ) -> None:
-        self.kind = kind
-        self.event_schema = event_schema
-        self.register_schema = register_schema
-        self.reader = reader or Reader
-        self.ways = 0
+    kind: Kind
+    event_schema: Schema | None
+    register_schema: Schema
+    reader: type[Reader] | None = None
+    ways: int = 0
 
     def step(self) -> None:
         """Count one path. Refuses a function whose paths double with each ``if``, or whose calls double with each level."""
@@ -108,7 +107,7 @@ def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], ta
         raise Unreadable("no source that compiles to this function", "put it in a file; of an edited file, import it anew")
     names = _bind(function, arguments, keywords)
     task.step()
-    reader = task.reader(function, task, (*outer, function.__code__))
+    reader = (task.reader or Reader)(function, task, (*outer, function.__code__))
     result = reader.body(node, names)
     for value in reversed([value for value in names.values() if value is not None]):
         result = reader.keep(value, result, node)

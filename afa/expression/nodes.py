@@ -61,31 +61,23 @@ class Const(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Field(Expr):
-    """A field of the event (``e``) or of the register (``r``)."""
-
     side: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unary(Expr):
-    """``-x``, ``+x``, ``~x``."""
-
     op: str
     x: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Not(Expr):
-    """``not x``."""
-
     x: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
-    """``left op right``: arithmetic and bits."""
-
     op: str
     left: Expr
     right: Expr
@@ -93,8 +85,6 @@ class Binary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Expr):
-    """``left op right``: one comparison."""
-
     op: str
     left: Expr
     right: Expr
@@ -116,8 +106,6 @@ class Or(Expr):
 
 @dataclass(frozen=True, slots=True)
 class If(Expr):
-    """``then if test else other``."""
-
     test: Expr
     then: Expr
     other: Expr
@@ -125,8 +113,6 @@ class If(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
-    """A builtin: min, max, abs, round, int, float, bool, len."""
-
     name: str
     items: tuple[Expr, ...]
 
@@ -141,8 +127,6 @@ class In(Expr):
 
 @dataclass(frozen=True, slots=True)
 class IsNone(Expr):
-    """``x is None``."""
-
     x: Expr
 
 
@@ -157,8 +141,6 @@ class Text(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Make(Expr):
-    """A register: one expression a field."""
-
     items: tuple[Expr, ...]
 
 

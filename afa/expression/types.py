@@ -4,25 +4,8 @@ from __future__ import annotations
 
 import math
 
-from afa.expression.nodes import (
-    And,
-    Binary,
-    Call,
-    Compare,
-    Const,
-    Expr,
-    Field,
-    If,
-    In,
-    IsNone,
-    Make,
-    Not,
-    Or,
-    Text,
-    Unary,
-    children,
-    walk,
-)
+from afa.expression import nodes
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
 from afa.schema import Schema
 
 Types = frozenset[type]
@@ -65,7 +48,7 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
             return frozenset({float}) if name == "float" else frozenset({bool})
         case Make():
             return frozenset({tuple})
-    operands = [types_of(x, event_schema, register_schema) for x in children(expr)]
+    operands = [types_of(x, event_schema, register_schema) for x in nodes.children(expr)]
     match expr:
         case Binary("**", _, Const(int() as n)) if operands[0] <= NUMBERS | {NONE}:
             return frozenset(float if t is float or n < 0 else int for t in operands[0] if t is not NONE)
@@ -95,7 +78,7 @@ def may_raise(expr: Expr, event_schema: Schema | None, register_schema: Schema) 
     >>> [may_raise(Compare("<", Field("r", name), Const(1)), None, schema) for name in "nm"]
     [False, True]
     """
-    return any(not _total(node, event_schema, register_schema) for node in walk(expr))
+    return any(not _total(node, event_schema, register_schema) for node in nodes.walk(expr))
 
 
 def bits(expr: Expr) -> float:
@@ -154,7 +137,7 @@ def _total(node: Expr, event_schema: Schema | None, register_schema: Schema) -> 
     """Return whether the operation of ``node`` itself never raises, whatever its operands can be."""
     if isinstance(node, (Const, Field, IsNone, Make)):
         return True
-    operands = [types_of(x, event_schema, register_schema) for x in children(node)]
+    operands = [types_of(x, event_schema, register_schema) for x in nodes.children(node)]
     used = frozenset[type]().union(*operands)
     match node:
         case Not() | And() | Or() | If() | In() | Call("bool", _) | Compare("==" | "!=", _, _):

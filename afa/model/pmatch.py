@@ -8,36 +8,18 @@ from typing import Any, NamedTuple
 class PMatch(NamedTuple):
     """One computation over a contiguous run of events, up to the step in whose list it stands.
 
-    Two computations that agree in all four fields continue alike, and are one partial match with a count.
-
-    Parameters
-    ----------
-    start : int or tuple
-        Where the run began: the key of its first step.
-    re : int
-        ``m``, the smallest RE of the events consumed, in ticks. Departs from the paper, which keeps StartRE only: with lifetimes
-        of different lengths that is not enough.
-    state : str
-    register : NamedTuple
+    Two computations that agree in all four fields continue alike, and are one partial match with a count. Departs from the paper,
+    which keeps StartRE in place of the smallest RE: with lifetimes of different lengths that is not enough.
     """
 
-    start: Any
-    re: int
+    start: Any  # where the run began: the key of its first step
+    re: int  # ``m``, the smallest RE of the events consumed, in ticks
     state: str
     register: Any
 
 
 class Rest(NamedTuple):
-    """The instants from which the partial matches of a list wait for the next step. Time-outs count from there.
+    """The instants from which the partial matches of a list wait for the next step. Time-outs count from there."""
 
-    Parameters
-    ----------
-    le : int
-        The LE of the step whose event they consumed last.
-    since : int
-        The list itself holds what time-outs before this instant have made. It is ``le``, or the punctuation that made the step a
-        ``cover``.
-    """
-
-    le: int
-    since: int
+    le: int  # of the step whose event they consumed last
+    since: int  # ``le``, or the punctuation that made the step a cover: the list holds what time-outs before it have made

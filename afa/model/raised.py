@@ -7,29 +7,14 @@ from typing import Any, NamedTuple
 
 
 class Raised(NamedTuple):
-    """A fault: an exception that a user's function raised.
-
-    Parameters
-    ----------
-    key : hashable
-    le : int
-        The LE of the event; for a function that sees no event, the instant at which it was called.
-    payload : object
-        The event; None: the function sees none.
-    arc : str
-        The arc in words; for an endless closure, the text of its error.
-    role : str
-        Which function: "fence", "transfer" or "at"; for an endless closure, "closure".
-    error : str
-        Type and text.
-    """
+    """A fault: an exception that a user's function raised."""
 
     key: Hashable
-    le: int
-    payload: Any
-    arc: str
-    role: str
-    error: str
+    le: int  # of the event; of a function that sees no event, the instant at which it was called
+    payload: Any  # the event; None: the function sees none
+    arc: str  # in words; empty for a closure without an end
+    role: str  # which function: "fence", "transfer" or "at"; "closure": one without an end
+    error: str  # type and text
 
 
 class Faults:

@@ -161,10 +161,6 @@ class Versions:
                     self._keep(version)
         return sorted(idle, key=_order)
 
-    def due(self, t: int) -> bool:
-        """Return whether a promise changes what is kept."""
-        return bool(self._due) and self._due[0][0] < t
-
     def of(self, name: str) -> list[Version]:
         """Return the versions of a name, but those that an earlier promise has passed, in the order in which they began."""
         return self._replay(name).versions(BEGINNING)

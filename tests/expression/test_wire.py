@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Operator, insert, retract
-from afa.expression.arc_functions import same_meaning
 from tests.expression.test_written import PYTHON, TEXT, Tick, Vees, automaton
+from tests.text import same_meaning
 
 ARCS = [*TEXT, *PYTHON, Arc("start", "done", lambda e, r: True, final=True), Arc.epsilon("start", "done", final=True, name="é")]
 

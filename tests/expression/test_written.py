@@ -12,7 +12,7 @@ import pytest
 from afa import Arc, Automaton, AutomatonError, ExpressionError, Keyed, NoRegister, Operator, insert, retract
 from afa.draw.mermaid import mermaid
 from afa.draw.words import fence_of
-from afa.expression.arc_functions import same_meaning
+from tests.text import same_meaning
 from tests.two_vees import Vees
 
 

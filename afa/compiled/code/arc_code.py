@@ -36,30 +36,16 @@ TEST = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %params) nounwind"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArcCode:
-    """An arc as terms.
+    """An arc as terms."""
 
-    Parameters
-    ----------
-    shape : str
-        All that its machine code depends on; equal shapes have equal code.
-    params : tuple of Param
-        Its constants, in the order of their words.
-    fence, transfer, at : Term or None
-    ignorable : bool
-    width : int
-        Words of a register.
-    words : dict of int to int
-        Of each constant, by its term's id: its first word.
-    """
-
-    shape: str
-    params: tuple[Param, ...]
+    shape: str  # all that its machine code depends on; equal shapes have equal code
+    params: tuple[Param, ...]  # its constants, in the order of their words
     fence: Term | None
     transfer: Term | None
     at: Term | None
     ignorable: bool
-    width: int
-    words: dict[int, int]
+    width: int  # words of a register
+    words: dict[int, int]  # of each constant, by its term's id: its first word
 
     @property
     def event_part(self) -> tuple[Term, ...]:
@@ -72,27 +58,22 @@ class ArcCode:
 
     @property
     def by_event(self) -> bool:
-        """Whether the event alone decides the fence."""
         return self.fence is None or "r" not in self.fence.reads
 
     @property
     def key(self) -> str:
-        """What the code of the arc is kept by."""
         return f"arc {self.width} {self.shape}"
 
     @property
     def ir(self) -> str:
-        """The code of the arc."""
         return arc_ir(self)
 
     @property
     def lines(self) -> int:
-        """How long the IR is."""
         return self.ir.count("\n")
 
     @property
     def test_key(self) -> str:
-        """What the code of `test_ir` is kept by."""
         return f"test {self.shape}"
 
     @property
@@ -117,23 +98,9 @@ def arc_code(
     event: Layout | None,
     register: Layout,
 ) -> ArcCode:
-    """Return the shape and the constants of an arc.
+    """Return the shape and the constants of an arc. No fence: always; no transfer: the register stays; ``at`` is a time-out's.
 
-    Parameters
-    ----------
-    kind : str
-        CONSUME, SKIP, EPSILON or TIMEOUT of `afa.model.arc`.
-    fence, transfer, at : Expr or None
-        No fence: always; no transfer: the register stays. ``at`` is a time-out's.
-    ignorable : bool
-    event : Layout or None
-        Left out for epsilon arcs and time-outs.
-    register : Layout
-
-    Raises
-    ------
-    NotCompilable
-        With the reason, and a hint how to write it.
+    Raises NotCompilable, with the reason and a hint how to write it.
 
     Examples
     --------
@@ -218,7 +185,6 @@ def words(params: tuple[Param, ...], strings: Strings) -> list[int]:
 
 
 def arc_ir(code: ArcCode) -> str:
-    """Return the code of one arc, or of one time-out."""
     e = Emitter(code.words)
     if code.at is not None:
         e.store("i64", e.value(code.at).ssa, "%out")

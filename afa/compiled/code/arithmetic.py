@@ -12,7 +12,6 @@ INFINITY = "0x7FF0000000000000"
 
 
 def checked(w: Writer, op: str, x: str, y: str) -> str:
-    """Add, sub, mul of ints."""
     w.declared.add(f"declare {{i64, i1}} @llvm.s{op}.with.overflow.i64(i64, i64)")
     pair = w.let(f"call {{i64, i1}} @llvm.s{op}.with.overflow.i64(i64 {x}, i64 {y})")
     w.ask_if(w.let(f"extractvalue {{i64, i1}} {pair}, 1"))
@@ -63,7 +62,6 @@ def int_power(w: Writer, x: str, n: str) -> str:
 
 
 def true_division(w: Writer, x: str, y: str) -> str:
-    """Write true division of floats."""
     w.ask_if(w.let(f"fcmp oeq double {y}, 0.0"))
     return w.let(f"fdiv double {x}, {y}")
 

@@ -22,7 +22,6 @@ class NotCompilable(Exception):  # noqa: N818  (no error: such an arc runs in Py
 
 
 def param(value: nodes.Scalar) -> Term:
-    """Return the term of a constant."""
     if value is None:
         return term("none", NONE)
     if isinstance(value, bool):
@@ -37,7 +36,6 @@ def param(value: nodes.Scalar) -> Term:
 
 
 def need(x: Term) -> Term:
-    """Return the value, if it is there."""
     if x.kind.base == "none":
         raise NotCompilable("None where a value is needed always raises")
     return term("need", Kind(x.kind.base), x) if x.kind.optional else x
@@ -51,7 +49,6 @@ def number(x: Term, what: str) -> Term:
 
 
 def bit(x: Term) -> Term:
-    """Return a bool as an int."""
     return term("bit", Kind("int", x.kind.optional), x) if x.kind.base == "bool" else x
 
 
@@ -81,7 +78,6 @@ def exact(x: Term) -> Term:
 
 
 def _as_float(value: int) -> float | None:
-    """Return the float that equals an int."""
     try:
         found = float(value)
     except OverflowError:
@@ -90,7 +86,6 @@ def _as_float(value: int) -> float | None:
 
 
 def one_base(left: Term, right: Term) -> tuple[Term, Term]:
-    """Return two numbers as two ints, or as two floats."""
     return (left, right) if left.kind.base == right.kind.base else (exact(left), exact(right))
 
 
@@ -113,7 +108,6 @@ def rounded_to(x: Term, digits: nodes.Expr) -> Term:
 
 
 def truth(x: Term) -> Term:
-    """Return ``bool(x)``."""
     if x.kind == BOOL:
         return x
     return term("truth", BOOL, x, *([param("")] if x.kind.base == "str" else []))

@@ -31,7 +31,6 @@ class Value(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The LLVM type."""
         return TYPES[self.base]
 
 
@@ -45,13 +44,7 @@ def _common(first: Known, *others: Known) -> Known:
 
 
 class Emitter(Writer):
-    """The text of one function over terms.
-
-    Parameters
-    ----------
-    words : mapping of int to int
-        Of each constant, by its term's id: its word among the parameters.
-    """
+    """The text of one function over terms; ``words``: of each constant, by its term's id, its word among the parameters."""
 
     def __init__(self, words: Mapping[int, int]) -> None:
         super().__init__()
@@ -60,7 +53,6 @@ class Emitter(Writer):
         self.pointers = {"e": "%ev", "r": "%reg", "p": "%params"}
 
     def value(self, t: Term) -> Value:
-        """Compute a term, once."""
         key = t.data if t.op == "field" else id(t)
         found = self.known.get(key)
         if found is None:
@@ -98,7 +90,6 @@ class Emitter(Writer):
         return (here, _common(*left, there)) if further else (_common(*left, here), there)
 
     def _fork(self, t: Term, yes: str, no: str) -> tuple[Known, Known]:
-        """`jump` by one of two truths."""
         test, *ends = t.items
         labels = self.name(), self.name()
         known = self.jump(test, *labels)
@@ -110,7 +101,6 @@ class Emitter(Writer):
         return _common(found[0][0], found[1][0]), _common(found[0][1], found[1][1])
 
     def register(self, t: Term, out: str) -> None:
-        """Write the register that a transfer makes."""
         if t.op == "if":
             labels, end = (self.name(), self.name()), self.name()
             known = self.jump(t.items[0], *labels)
@@ -128,7 +118,6 @@ class Emitter(Writer):
             self.store(v.type, v.ssa, out, word + width - 1)
 
     def truth(self, t: Term) -> Value:
-        """Write all, any, not as a value."""
         if not t.asks and t.cost <= CHEAP:
             ssa = [self.value(item).ssa for item in t.items]
             if t.op == "not":
@@ -145,7 +134,6 @@ class Emitter(Writer):
         return Value("bool", self.phi("i1", ("true", yes), ("false", no)))
 
     def choice(self, t: Term) -> Value:
-        """Write if: one of two values."""
         test, *ends = t.items
         if test.op not in JUMPS:
             self.value(test)  # before it is asked what is known: what it is made of may be all that the ends need
@@ -237,7 +225,6 @@ class Emitter(Writer):
         return Value(t.kind.base, ssa)
 
     def sign(self, t: Term) -> Value:
-        """Write neg, abs."""
         x = self.value(t.items[0])
         if x.base != "int":
             ssa = self.let(f"fneg double {x.ssa}") if t.op == "neg" else self.call("double", "llvm.fabs.f64", f"double {x.ssa}")
@@ -258,19 +245,16 @@ class Emitter(Writer):
         return Value(t.kind.base, ssa)
 
     def bits(self, t: Term) -> Value:
-        """Write and, or, xor, invert."""
         x = self.value(t.items[0])
         if t.op == "invert":
             return Value("int", self.let(f"xor i64 {x.ssa}, -1"))
         return Value(x.base, self.let(f"{t.op} {x.type} {x.ssa}, {self.value(t.items[1]).ssa}"))
 
     def order(self, t: Term) -> Value:
-        """Write lt, le, gt, ge."""
         x, y = (self.value(item) for item in t.items)
         return Value("bool", self.let(f"{'icmp s' if x.type == 'i64' else 'fcmp o'}{t.op} {x.type} {x.ssa}, {y.ssa}"))
 
     def equal(self, t: Term) -> Value:
-        """Write eq, None included."""
         x, y = (self.value(item) for item in t.items)
         alike = x.type == y.type and (x.base == "str") == (y.base == "str")
         same = self._same(x.type, x.ssa, y.ssa) if alike else "false"

@@ -32,26 +32,14 @@ RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """Return what the code of `loop_ir` is kept by."""
     kinds = ",".join(_base(slot) for slot in payload.slots)
     return f"in order {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
 
 
 def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """Return one of the two loops.
+    """Return one of the two loops, over classes in the order of the slots; computations begin in state ``start``.
 
-    Parameters
-    ----------
-    classes : sequence of SlotClass
-        In the order of the slots.
-    width : int
-        Words of a register.
-    payload : Layout
-        Of the events; fields of one word each, no bool.
-    runs : bool
-        Which of the two.
-    start : int
-        The state in which computations begin.
+    *Requires* a payload of fields of one word each, no bool.
     """
     e, stride = Emitter({}), 8 * (HEAD + width)
     moving = MOVING | LIST | (RUN if runs else {})

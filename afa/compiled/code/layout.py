@@ -45,7 +45,6 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, schema: Schema) -> Layout:
-        """Return the layout of a schema whose fields are scalars."""
         slots, offset = [], 0
         for field in schema.fields:
             width = 2 if field.optional else 1
@@ -54,5 +53,4 @@ class Layout(NamedTuple):
         return cls(schema, tuple(slots), offset)
 
     def slot(self, name: str) -> Slot:
-        """Return the slot of a field."""
         return next(slot for slot in self.slots if slot.field.name == name)

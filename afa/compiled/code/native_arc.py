@@ -19,28 +19,16 @@ ROLES = ("fence", "transfer", "at")
 
 
 class CompiledArc(NamedTuple):
-    """An arc and its code.
-
-    Parameters
-    ----------
-    arc : Arc
-    code : ArcCode or None
-        None: Python runs its functions for each partial match.
-    role : str
-        Then the function that has no native form: "fence", "transfer" or "at".
-    reason, hint : str
-        Why it has none, and how to write it; the hint may be "".
-    """
+    """An arc and its code; or which function, its ``role``, has no native form, why, and how to write it (or none)."""
 
     arc: Arc
-    code: ArcCode | None
+    code: ArcCode | None  # None: Python runs its functions for each partial match
     role: str = ""
     reason: str = ""
     hint: str = ""
 
     @property
     def why(self) -> str:
-        """The reason and the hint, as one text."""
         return f"{self.reason}; {self.hint}" if self.hint else self.reason
 
 

@@ -39,35 +39,21 @@ class SlotClass(NamedTuple):
 
 
 def step_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
-    """Return what the code of `step_ir` is kept by."""
     return f"step {start} {width} " + text_of(classes)
 
 
 def unchanged_key(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """Return what the code of `unchanged_ir` is kept by."""
     return f"unchanged {start} " + text_of(classes)
 
 
 def text_of(classes: Sequence[SlotClass]) -> str:
-    """Return what code over these classes depends on."""
     return " ".join(f"{c.state}{'=' if c.ignorable else ''}{'~' if c.skip else ''}[{c.code.shape}]" for c in classes)
 
 
 def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
-    """Return the code that takes one event against a list of partial matches, and against the one that begins.
+    """Return the code that takes one event against a list of partial matches, and against the one that begins, in ``start``.
 
-    Parameters
-    ----------
-    classes : sequence of SlotClass
-        In the order of the slots.
-    width : int
-        Words of a register.
-    start : int
-        The state that ``begin`` is in.
-
-    Notes
-    -----
-    Returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
+    It returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
     with m <= re a row of ``src`` *stays*: once, as a copy with its number as the mark; along a skip with any m. All other results
     are ``[start, min(m, re), dst, ALONE, register..]``; of a skip, m as it is, and none of ``begin``.
     """
@@ -123,7 +109,6 @@ class _Row(NamedTuple):
 
     @property
     def pointer(self) -> str:
-        """Its first word."""
         return "%row" if self.listed else "%begin"
 
 
@@ -236,10 +221,8 @@ def _room(e: Emitter, to: str, width: int) -> str:
 
 
 def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
-    """Return which states an event leaves as they are.
+    """Return the code that tells which states an event leaves as they are.
 
-    Notes
-    -----
     Bit s (s < 62): of the arcs of s there is exactly one whose event part is not false, an ignorable one that the event alone
     decides, and its fence is true. Bit 62: there is none such among the arcs of ``start``. What would ask: no bit.
     """
@@ -257,7 +240,6 @@ def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
 
 
 def _unchanged(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:
-    """Set the bit, if so."""
     no, done, end = e.name(), e.name(), e.name()
     e.ask, known = no, dict(e.known)
     stays = "true" if bit == START else "false"

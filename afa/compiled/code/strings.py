@@ -48,11 +48,9 @@ class Strings:
             self.number(text)
 
     def __len__(self) -> int:
-        """Return how many numbers were given."""
         return len(self._texts)
 
     def number(self, text: str) -> int:
-        """Return the number of a string."""
         found = self._numbers.get(text)
         if found is None:
             self._ranks = None  # INVARIANT: no number is known that has no rank
@@ -61,7 +59,6 @@ class Strings:
         return found
 
     def numbers_of(self, texts: Sequence[str]) -> Any:
-        """Return the numbers of some strings, as an array."""
         return np.fromiter(map(self.number, texts), np.int64, len(texts))
 
     def _place(self, text: str) -> int:
@@ -87,7 +84,6 @@ class Strings:
         self._bound, self.many = max(LEAST, 2 * len(self._numbers)), False
 
     def text(self, number: int) -> str:
-        """Return the string of a number."""
         return self._texts[number]
 
     @property
@@ -96,7 +92,6 @@ class Strings:
         return self._texts
 
     def texts(self, numbers: Iterable[int]) -> list[str]:
-        """Return the strings of numbers."""
         return [self._texts[number] for number in numbers]
 
     def table(self, method: str, consts: tuple[str, ...]) -> tuple[int, int]:
@@ -115,7 +110,6 @@ class Strings:
         return [self._texts, self._free, self._bound]
 
     def take_numbers(self, found: list[Any]) -> None:
-        """Let strings have the numbers that they had."""
         self._texts, self._free, self._bound = found
         free = set(self._free)
         self._numbers = {text: number for number, text in enumerate(self._texts) if number not in free}

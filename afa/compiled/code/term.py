@@ -52,7 +52,6 @@ class Param(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many words it takes."""
         return 2 if self.kind == "table" else 1
 
 
@@ -62,38 +61,22 @@ MAKE = Kind("make")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A term: one operation. A term that is used twice is one object, and computed once.
-
-    Parameters
-    ----------
-    op : str
-    kind : Kind
-    items : tuple of Term
-    data : object
-        param, table: its `Param`. field: side, offset, width. in: whether None, and whether NaN, is among the items.
-    asks : bool
-        Whether it may ask.
-    cost, depth : int
-        How many operations it is made of; how many of them stand one in the other.
-    reads : frozenset of str
-        The sides it reads: "e", "r".
-    """
+    """A term: one operation. A term that is used twice is one object, and computed once."""
 
     op: str
     kind: Kind
     items: tuple[Term, ...]
-    data: Any
-    asks: bool
-    cost: int
-    depth: int
-    reads: frozenset[str]
+    data: Any  # param, table: its `Param`. field: side, offset, width. in: whether None, and whether NaN, is among the items
+    asks: bool  # whether it may
+    cost: int  # how many operations it is made of
+    depth: int  # how many of them stand one in the other
+    reads: frozenset[str]  # the sides: "e", "r"
 
 
 NOTHING: frozenset[str] = frozenset()
 
 
 def term(op: str, kind: Kind, *items: Term, data: Any = None) -> Term:
-    """Return a term over others."""
     asks = op in ASKING
     cost, depth = 1, 0
     reads = frozenset(data[0]) if op == "field" else NOTHING

@@ -22,13 +22,7 @@ KINDS = {int: INT, float: FLOAT, bool: BOOL, str: STR}
 
 
 class Types:
-    """The terms of expressions over an event and a register.
-
-    Parameters
-    ----------
-    event : Layout or None
-        None: there is no event, as for epsilon arcs and time-outs.
-    register : Layout
+    """The terms of expressions over an event (None: of an epsilon arc or a time-out) and a register.
 
     Examples
     --------
@@ -51,7 +45,6 @@ class Types:
         self._known: dict[Any, tuple[Any, Term]] = {}  # the expression is kept, so that its id stays its own
 
     def value(self, expr: nodes.Expr) -> Term:
-        """Return the term of an expression."""
         key = expr if isinstance(expr, nodes.Field) else id(expr)
         if key not in self._known:
             found = VALUES[type(expr)](self, expr)
@@ -168,7 +161,6 @@ class Types:
         return x if x.kind.base == "int" else term("trunc" if expr.name == "int" else "even", INT, x)
 
     def _extreme(self, expr: Any) -> Term:
-        """min and max."""
         if len(expr.items) < 2:
             raise NotCompilable(f"{expr.name}() of {len(expr.items)} arguments has no native form")
         items = [casts.need(self.value(item)) for item in expr.items]

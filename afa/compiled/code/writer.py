@@ -17,12 +17,10 @@ class Writer:
         self._count = 0
 
     def name(self, prefix: str = "b") -> str:
-        """Return a new name."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def line(self, text: str) -> None:
-        """Write a line that gives no value."""
         self.lines.append(f"  {text}")
 
     def let(self, text: str) -> str:
@@ -32,16 +30,13 @@ class Writer:
         return name
 
     def place(self, label: str) -> None:
-        """Begin a block."""
         self.lines.append(f"{label}:")
         self.block = label
 
     def goto(self, label: str) -> None:
-        """End a block."""
         self.line(f"br label %{label}")
 
     def branch(self, test: str, yes: str, no: str, weights: str = "") -> None:
-        """End a block by a truth."""
         self.line(f"br i1 {test}, label %{yes}, label %{no}{', ' if weights else ''}{weights}")
 
     def ask_if(self, test: str) -> None:
@@ -55,7 +50,6 @@ class Writer:
         return self.let(f"phi {type_} " + ", ".join(f"[{ssa}, %{block}]" for ssa, block in ways))
 
     def address(self, pointer: str, word: int | str) -> str:
-        """Return the address of a word."""
         return pointer if word == 0 else self.let(f"getelementptr i64, ptr {pointer}, i64 {word}")
 
     def load(self, type_: str, pointer: str, word: int | str = 0) -> str:
@@ -71,7 +65,6 @@ class Writer:
         self.line(f"store {type_} {ssa}, ptr {self.address(pointer, word)}, align 8")
 
     def copy(self, source: str, out: str, width: int) -> None:
-        """Copy words."""
         if width > 16:
             self.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
             self.line(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {out}, ptr align 8 {source}, i64 {8 * width}, i1 false)")

@@ -15,14 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.heap import size_of, take_block
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-
-
-@kernel
-def column(m: Any, b: int, which: int) -> int:
-    """Return where a column of a block begins."""
-    return int(b + HEAD + which * m[b + H_CAP])
 
 
 @kernel
@@ -110,7 +105,6 @@ def copy_rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: in
     source = b + m[b + base] + (rows >> 24) * width
     at = m[to + top]
     target = to + m[to + base] + at * width
-    for i in range(count * width):
-        m[target + i] = m[source + i]
+    copy(m, source, m, target, count * width)
     m[to + top] = at + count
     return int(at << 24 | count)

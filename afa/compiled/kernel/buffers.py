@@ -79,7 +79,7 @@ def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
     for k in range(n):
         if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
             if k != kept:
-                move_row(w, rows, k, kept, rows + kept * s, s)
+                copy_row(w, rows, k, rows, kept, s)
             kept += 1
     kept = add_nodes(m, w, b, i, rows, kept, BEGINNING)
     return kept if kept < 0 else sorted_rows(w, rows, kept, s)
@@ -88,34 +88,24 @@ def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
 @kernel
 def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
     """Sort a row buffer by start, its columns with it. Returns ``n``. O(n) where it is sorted already."""
-    spare = rows + (w[W_ROWS] - 1) * s
-    end = w[W_ROWS] - 1
+    spare = w[W_ROWS] - 1
     for k in range(1, n):
         if w[rows + k * s + N_START] >= w[rows + (k - 1) * s + N_START]:
             continue
-        move_row(w, rows, k, end, spare, s)
+        copy_row(w, rows, k, rows, spare, s)
         j = k
-        while j > 0 and w[rows + (j - 1) * s + N_START] > w[spare + N_START]:
-            move_row(w, rows, j - 1, j, rows + j * s, s)
+        while j > 0 and w[rows + (j - 1) * s + N_START] > w[rows + spare * s + N_START]:
+            copy_row(w, rows, j - 1, rows, j, s)
             j -= 1
-        move_row(w, rows, end, j, rows + j * s, s)
+        copy_row(w, rows, spare, rows, j, s)
     return n
 
 
 @kernel
-def move_row(w: Any, rows: int, k: int, to: int, row: int, s: int) -> None:
-    """Copy row ``k`` of a buffer and its columns to place ``to``, whose row stands at ``row``."""
-    copy(w, rows + k * s, w, row, s)
-    source, target = since_of(w, rows, k, s), since_of(w, rows, to, s)
-    w[target] = w[source]
-    w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
-
-
-@kernel
-def copy_row(w: Any, rows: int, others: int, k: int, s: int) -> None:
-    """Copy row ``k`` of a buffer and its columns into another one."""
-    copy(w, rows + k * s, w, others + k * s, s)
-    source, target = since_of(w, rows, k, s), since_of(w, others, k, s)
+def copy_row(w: Any, rows: int, k: int, others: int, to: int, s: int) -> None:
+    """Copy row ``k`` of a buffer and its columns to row ``to`` of another one, or of the same."""
+    copy(w, rows + k * s, w, others + to * s, s)
+    source, target = since_of(w, rows, k, s), since_of(w, others, to, s)
     w[target] = w[source]
     w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
 

@@ -90,7 +90,7 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
         return NEED_NODES
     waits = max(waits_since(m, b, cover), t)
     m[b + H_SINCE] = waits
-    if m[slices + i] & COUNT:
+    if m[C_GAPLESS] and m[slices + i] & COUNT:
         m[b + H_OVER] = m[b + m[b + H_EVENTS] + (m[slices + i] >> 24) * (E_WORDS + m[C_V]) + E_RE]
     put(m, w, slices + i, 0)
     nodes = b + m[b + H_NODES] + top * s

@@ -40,12 +40,15 @@ def call_step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: in
 
 
 @kernel
-def repeated(a: Any, rows: int, n: int, s: int) -> bool:
-    """Return whether two rows of a list began at one step, so that one may be there twice."""
-    for k in range(1, n):
-        if a[rows + k * s + N_START] == a[rows + (k - 1) * s + N_START]:
-            return True
-    return False
+def take_event(
+    m: Any, p: Any, b: int, base: int, rows: int, n: int, begins: bool, le: int, events: int, out: int, room: int
+) -> int:
+    """Do the same with the one event of a step of the block; -1 also where there are several. Moves the cursor of arcs."""
+    seek(p, le)
+    if p[P_STEP] == 0 or p[P_SPILL] != 0 or (events & COUNT) != 1:
+        return -1
+    event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
+    return call_step(m, p, base, rows, n, begins, le, m[event + E_RE], m[C_M] + 8 * (event + E_WORDS), out, room)
 
 
 @kernel
@@ -58,16 +61,11 @@ def derive(
     """
     if n == 0 and not begins:
         return 0
-    seek(p, le)
-    if p[P_STEP] != 0 and p[P_SPILL] == 0 and (events & COUNT) == 1:
-        s = N_REG + m[C_R]
-        event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
-        address = m[C_M] + 8 * (event + E_WORDS)
-        count = call_step(m, p, base, rows, n, begins, le, m[event + E_RE], address, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
-        if count >= 0:
-            return int(unique(w, w, w[W_NEW], count, s)) if repeated(w, w[W_NEW], count, s) else count
-        if count == -2:
-            return NEED_ROWS
+    count = take_event(m, p, b, base, rows, n, begins, le, events, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
+    if count >= 0:
+        return int(unique(w, w, w[W_NEW], count, N_REG + m[C_R]))
+    if count == -2:
+        return NEED_ROWS
     return arc_by_arc(m, w, p, b, a, rows, n, begins, le, events, rest, since)
 
 
@@ -83,18 +81,14 @@ def derive_nodes(
         return 0
     s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
     out, room = b + m[b + H_NODES] + top * s, m[b + H_NODE_CAP] - top
-    seek(p, le)
-    if p[P_STEP] != 0 and p[P_SPILL] == 0 and (events & COUNT) == 1:
-        event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
-        address = m[C_M] + 8 * (event + E_WORDS)
-        count = call_step(m, p, m[C_M], rows, n, begins, le, m[event + E_RE], address, m[C_M] + 8 * out, room)
-        if count >= 0:
-            if p[P_IGNORABLE]:  # rows that stay
-                for k in range(count):
-                    m[out + k * s + N_END] = ALONE
-            return int(unique(m, w, out, count, s)) if repeated(m, out, count, s) else count
-        if count == -2:
-            return NEED_NODES
+    count = take_event(m, p, b, m[C_M], rows, n, begins, le, events, m[C_M] + 8 * out, room)
+    if count >= 0:
+        if p[P_IGNORABLE]:  # rows that stay
+            for k in range(count):
+                m[out + k * s + N_END] = ALONE
+        return int(unique(m, w, out, count, s))
+    if count == -2:
+        return NEED_NODES
     count = arc_by_arc(m, w, p, b, m, rows, n, begins, le, events, rest, since)
     if count > room:
         return NEED_NODES

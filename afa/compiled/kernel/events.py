@@ -23,7 +23,7 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import earlier, find_place, rank
+from afa.compiled.kernel.order import earlier, find_place, is_before
 from afa.compiled.kernel.step import mark
 
 
@@ -84,7 +84,7 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
     while k < n:
         x = w[w[W_INDEX] + k]
         group = k
-        while k < n and not earlier(m, c, x, w[w[W_INDEX] + k]):
+        while k < n and not earlier(m, c, 0, x, w[w[W_INDEX] + k]):
             k += 1
         le, seq = c[I_LE, x], c[I_SEQ, x]
         while place < last and is_before(m, b, m[order + place], le, seq):
@@ -149,16 +149,6 @@ def move_words(m: Any, source: int, target: int, n: int) -> None:
     else:
         for k in range(n - 1, -1, -1):
             m[target + k] = m[source + k]
-
-
-@kernel
-def is_before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
-    """Return whether a step comes before ``(le, seq)``."""
-    cap = m[b + H_CAP]
-    t = m[b + HEAD + LE * cap + i]
-    if t != le:
-        return bool(t < le)
-    return bool(m[C_ORDERED] != 0 and rank(m, m[b + HEAD + SEQ * cap + i]) < rank(m, seq))
 
 
 @kernel

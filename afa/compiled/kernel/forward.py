@@ -23,7 +23,7 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import load_list
-from afa.compiled.kernel.derive import call_step, repeated
+from afa.compiled.kernel.derive import call_step
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, set_matches
@@ -338,8 +338,7 @@ def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, 
     """
     s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
-    if repeated(m, out, count, s):
-        count = unique(m, w, out, count, s)
+    count = unique(m, w, out, count, s)
     put_step(m, b, i, place, event, le, top << 24 | count, le)
     found = accepted(m, w, p, m, out, count, le, 0)
     status = set_matches(m, w, p, b, i, found) if found > 0 else found

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
@@ -31,8 +32,7 @@ def room(w: Any, words: int) -> bool:
 def save(m: Any, w: Any, address: int, n: int) -> None:
     """Copy ``n`` words to the undo log before they are written. *Requires* `room` for ``n + 2``."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
-    for i in range(n):
-        w[top + i] = m[address + i]
+    copy(m, address, w, top, n)
     w[top + n] = address
     w[top + n + 1] = n
     w[W_UNDO_TOP] += n + 2
@@ -53,10 +53,8 @@ def put(m: Any, w: Any, address: int, value: int) -> None:
 def save_entry(m: Any, w: Any, key: int) -> None:
     """Copy the directory's entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 5."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
-    w[top] = key
-    for i in range(3):
-        w[top + 1 + i] = m[m[C_DIR] + key * D_SIZE + i]
-    w[top + 4] = OWNER
+    w[top], w[top + 4] = key, OWNER
+    copy(m, m[C_DIR] + key * D_SIZE, w, top + 1, 3)
     w[W_UNDO_TOP] += 5
 
 
@@ -80,8 +78,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
             entry = m[C_DIR] + w[base + top - 5] * D_SIZE
             if m[entry + D_BLOCK]:
                 free_block(m, m[entry + D_BLOCK])
-            for i in range(3):
-                m[entry + i] = w[base + top - 4 + i]
+            copy(w, base + top - 4, m, entry, 3)
             m[entry + D_OWNED] = 0
             top -= 5
             continue
@@ -90,10 +87,7 @@ def rollback(m: Any, w: Any, mark: int) -> None:
             m[entry + D_ACT], m[entry + D_CLEAN] = w[base + top - 3], w[base + top - 2]
             top -= 4
             continue
-        address = w[base + top - 2]
-        start = base + top - 2 - n
-        for i in range(n):
-            m[address + i] = w[start + i]
+        copy(w, base + top - 2 - n, m, w[base + top - 2], n)
         top -= n + 2
     w[W_UNDO_TOP] = mark
 

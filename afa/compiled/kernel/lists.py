@@ -70,10 +70,14 @@ def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
 
     Equal ones have one start, and stand side by side with all others of that start.
     """
-    kept = 0
-    group = 0
+    first = 1  # the first row that began when the one before it did
+    while first < n and a[rows + first * s + N_START] != a[rows + (first - 1) * s + N_START]:
+        first += 1
+    if first >= n:
+        return n
+    kept = group = first - 1
     hashed = False
-    for k in range(n):
+    for k in range(first - 1, n):
         row = rows + k * s
         if kept == 0 or a[row + N_START] != a[rows + (kept - 1) * s + N_START]:
             group = kept

@@ -18,7 +18,7 @@ from typing import Any
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 from afa.compiled.kernel.one_key import serve
-from afa.compiled.kernel.order import promise, sort_rows
+from afa.compiled.kernel.order import promise, sort
 
 
 @kernel
@@ -58,17 +58,23 @@ def listed_events(w: Any, c: Any, low: int, high: int) -> int:
 @kernel
 def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     """Chain the events among records ``low`` to ``high`` by key, in order of arrival. Returns how many keys they have."""
-    heads, links, touched = w[W_HEADS], w[W_NEXT], w[W_TOUCHED]
     count = 0
     for x in range(high - 1, low - 1, -1):
         if c[I_KIND, x] != EVENT:
             continue
-        key = c[I_KEY, x]
-        if w[heads + key] == 0:
-            w[touched + count] = key
-            count += 1
-        w[links + x - low] = w[heads + key] - 1
-        w[heads + key] = x + 1
+        count = link(w, c[I_KEY, x], x, low, count)
+    return count
+
+
+@kernel
+def link(w: Any, key: int, x: int, low: int, count: int) -> int:
+    """Put record ``x`` before the records of its key from ``low`` on. Returns how many keys there are now; there were ``count``."""
+    head = w[W_HEADS] + key
+    if w[head] == 0:
+        w[w[W_TOUCHED] + count] = key
+        count += 1
+    w[w[W_NEXT] + x - low] = w[head] - 1
+    w[head] = x + 1
     return count
 
 
@@ -178,12 +184,7 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     m[C_PLACE] = x
     count = 0
     for row in range(x - 1, low - 1, -1):
-        key = peek(key_at + 8 * row)
-        if w[heads + key] == 0:
-            w[touched + count] = key
-            count += 1
-        w[links + row - low] = w[heads + key] - 1
-        w[heads + key] = row + 1
+        count = link(w, peek(key_at + 8 * row), row, low, count)
     n = 0
     for k in range(count):
         first, before, rises = n, BEGINNING, True
@@ -198,7 +199,7 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
             row = w[links + row - low]
         w[ends + k] = n
         if not rises:
-            sort_rows(w, le_at, index + first, w[W_SORT], n - first)
+            sort(m, w, c, le_at, index + first, w[W_SORT], n - first)
     return count
 
 

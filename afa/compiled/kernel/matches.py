@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.heap import put
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
@@ -30,10 +31,10 @@ def same(a: Any, x: int, c: Any, y: int, n: int) -> bool:
 
 
 @kernel
-def among(w: Any, row: int, rows: int, count: int, width: int) -> bool:
+def among(a: Any, row: int, c: Any, rows: int, count: int, width: int) -> bool:
     """Return whether a row is one of ``count`` rows."""
     for k in range(count):
-        if same(w, row, w, rows + k * width, width):
+        if same(a, row, c, rows + k * width, width):
             return True
     return False
 
@@ -58,9 +59,8 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
             return NEED_TEMP
         w[at + M_T] = le
         w[at + M_RE] = a[row + N_M]
-        for i in range(r):
-            w[at + M_REG + i] = a[row + N_REG + i]
-        if a[row + N_M] <= latest and among(w, at, temp + first * width, count - first, width):
+        copy(a, row + N_REG, w, at + M_REG, r)
+        if a[row + N_M] <= latest and among(w, at, w, temp + first * width, count - first, width):
             continue
         latest = max(latest, a[row + N_M])
         count += 1
@@ -83,10 +83,8 @@ def held_elsewhere(m: Any, b: int, i: int, a: Any, match: int) -> bool:
         if m[times + other] > t:
             return False
         rows = m[slices + other]
-        if other != i:
-            for k in range(rows & COUNT):
-                if same(m, b + m[b + H_MATCHES] + ((rows >> 24) + k) * width, a, match, width):
-                    return True
+        if other != i and among(a, match, m, b + m[b + H_MATCHES] + (rows >> 24) * width, rows & COUNT, width):
+            return True
         place += 1
     return False
 
@@ -98,8 +96,7 @@ def log_match(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
     at = w[W_LOG] + w[W_LOG_TOP] * (L_REG + r)
     w[at + L_KEY] = w[W_KEY]
     w[at + L_SIGN] = sign
-    for i in range(M_REG + r):
-        w[at + L_T + i] = a[match + i]
+    copy(a, match, w, at + L_T, M_REG + r)
     w[W_LOG_TOP] += 1
     if sign < 0:
         w[W_TAKEN] += 1
@@ -130,20 +127,12 @@ def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
     shared = p[P_COUNTED] != 0
     for k in range(head, before):
         match = there + k * width
-        found = False
-        for j in range(head, count):
-            if same(w, here + j * width, m, match, width):
-                found = True
-                break
+        found = among(m, match, w, here + head * width, count - head, width)
         if not found and not (shared and held_elsewhere(m, b, i, m, match)):
             log_match(m, w, m, match, -1)
     for j in range(head, count):
         match = here + j * width
-        found = False
-        for k in range(head, before):
-            if same(w, match, m, there + k * width, width):
-                found = True
-                break
+        found = among(w, match, m, there + head * width, before - head, width)
         if not found and not (shared and held_elsewhere(m, b, i, w, match)):
             log_match(m, w, w, match, 1)
     store_matches(m, w, b, i, count)
@@ -156,10 +145,7 @@ def store_matches(m: Any, w: Any, b: int, i: int, count: int) -> None:
     slices = b + HEAD + MT * m[b + H_CAP]
     width = M_REG + m[C_R]
     top = m[b + H_MATCH_TOP]
-    target = b + m[b + H_MATCHES] + top * width
-    here = w[W_TEMP]
-    for k in range(count * width):
-        m[target + k] = w[here + k]
+    copy(w, w[W_TEMP], m, b + m[b + H_MATCHES] + top * width, count * width)
     m[b + H_MATCH_TOP] = top + count
     value = top << 24 | count if count else 0
     if i >= w[W_MADE]:

@@ -37,20 +37,24 @@ def rank(m: Any, word: int) -> int:
 
 
 @kernel
+def is_before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
+    """Return whether a step comes before ``(le, seq)``."""
+    cap = m[b + H_CAP]
+    t = m[b + HEAD + LE * cap + i]
+    if t != le:
+        return bool(t < le)
+    return bool(m[C_ORDERED] != 0 and rank(m, m[b + HEAD + SEQ * cap + i]) < rank(m, seq))
+
+
+@kernel
 def find_place(m: Any, b: int, le: int, seq: int) -> int:
     """Return the first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
-    low, high = m[b + H_FIRST], m[b + H_LAST]
-    cap = m[b + H_CAP]
-    order, times, seqs = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap
-    ordered = m[C_ORDERED] != 0
-    wanted = rank(m, seq) if ordered else 0
-    if low < high and m[times + m[order + high - 1]] < le:
+    low, high, order = m[b + H_FIRST], m[b + H_LAST], b + HEAD
+    if low < high and m[b + HEAD + LE * m[b + H_CAP] + m[order + high - 1]] < le:
         return int(high)
     while low < high:
         middle = (low + high) >> 1
-        i = m[order + middle]
-        t = m[times + i]
-        if t < le or (ordered and t == le and rank(m, m[seqs + i]) < wanted):
+        if is_before(m, b, m[order + middle], le, seq):
             low = middle + 1
         else:
             high = middle
@@ -58,8 +62,10 @@ def find_place(m: Any, b: int, le: int, seq: int) -> int:
 
 
 @kernel
-def earlier(m: Any, c: Any, x: int, y: int) -> bool:
-    """Return whether record ``x`` comes before record ``y``."""
+def earlier(m: Any, c: Any, le_at: int, x: int, y: int) -> bool:
+    """Return whether record ``x`` comes before record ``y``; with ``le_at``, the column of LE, the same of rows."""
+    if le_at != 0:
+        return peek(le_at + 8 * x) < peek(le_at + 8 * y)
     a, b = c[I_LE, x], c[I_LE, y]
     if a != b:
         return bool(a < b)
@@ -80,26 +86,31 @@ def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
         x = w[index + k]
         if c[I_DIFF, x] != 1:
             simple = False
-        if kept and not earlier(m, c, w[index + kept - 1], x):
+        if kept and not earlier(m, c, 0, w[index + kept - 1], x):
             simple = False
-            if earlier(m, c, x, w[index + kept - 1]):
+            if earlier(m, c, 0, x, w[index + kept - 1]):
                 w[aside + late] = x
                 late += 1
                 continue
         w[index + kept] = x
         kept += 1
-    if late:
-        sort(m, w, c, aside, aside + w[W_BATCH], late)
-        a, b, k = kept - 1, late - 1, n - 1
-        while b >= 0:
-            if a >= 0 and earlier(m, c, w[aside + b], w[index + a]):
-                w[index + k] = w[index + a]
-                a -= 1
-            else:
-                w[index + k] = w[aside + b]
-                b -= 1
-            k -= 1
+    merge_back(m, w, c, 0, kept, late)
     return simple
+
+
+@kernel
+def merge_back(m: Any, w: Any, c: Any, le_at: int, kept: int, late: int) -> None:
+    """Sort the ``late`` numbers set aside at W_SORT, and merge them with the ``kept`` ones at W_INDEX, which are in order."""
+    index, aside, a, b, k = w[W_INDEX], w[W_SORT], kept - 1, late - 1, kept + late - 1
+    sort(m, w, c, le_at, aside, aside + w[W_BATCH], late)
+    while b >= 0:
+        if a >= 0 and earlier(m, c, le_at, w[aside + b], w[index + a]):
+            w[index + k] = w[index + a]
+            a -= 1
+        else:
+            w[index + k] = w[aside + b]
+            b -= 1
+        k -= 1
 
 
 @kernel
@@ -129,17 +140,7 @@ def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
         x += 1
     m[C_PLACE] = x
     n = kept + late
-    if late:
-        sort_rows(w, le_at, aside, aside + w[W_BATCH], late)
-        a, z, k = kept - 1, late - 1, n - 1
-        while z >= 0:
-            if a >= 0 and peek(le_at + 8 * w[aside + z]) < peek(le_at + 8 * w[index + a]):
-                w[index + k] = w[index + a]
-                a -= 1
-            else:
-                w[index + k] = w[aside + z]
-                z -= 1
-            k -= 1
+    merge_back(m, w, c, le_at, kept, late)
     last = BEGINNING
     if b and m[b + H_LAST] > m[b + H_FIRST]:
         last = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + m[b + H_LAST] - 1]]
@@ -154,14 +155,13 @@ def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
 
 
 @kernel
-def sort_rows(w: Any, le_at: int, at: int, spare: int, n: int) -> None:
-    """Sort row numbers ``w[at : at + n]`` by the LE in the column at ``le_at``, from the bottom up; stable. O(n log n)."""
+def sort(m: Any, w: Any, c: Any, le_at: int, at: int, spare: int, n: int) -> None:
+    """Sort numbers ``w[at : at + n]`` by `earlier` from the bottom up, with as much room at ``spare``; stable. O(n log n)."""
     low = 0
     while low < n:  # short ones by insertion
         for k in range(low + 1, min(low + FEW, n)):
-            x = w[at + k]
-            le, j = peek(le_at + 8 * x), k
-            while j > low and peek(le_at + 8 * w[at + j - 1]) > le:
+            x, j = w[at + k], k
+            while j > low and earlier(m, c, le_at, x, w[at + j - 1]):
                 w[at + j] = w[at + j - 1]
                 j -= 1
             w[at + j] = x
@@ -171,15 +171,14 @@ def sort_rows(w: Any, le_at: int, at: int, spare: int, n: int) -> None:
         low = 0
         while low + width < n:
             middle, high = low + width, min(low + 2 * width, n)
-            first = peek(le_at + 8 * w[at + middle])
             i = low
-            while i < middle and peek(le_at + 8 * w[at + i]) <= first:  # those stand where they should
+            while i < middle and not earlier(m, c, le_at, w[at + middle], w[at + i]):  # those stand where they should
                 i += 1
             for k in range(i, middle):
                 w[spare + k] = w[at + k]
             j, k = middle, i
             while i < middle:
-                if j < high and peek(le_at + 8 * w[at + j]) < peek(le_at + 8 * w[spare + i]):
+                if j < high and earlier(m, c, le_at, w[at + j], w[spare + i]):
                     w[at + k] = w[at + j]
                     j += 1
                 else:
@@ -188,29 +187,3 @@ def sort_rows(w: Any, le_at: int, at: int, spare: int, n: int) -> None:
                 k += 1
             low += 2 * width
         width *= 2
-
-
-@kernel
-def sort(m: Any, w: Any, c: Any, at: int, spare: int, n: int) -> None:
-    """Sort record numbers ``w[at : at + n]`` from the bottom up, with as much room at ``spare``; stable. O(n log n)."""
-    source, target = at, spare
-    width = 1
-    while width < n:
-        low = 0
-        while low < n:
-            middle = min(low + width, n)
-            high = min(low + 2 * width, n)
-            i, j = low, middle
-            for k in range(low, high):
-                if j >= high or (i < middle and not earlier(m, c, w[source + j], w[source + i])):
-                    w[target + k] = w[source + i]
-                    i += 1
-                else:
-                    w[target + k] = w[source + j]
-                    j += 1
-            low += 2 * width
-        source, target = target, source
-        width *= 2
-    if source != at:
-        for k in range(n):
-            w[at + k] = w[source + k]

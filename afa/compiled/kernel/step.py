@@ -138,6 +138,6 @@ def add_timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: 
             w[at + M_T] = t
             w[at + M_RE] = w[row + N_M]
             copy(w, row + N_REG, w, at + 2, r)
-            if not among(w, at, temp, count, width):
+            if not among(w, at, w, temp, count, width):
                 count += 1
     return count

@@ -114,42 +114,27 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
                 return before
         if here:
             bound, cut = le, le if whole else cut
+        derived = True
         if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
             n = load_list(m, w, b, place, w[W_SOURCE])
-            states = summarize(m, w, p, b, n)
-            status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
-            if status < 0:
-                return status
         elif not whole:
-            count = derive_pruned(m, w, p, b, i, n, before, here, bound, cut, rest, waits)
-            if count < 0:
-                return count
-            n = store_derived(m, w, b, i, n, count, le)
-            if n < 0:
-                return n
-            extend_as_before(m, w, b, n, before, cut, le)
-            if same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
-                bound = cut  # nothing was added that goes on
-            states = summarize(m, w, p, b, n)
-            status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
-            if status < 0:
-                return status
+            n = store_derived(m, w, b, i, n, derive_pruned(m, w, p, b, i, n, before, here, bound, cut, rest, waits), le)
+            if n >= 0:
+                extend_as_before(m, w, b, n, before, cut, le)
+                if same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                    bound = cut  # nothing was added that goes on
         elif states != BUSY and leaves_list(m, w, p, b, events, le, states):
+            derived = False
             if w[W_SOONEST] <= le:
                 w[W_SOONEST] = extend_all(m, w, b, n, le)
             store_nodes(m, w, b, i, 0, min(le, w[W_REACH]) if n else le)
-            if m[b + HEAD + MT * cap + i]:
-                status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
-                if status < 0:
-                    return status
         else:
-            count = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], n, True, le, events, rest, waits)
-            if count < 0:
-                return int(count)
-            n = store_derived(m, w, b, i, n, count, le)
-            if n < 0:
-                return n
+            n = store_derived(m, w, b, i, n, derive(m, w, p, b, w, m[C_W], w[W_SOURCE], n, True, le, events, rest, waits), le)
+        if n < 0:
+            return n
+        if derived:
             states = summarize(m, w, p, b, n)
+        if derived or m[b + HEAD + MT * cap + i]:
             status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
             if status < 0:
                 return status
@@ -166,7 +151,7 @@ def load_both(m: Any, w: Any, b: int, place: int) -> int:
         return 0
     n = load_list(m, w, b, place - 1, w[W_SOURCE])
     for k in range(n):
-        copy_row(w, w[W_SOURCE], w[W_OLD], k, N_REG + m[C_R])
+        copy_row(w, w[W_SOURCE], k, w[W_OLD], k, N_REG + m[C_R])
     return n
 
 
@@ -245,10 +230,12 @@ def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
 
 @kernel
 def store_derived(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
-    """Store what W_NEW says of a step: new rows become its nodes, nodes that stay are extended, those that do not are ended.
+    """Store the ``count`` rows at W_NEW of a step: new ones become its nodes, nodes that stay are extended, others are ended.
 
-    W_SOURCE becomes the list of the step. Returns how many rows it has, or NEED_NODES, NEED_ROWS.
+    W_SOURCE becomes the list of the step. Returns how many rows it has, or NEED_NODES, NEED_ROWS; ``count`` if that is a status.
     """
+    if count < 0:
+        return count
     s = N_REG + m[C_R]
     new, source, other, top = w[W_NEW], w[W_SOURCE], w[W_OTHER], m[b + H_NODE_TOP]
     if top + count > m[b + H_NODE_CAP]:

@@ -20,18 +20,8 @@ LOGGER = logging.getLogger("afa")
 
 
 class Beside:
-    """A compilation in another process.
+    """A compilation in another process; None: in the one that holds the folder's lock. What ``process`` makes is in ``blob``, too.
 
-    Parameters
-    ----------
-    key : str
-        Of the code, as `native` knows it.
-    process : subprocess.Popen, optional
-        That compiles it, and writes the object code to ``blob``; left out: a process that holds the folder's lock does.
-    blob : file, optional
-
-    Notes
-    -----
     The process keeps the code on disk, where each that waits finds it. It may outlive this one, by a few seconds and for the next
     one's sake; an interrupt from the terminal does not reach it. Where the folder is of no use, each process starts one of its own,
     and takes the code from its output.
@@ -82,7 +72,6 @@ class Beside:
         return ended
 
     def _ended(self) -> bool:
-        """Return whether the process that compiles is at an end."""
         if self._process is not None and self._home == os.getpid():
             return self._process.poll() is not None
         try:

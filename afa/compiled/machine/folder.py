@@ -35,13 +35,6 @@ HOUR, DAY = 3_600, 86_400
 class Folder:
     """A folder of blobs by name, on disk.
 
-    Parameters
-    ----------
-    path : Path, optional
-        Left out: ``$AFA_CACHE_DIR``, ``$XDG_CACHE_HOME/afa`` or ``~/.cache/afa``.
-
-    Notes
-    -----
     Nothing here raises: what the disk refuses is counted in ``failures``, the last reason kept in ``reason``. A folder that is a
     symlink, another user's, or writable by others holds code that anyone may have put there: it is left alone.
 
@@ -63,7 +56,6 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
         return self._path if self._path is not None else default_path()
 
     def get(self, name: str) -> bytes | None:
@@ -100,12 +92,7 @@ class Folder:
     def put(self, name: str, blob: bytes, lasting: bool = False) -> None:
         """Keep a blob; at once or not at all.
 
-        Parameters
-        ----------
-        name : str
-        blob : bytes
-        lasting : bool
-            Whether it took so long to make that all others go before it; true of the last few of those.
+        ``lasting``: it took so long to make that all others go before it; true of the last few of those.
         """
         try:
             if not self._usable():
@@ -127,10 +114,7 @@ class Folder:
     def lock(self) -> int | None:
         """Return the folder's lock as an open file, held until all that inherit it have closed it. None: there is no lock.
 
-        Raises
-        ------
-        BlockingIOError
-            Another process holds it.
+        Raises BlockingIOError where another process holds it.
         """
         if fcntl is None:
             return None
@@ -207,7 +191,6 @@ class Folder:
 
 
 def default_path() -> Path:
-    """Return where the folder is if nobody says."""
     chosen, caches = os.environ.get("AFA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     if chosen:
         return Path(chosen)

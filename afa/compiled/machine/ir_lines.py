@@ -41,7 +41,6 @@ class Lines:
         return place
 
     def put(self, value: str) -> str:
-        """Name a value."""
         name = f"%{self.name('v')}"
         self.do(f"{name} = {value}")
         return name

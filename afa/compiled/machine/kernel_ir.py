@@ -47,13 +47,7 @@ def kernels() -> str:
 
 
 def functions(first: Callable[..., Any]) -> str:
-    """Return the IR of a kernel and of all that it calls.
-
-    Raises
-    ------
-    SyntaxError
-        One of them has in it what no kernel may have.
-    """
+    """Return the IR of a kernel and of all that it calls. Raises SyntaxError where one has in it what no kernel may have."""
     trees: dict[str, dict[str, ast.FunctionDef]] = {}
     found: dict[Any, Signature] = {}
 

@@ -59,14 +59,9 @@ def type_of(kind: int) -> str:
 
 
 class Words:
-    """The expressions of one kernel.
+    """The expressions of one kernel; ``file``: for errors.
 
-    Parameters
-    ----------
-    file : str
-        For errors.
-    meaning : callable
-        What a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
+    ``meaning`` tells what a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
     """
 
     def __init__(self, file: str, meaning: Callable[[str], Any]) -> None:
@@ -76,7 +71,6 @@ class Words:
         self._file, self._meaning = file, meaning
 
     def refused(self, node: ast.AST, wanted: str) -> SyntaxError:
-        """Return the error for source that is no kernel's."""
         at = (self._file, getattr(node, "lineno", 0), getattr(node, "col_offset", 0) + 1, ast.unparse(node))
         return SyntaxError(f"expected {wanted} in a kernel but got {ast.unparse(node)}", at)
 
@@ -88,7 +82,6 @@ class Words:
             self.places[name] = self.lines.place(type_of(kind), name)
 
     def kind(self, node: ast.expr) -> int:
-        """Return WORD, or how many words an expression gives."""
         if isinstance(node, ast.Tuple):
             return len(node.elts)
         if isinstance(node, ast.IfExp):
@@ -101,7 +94,6 @@ class Words:
     # -- values ------------------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> str:
-        """Return the value of an expression that may give a tuple."""
         kind = self.kind(node)
         if isinstance(node, ast.Tuple):
             whole = "undef"
@@ -115,7 +107,6 @@ class Words:
         return self._call(node) if isinstance(node, ast.Call) else self.word(node)
 
     def word(self, node: ast.expr) -> str:
-        """Return the value of an expression that gives a word."""
         known = self._known(node)
         if known is not None:
             return str(known)
@@ -158,7 +149,6 @@ class Words:
         return None
 
     def operation(self, op: ast.operator, left: str, right: str, node: ast.AST) -> str:
-        """Return an operator's result."""
         put = self.lines.put
         if type(op) in OPERATORS:
             return put(f"{OPERATORS[type(op)]} i64 {left}, {right}")
@@ -176,7 +166,6 @@ class Words:
         return put(f"select i1 {nothing}, i64 0, i64 {found}")
 
     def item(self, node: ast.Subscript) -> str:
-        """Return the place of an array's word."""
         put, array, index = self.lines.put, node.value, node.slice
         if isinstance(array, ast.Tuple):  # one of several words
             place = self.lines.place(type_of(len(array.elts)), "tuple")
@@ -288,7 +277,6 @@ class Words:
         return put(f"call i64 {address}({', '.join(f'i64 {word}' for word in words[1:])})")
 
     def _given(self, node: ast.expr, kind: int) -> str:
-        """Return an argument."""
         if kind == ARRAY:
             if not isinstance(node, ast.Name) or self.kinds.get(node.id) != ARRAY:
                 raise self.refused(node, "an array")

@@ -33,10 +33,7 @@ Call = Callable[..., int]
 def load(wait: bool = False) -> Call:
     """Return the function ``main(memory, program, batch, what, low, high)`` over `Memory`, `Program`, `Batch` of `afa.compiled`.
 
-    Parameters
-    ----------
-    wait : bool
-        Whether to wait until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
+    ``wait``: until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         from afa.compiled.kernel.entry import main as plain
@@ -74,7 +71,6 @@ def _compiled() -> int:
 
 
 def key() -> str:
-    """Return the key by which the kernels' code is kept."""
     return f"kernel {digest_of(*SOURCES)}"
 
 

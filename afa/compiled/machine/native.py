@@ -26,24 +26,12 @@ if hasattr(os, "register_at_fork"):
 
 
 class Effort(NamedTuple):
-    """The effort that LLVM makes for a function.
+    """The effort that LLVM makes for a function."""
 
-    Parameters
-    ----------
-    passes : "none", "places" or "all"
-        What is run over the IR: nothing; what makes registers of places on the stack; what there is, but for vectors.
-    level : int
-        Of code generation, 0 to 3.
-    kept : bool
-        Whether the code is kept on disk.
-    lasting : bool
-        Whether it is kept there when much else was used since.
-    """
-
-    passes: str
-    level: int
-    kept: bool = True
-    lasting: bool = False
+    passes: str  # over the IR: "none"; "places": what makes registers of places on the stack; "all" but for vectors
+    level: int  # of code generation, 0 to 3
+    kept: bool = True  # whether the code is kept on disk
+    lasting: bool = False  # whether it is kept there when much else was used since
 
 
 ARC = Effort("none", 2)
@@ -68,15 +56,8 @@ class NativeStatistics(NamedTuple):
 class Native:
     """The addresses of compiled functions.
 
-    Parameters
-    ----------
-    folder : Folder, optional
-        Where code is kept from one process to the next; left out: nowhere.
-
-    Notes
-    -----
-    Code stays for the life of the process: about 5 KB a function from disk, 11 KB one that was compiled. llvmlite is loaded at
-    first use.
+    ``folder``: where code is kept from one process to the next; None: nowhere. Code stays for the life of the process: about 5 KB a
+    function from disk, 11 KB one that was compiled. llvmlite is loaded at first use.
 
     Examples
     --------
@@ -99,14 +80,7 @@ class Native:
     def function(self, key: str, make_ir: Callable[[], str] | None, effort: Effort = ARC) -> int:
         """Return the address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
 
-        Without ``make_ir``: 0 if no code is kept.
-
-        Parameters
-        ----------
-        key : str
-            All that the IR depends on, and the effort.
-        make_ir : callable
-        effort : Effort
+        Without ``make_ir``: 0 if no code is kept. ``key``: all that the IR depends on, and the effort.
         """
         address = self._addresses.get(key)
         if address is not None:
@@ -131,10 +105,7 @@ class Native:
     def take(self, key: str, blob: bytes) -> int:
         """Return the address of the function in object code from `compile`, here or in another process of the same library.
 
-        Raises
-        ------
-        RuntimeError
-            There is none.
+        Raises RuntimeError where there is none.
         """
         with LOCK:
             address = self._llvm.load(self._name(key), blob)
@@ -148,7 +119,6 @@ class Native:
         return key in self._addresses
 
     def statistics(self) -> NativeStatistics:
-        """Return what was done so far."""
         folder = self.folder
         failed = (0, "") if folder is None else (folder.failures, folder.reason)
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)

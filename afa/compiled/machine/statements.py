@@ -10,21 +10,7 @@ from afa.compiled.machine.kernel_words import ARRAY, WORD, Signature, Words, typ
 
 
 class Body(Words):
-    """One kernel.
-
-    Parameters
-    ----------
-    tree : ast.FunctionDef
-    file : str
-        For errors.
-    signature : Signature
-    meaning : callable
-        What a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
-
-    Raises
-    ------
-    SyntaxError
-        The source has what no kernel may have; with its file and line.
+    """One kernel; ``file`` and ``meaning`` as `Words` has them. Raises SyntaxError where the source has what no kernel may have.
 
     Examples
     --------
@@ -58,7 +44,6 @@ class Body(Words):
         self.ir = f"{head} {{\n{self.lines.text}}}\n"
 
     def _find_names(self, tree: ast.FunctionDef) -> None:
-        """The kinds of all names that are assigned to."""
         found = list(statements(tree.body))
         for statement in found:
             for target, value in _pairs(statement):
@@ -108,7 +93,6 @@ class Body(Words):
             self.lines.do(f"store {type_of(kind)} {value}, ptr {self._target(target)}")
 
     def _target(self, node: ast.expr) -> str:
-        """Return the place that is assigned to."""
         if isinstance(node, ast.Subscript):
             return self.item(node)
         if not isinstance(node, ast.Name) or node.id not in self.places:
@@ -147,7 +131,6 @@ class Body(Words):
         lines.label(end)
 
     def _loop(self, node: ast.While | ast.For, again: str, end: str) -> None:
-        """The statements of a loop once."""
         if node.orelse:
             raise self.refused(node, "a loop without else")
         self._loops.append((again, end))
@@ -210,7 +193,6 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement assigns to."""
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
     for target in targets:
         for item in target.elts if isinstance(target, ast.Tuple) else [target]:
@@ -219,7 +201,6 @@ def _names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _pairs(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
-    """Return what is assigned to what, side by side."""
     if not isinstance(node, ast.Assign):
         return []
     target, value = node.targets[0], node.value
