@@ -43,7 +43,7 @@ def test_times_are_found_and_are_values() -> None:
     )
     pa.parquet.write_table(table, "ticks.parquet")
     found = matches(query, "ticks.parquet")
-    assert [line.rpartition(" ")[2] for line in found] == ["took=2000", "took=4000"]
+    assert [line.rpartition(" ")[2] for line in found] == ["took=4000", "took=2000"]
 
 
 def test_sql() -> None:
