@@ -59,6 +59,7 @@ from afa.errors import (
     ExpressionError,
     Int64Error,
     LateEventError,
+    QueryError,
     SnapshotError,
 )
 from afa.language.query import Query, query, sql
@@ -92,6 +93,7 @@ __all__ = [
     "Operator",
     "Punctuation",
     "Query",
+    "QueryError",
     "SnapshotError",
     "Statistics",
     "insert",

@@ -236,7 +236,7 @@ def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
     passed = {
         name
         for name in earlier  # b[i-1] beside a[i] of one group: the iteration before
-        if any(_share(where[name], where[other]) and where[other].order < where[name].order for other in now)
+        if any(_together(where[name], where[other]) and where[other].order < where[name].order for other in now)
     }
     named = [term for term in terms if term.component not in passed]
     last = max(named, key=lambda term: where[term.component].order).component
@@ -285,8 +285,13 @@ def _moment(term: Named | Over) -> str:
 
 
 def _share(one: Place, other: Place) -> bool:
-    """Return whether one iteration can hold both components."""
+    """Return whether one iteration of a repeat can hold events of both components."""
     return bool(set(one.loops) & set(other.loops))
+
+
+def _together(one: Place, other: Place) -> bool:
+    """Return whether both components stand in the same repeats, so that i means the same iteration of both."""
+    return bool(one.loops) and one.loops == other.loops
 
 
 def _term(term: Named | Over, last: str, slot: str, where: Mapping[str, Place]) -> Expr:
@@ -298,9 +303,11 @@ def _term(term: Named | Over, last: str, slot: str, where: Mapping[str, Place]) 
             hint = f"how many iterations follow is not known yet; write {term.component}[i] or {term.component}[..i-1]"
             raise MisplacedError(f"{term.component}[i] within the group that it repeats with", "all of its events", hint, term)
         return _of_match(term, where)
-    if not _share(where[term.component], where[last]):
+    if not _together(where[term.component], where[last]):
         name = term.component
         hint = f"for all of {name} write max({name}[].x) or min({name}[].x), for its last event {name}[{name}.LEN].x"
+        if _share(where[name], where[last]):
+            hint = f"{name} and {last} have different repetitions around them, so that i would be two numbers"
         raise MisplacedError(f"{name}[i] in a condition of {name} itself or of its group", f"one of {last}", hint, term)
     later = where[term.component].order > where[last].order  # not yet taken in this iteration
     if isinstance(term, Named):

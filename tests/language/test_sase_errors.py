@@ -202,6 +202,13 @@ def test_groups(text: str, message: str) -> None:
     assert re.search(message, refused(GROUP + "WHERE " + text))
 
 
+def test_groups_within_groups() -> None:
+    message = (
+        r"expected a\[i\] in a condition of a itself or of its group but got one of b; a and b have different repetitions around"
+    )
+    assert re.search(message, refused("PATTERN (A a[], B+ b[])+ WHERE b[i].price > a[i].price"))
+
+
 @pytest.mark.parametrize(("text", "message"), CONTIGUITY.items())
 def test_contiguity(text: str, message: str) -> None:
     assert re.search(message, refused(text))
