@@ -165,3 +165,30 @@ def with_strategy(text: str, strategy: str, key: str) -> str:
         text = text.replace("Where", "Where skip_till_next_match {").replace("Within", "} Within")
     text = re.sub("skip_till_[a-z]+_match", strategy, text)
     return text.replace("{", f"{{ [{key}] and ") if strategy == "partition_contiguity" else text
+
+
+# -- ties ------------------------------------------------------------------------------------------------------------------------
+
+
+class Attempt(NamedTuple):
+    type: str
+    job_id: int
+    attempt: int
+    period: float
+
+
+def test_each_job_once_where_an_order_says_which_of_the_ties_comes_first(engine: str) -> None:
+    """SASE++ Q1 on jobs whose mappers end in the same few milliseconds: alternatives without an order, a sequence with one."""
+    rng, rows, want = random.Random(3), list[Any](), dict[int, tuple[float, float]]()
+    for job in range(6):
+        periods = [float(rng.randint(1, 9)) for _ in range(25)]
+        want[job] = sum(periods) / len(periods), max(periods)
+        rows.append(insert(Attempt("JobStart", job, 0, 0.0), job))
+        rows += [insert(Attempt("Mapper", job, n, period), 10 + rng.randint(0, 4)) for n, period in enumerate(periods, 1)]
+        rows.append(insert(Attempt("JobEnd", job, 99, 0.0), 20 + job))
+    rng.shuffle(rows)
+    text = test_sase_papers.SASE_PLUS_PLUS["Q2"].replace("Reducer", "Mapper")
+    query = afa.query(text, event=Attempt, tick="h", order="attempt")
+    found = by_hand.net(query.operator(engine=engine), rows)
+    assert {key: payload for ((key, payload), _, _) in found} == want
+    assert len(found) == 6
