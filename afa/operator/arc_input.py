@@ -45,12 +45,7 @@ class ArcInput:
         self._swap = swap
 
     def change(self, change: Change) -> None:
-        """Take an insertion or a retraction of an arc (checked), with a lifetime or without.
-
-        Raises
-        ------
-        ChangeError, LateEventError
-        """
+        """Take an insertion or a retraction of an arc (checked), with a lifetime or without."""
         arc: Arc = change.payload
         if change.diff not in (1, -1):
             raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")

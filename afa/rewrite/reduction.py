@@ -100,13 +100,7 @@ class Reduction:
         )
 
     def parts(self, arc: Arc) -> Parts:
-        """Return a consuming arc taken apart.
-
-        Raises
-        ------
-        AutomatonError
-            It does not split.
-        """
+        """Return a consuming arc taken apart."""
         registers, transfer = self.automaton.register_schema, None
         fence = split(self._read(arc, "fence", FENCE), self.schema, registers)
         if fence.mixed is not None:
@@ -122,13 +116,7 @@ class Reduction:
         )
 
     def rewrite(self, arc: Arc) -> Arc:
-        """Return an arc over triggering sets, with the first bit.
-
-        Raises
-        ------
-        AutomatonError
-            It does not split.
-        """
+        """Return an arc over triggering sets, with the first bit."""
         return arc if arc.kind != CONSUME else self.arc(self.parts(arc), 0)
 
     def arc(self, parts: Parts, bit: int | None) -> Arc:
@@ -156,12 +144,7 @@ def refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError
 
 
 def check_options(automaton: Automaton, retractions: bool, arc_punctuation: bool) -> None:
-    """Refuse what needs payloads.
-
-    Raises
-    ------
-    AfaError
-    """
+    """Refuse what needs payloads."""
     for name, value in (("retractions", retractions), ("arc_punctuation", arc_punctuation)):
         if value:
             raise AfaError(f"expected {name}=False with keep_payloads=False but got {name}={value!r}")
