@@ -18,12 +18,7 @@ from punctuation.time import FOREVER
 class ArcInput:
     """The arcs in force, and the retractions of arcs that wait for their insertion; shared by all keys.
 
-    Parameters
-    ----------
-    table : ArcTable
-        The automaton's own arcs.
-    swap : callable
-        ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
+    ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
     """
 
     __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "pending", "table")

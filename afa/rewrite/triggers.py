@@ -203,13 +203,7 @@ class Triggers:
     # -- events ----------------------------------------------------------------------------------------------------------------
 
     def of(self, payload: Any, le: int) -> int:
-        """Return the triggering set of an event. O(event parts in force).
-
-        Raises
-        ------
-        Exception
-            What an event part raises, with the arc and the event named.
-        """
+        """Return the triggering set of an event. O(event parts in force)."""
         found = 0
         for mask, parts in self._at(bisect_right(self._bounds, le)):
             if parts.ask(payload, le):
