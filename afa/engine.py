@@ -70,7 +70,7 @@ class Setup(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many events, partial matches, intervals, matches, pending retractions and keys are held."""
+    """How much is held."""
 
     events: int
     partial_matches: int
@@ -369,19 +369,15 @@ class ByRows:
 
     @property
     def numbers(self) -> Numbered | None:
-        """None: numbers are not gapless."""
         return None
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """See `Engine`."""
         raise NotImplementedError
 
     def collect(self) -> list[Change]:
-        """See `Engine`."""
         raise NotImplementedError
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """See `Engine`."""
         raise NotImplementedError
 
     def push(self, change: Change) -> list[Change]:
@@ -398,11 +394,9 @@ class ByRows:
         raise AfaError(f"expected a batch that this engine has encoded but got {batch!r}")
 
     def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
-        """Put a table in force before there is any state."""
         self.swap(table, BEGINNING, FOREVER)
 
     def cut(self) -> int:
-        """End the output of one change."""
         found = self.collect()
         put_in_order(found)
         if self._log is None:
@@ -411,7 +405,6 @@ class ByRows:
         return len(self._log)
 
     def log(self, cuts: Cuts | None = None) -> Logged:
-        """Return the difference as columns."""
         self.cut()
         changes = self._log or []
         self.forget()

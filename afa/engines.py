@@ -50,12 +50,7 @@ def rewritten_engine(name: str, setup: Setup) -> Engine:
 
 
 def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
-    """Refuse what `make_engine` would refuse, before a restore.
-
-    Raises
-    ------
-    AfaError, AutomatonError
-    """
+    """Refuse what `make_engine` would refuse, before a restore."""
     _check_name(name)
     if name == "compiled":
         from afa.compiled.fit import check_arcs

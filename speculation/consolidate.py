@@ -201,6 +201,7 @@ class Consolidate(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
+        """Return the stage's options and counters, as a snapshot has them."""
         return [self.per, as_plain(self._came), as_plain(self._left)]
 
     @classmethod

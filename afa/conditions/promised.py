@@ -279,13 +279,7 @@ class Conditions:
         return next(((c, t) for c, t in self.all if le < t and c.holds(payload)), None)
 
     def add(self, where: Any, t: int, promised: int) -> bool:
-        """Take a promise; ``promised`` is that for all events. Returns whether it says anything new.
-
-        Raises
-        ------
-        AutomatonError
-            The condition can't be read.
-        """
+        """Take a promise; ``promised`` is that for all events. Returns whether it says anything new."""
         condition = condition_of(where, self._automaton.event_schema)
         if t <= max(promised, dict(self.all).get(condition, t - 1)):
             return False

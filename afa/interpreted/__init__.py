@@ -1,6 +1,6 @@
 """The interpreted engine: Algorithm 1 of [AFA10], readable, for any Python payload and function.
 
-interpreted_engine  the protocol of `afa.engine`, over the files below; onekey: what a call does to one key
+interpreted_engine  the protocol of `afa.engine`, over the files below
 algorithm           InsertEvent, deletion, propagation, arcs, output: Algorithm 1 and App. C
 state               all that changes for one key: index, lists, matches
 runs                ignorable runs as intervals: App. D

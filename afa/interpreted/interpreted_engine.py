@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
 from afa.engine import ByRows, Numbered, Setup, Sizes
+from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
-from afa.interpreted.onekey import OneKey
-from afa.interpreted.state import State
+from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.invariants import check
+from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
 from afa.model.arctable import ArcTable
-from afa.model.copies import COPIES
+from afa.model.copies import COPIES, added
+from afa.model.transitions import Transitions
 from afa.state.states import States
 from punctuation.deadlines import Deadlines
 
@@ -27,7 +32,11 @@ class InterpretedEngine(ByRows):
         automaton, table, progress, journal, sequence, _, faults, gaps = setup
         self.states: dict[Hashable, State] = {}
         self.automaton = automaton
-        self._one = OneKey(automaton, table, progress, journal, sequence, faults, gaps)
+        self._transitions = Transitions(automaton, table, faults)
+        self._algorithm = Algorithm(self._transitions, progress, gaps)
+        self._sequence = sequence
+        self._missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of gaps that became final in this call
+        self._most = 0  # copies that there ever were of one event, or of its retraction
         self._progress = progress
         self._journal = journal
         self._gaps = gaps
@@ -49,7 +58,7 @@ class InterpretedEngine(ByRows):
         """Return the state of a key, made if there is none, and noted as touched."""
         s = self.states.get(key)
         if s is None:
-            s = self._one.new(key)
+            s = State(key, self._journal, self._sequence is not None)
             self._journal.put(self.states, key, s)
         self._touched[key] = s
         self._changed[key] = None
@@ -57,84 +66,138 @@ class InterpretedEngine(ByRows):
         self._measure[key] = None
         return s
 
-    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        """Apply event changes of one key in the cheapest order: those that cancel out are skipped, the rest go by LE."""
-        if len(changes) > 1 and self._one.most + sum(abs(change.diff) for change in changes) <= COPIES:
-            changes = _netted(changes)
-        self._one.apply(self.state(key), changes)
+    def _on(self, s: State) -> Algorithm:
+        """Return the algorithm, for work on one key."""
+        self._transitions.key = s.key
+        return self._algorithm
 
-    # -- numbers without gaps: see `afa.operator.gapless` ------------------------------------------------------------------
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """Apply event changes in the cheapest order: those that cancel out are skipped, the rest go by LE, all of a step at once.
+
+        An event counts as often as it was inserted more than retracted; where that is negative, retractions wait.
+        """
+        if len(changes) > 1 and self._most + sum(abs(change.diff) for change in changes) <= COPIES:
+            changes = _netted(changes)
+        s = self.state(key)
+        algorithm = self._on(s)
+        steps: dict[Any, tuple[int, dict[tuple[Any, int], int]]] = {}
+        for payload, le, re, diff, _ in changes:
+            assert le is not None
+            assert re is not None
+            at = le if self._sequence is None else (le, getattr(payload, self._sequence))
+            entry = s.index.get(at)
+            diffs = steps.setdefault(at, (le, {}))[1]
+            event, waiter = (payload, re), (payload, le, re)
+            there = (entry.events.get(event, 0) if entry else 0) + diffs.get(event, 0)
+            waiting = s.pending.get(waiter, 0)
+            count = added(there - waiting, diff, payload, le)
+            self._most = max(self._most, abs(count))
+            diffs[event] = diffs.get(event, 0) + max(count, 0) - there
+            if waiting != max(-count, 0):
+                self._pend(s, waiter, max(-count, 0))
+        for at, (le, diffs) in steps.items():
+            if not any(diffs.values()):
+                continue
+            if s.pruned is not None and pruning.behind(s, at):
+                pruning.insert(algorithm, s, at, le, diffs)
+            else:
+                algorithm.change_step(s, at, le, diffs)
+        if self._gaps is not None:
+            cleanup.forget_cover(algorithm, s)
+
+    def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
+        if count:
+            self._journal.put(s.pending, event, count)
+        else:
+            self._journal.drop(s.pending, event)
+
+    # -- numbers without gaps: see `afa.engine.Numbered` ---------------------------------------------------------------------
 
     @property
     def numbers(self) -> Numbered | None:
-        """What it tells where numbers are gapless; None: they are not."""
         return None if self._gaps is None else self
 
     def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
-        """Return LE and event, ``(payload, RE)``, of the step of a key with a number; of one that is final, None as its event."""
         s = self.states.get(key)
-        return None if s is None else self._one.numbered(s, number)
+        i = 0 if s is None else bisect_left(s.index.keys(), number, key=itemgetter(1))
+        if s is None or i == len(s.index) or s.index.keys()[i][1] != number:
+            return None
+        y: Entry = s.index.peekitem(i)[1]
+        return y.le, next(iter(y.events), None)
 
     def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
-        """Return LE and number of the steps of a key beside a place, and of the one there."""
-        s = self.states.get(key)
-        return [] if s is None else self._one.neighbours(s, le, number)
+        s, at = self.states.get(key), (le, number)
+        return [] if s is None else [y.key for y in (s.before(at), s.index.get(at), s.after(at)) if y is not None]
 
     def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
-        """Return how many retractions of an event wait."""
         s = self.states.get(key)
         return 0 if s is None else s.pending.get((payload, le, re), 0)
 
     def final_gaps(self) -> list[tuple[Hashable, int, int]]:
-        """Return key, first and last number of the gaps that have become final since it was last asked."""
-        return self._one.final_gaps()
+        found, self._missing = self._missing, []
+        return found
 
     @property
     def open_gaps(self) -> int:
-        """How many gaps can still close, over all keys."""
         return sum(len(s.gaps) for s in self.states.values())
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
-        """Remove and return the retractions whose insertion can no longer arrive."""
         for key in self._deadlines.due(t):
             self._restless[key] = None
         self._due = [self.states[key] for key in self._restless if key in self.states]
-        return [change for s in self._due for change in self._one.overdue(s, t)]
+        found = [(s, event) for s in self._due for event in s.pending if event[1] < t]
+        changes = [Change(*event, -s.pending[event], s.key) for s, event in found]
+        for s, event in found:
+            self._pend(s, event, 0)
+        return changes
 
     def tick(self) -> None:
-        """Follow the clock."""
         for s in self._due:
             self.state(s.key)
-            self._one.tick(s)
+            self._tick(s)
+
+    def _tick(self, s: State) -> None:
+        self._missing += ((s.key, *gap) for gap in cleanup.tick(self._on(s), s))
 
     def clean(self) -> None:
-        """Drop what the effective punctuation has made final."""
         for s in self._due:
-            self._one.clean(s)
+            cleanup.clean(self._on(s), s, self._progress.final)
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
-        """Drop what punctuations with conditions have made superfluous, of keys that have grown since; amortized O(1) a step."""
+        """Prune keys that have grown since; amortized O(1) a step."""
         if changes - self._looked < len(self.states) // PACE:
             return
         self._journal.set(self, "_looked", changes)
         for key, s in list(self.states.items()):
             if len(s.index) >= room(s.size):
-                self._one.prune(self.state(key), promises.of(key), arcs)
+                pruning.prune(self._on(self.state(key)), s, promises.of(key), arcs)
                 self._journal.set(s, "size", len(s.index))
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Let the keys follow a table; only what lies from ``le`` on is visited, in the default mode nothing."""
+        """Only what lies from ``le`` on is visited, in the default mode nothing."""
         concerned = [self.state(key) for key in list(self.states)] if le < self._progress.now else []
-        self._one.swap(concerned, table, le, re)
+        for s in concerned:
+            self._tick(s)  # the last punctuations may not have concerned it: a new time-out fires up to the present clock
+            self._on(s).leave_arcs(s, le, re)
+        self._journal.note(setattr, self._transitions, "table", self._transitions.table)
+        self._transitions.table = table
+        for s in concerned:
+            self._on(s).enter_arcs(s, le, re)
         if table.timeouts or self._had_timeouts:  # waits may end at other instants than their deadlines say
             self._restless.update(dict.fromkeys(self.states))
         self._had_timeouts = bool(table.timeouts)
 
     def collect(self) -> list[Change]:
-        """Return the minimal difference since the last collect."""
-        changes = [change for s in self._touched.values() for change in self._one.collect(s)]
+        changes = []
+        for s in self._touched.values():
+            for (le, re, register), old in s.delta.items():
+                now = s.count(le, re, register)
+                if (now > 0) != (old > 0):
+                    changes.append(Change(self.automaton.match(register), le, re, 1 if now else -1, s.key))
+            s.delta.clear()
+            cleanup.drop_final(s, self._algorithm.final(s))
         for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
             self._journal.drop(self.states, key)
             self._weigh(key)
@@ -150,11 +213,10 @@ class InterpretedEngine(ByRows):
         """After a punctuation: when does each key that was visited want the next one?"""
         for key in self._restless:
             s = self.states.get(key)
-            self._deadlines.set(key, None if s is None else self._one.deadline(s))
+            self._deadlines.set(key, None if s is None else cleanup.deadline(self._on(s), s))
         self._restless.clear()
 
     def commit(self) -> None:
-        """Forget what the call has touched. The journal belongs to the operator, which clears it."""
         self._touched.clear()
 
     def rollback(self) -> None:
@@ -164,7 +226,7 @@ class InterpretedEngine(ByRows):
             forget_places(s.index)
             forget_places(s.matches)
             forget_places(s.gaps)
-        self._one.final_gaps()
+        self._missing = []
         self.forget()
         self._touched.clear()
         self._final = self._progress.final
@@ -174,15 +236,13 @@ class InterpretedEngine(ByRows):
         self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
 
     def let_raise(self) -> None:
-        """Raise what users' functions raise from now on."""
-        self._one.let_raise()
+        self._transitions.faults = None
 
     def keys(self) -> list[Hashable]:
-        """Return the keys that hold any state."""
         return list(self.states)
 
     def sizes(self) -> Sizes:
-        """Return what is held. O(steps of the keys touched since the last look)."""
+        """O(steps of the keys touched since the last look)."""
         for key in list(self._measure):
             self._weigh(key)
         return Sizes._make([*self._held, len(self.states)])
@@ -198,19 +258,18 @@ class InterpretedEngine(ByRows):
         self._measure.pop(key, None)
 
     def save(self, changed: bool = False) -> States:
-        """Return the states of all keys, or of those that changed since the last snapshot."""
         keys = list(self._changed if changed else self.states)
         return saved.save(self.automaton, self._progress.final, keys, self.states, self._gaps is not None)
 
     def saved(self) -> None:
-        """Take note that a snapshot was taken."""
         self._journal.set(self, "_saved", set(self.states))
         self._journal.set(self, "_changed", {})
 
     def load(self, states: States) -> None:
-        """Load the states of keys that are not held yet."""
         for key, cover, changes, pruned in saved.load(self.automaton, states):
-            s = self._one.fill(key, cover, changes, pruned)
+            s = State(key, self._journal, self._sequence is not None)
+            saved.fill(self._on(s), s, cover, changes, self._sequence, pruned, self.automaton)
+            self._most = max([self._most, *(n for y in s.index.values() for n in y.events.values()), *s.pending.values()])
             self._saved.add(key)
             if not s.empty:
                 self.states[key] = s
@@ -222,9 +281,8 @@ class InterpretedEngine(ByRows):
         self._touched.clear()
 
     def check(self) -> None:
-        """Assert the invariants of [AFA10] Sec. 5.1 for every key, and that the sizes are true."""
         for s in self.states.values():
-            self._one.check(s)
+            check(self._on(s), s)
         fresh = [s.sizes() for s in self.states.values()]
         sizes = self.sizes()
         assert sizes.events == sum(size[0] for size in fresh), "statistics.events"

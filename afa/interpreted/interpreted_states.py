@@ -97,7 +97,7 @@ def fill(
     sequence: str | None,
     pruned: Pruned | None,
     automaton: Automaton,
-) -> State:
+) -> None:
     """Fill an empty state: its lists are derived anew, and what has become final since it was saved is dropped."""
     if pruned is not None:
         s.promised = as_time(pruned.promised, "promised")
@@ -124,7 +124,6 @@ def fill(
         algorithm.change_step(s, key, *steps[key])
     clean(algorithm, s, algorithm.progress.final)
     s.delta.clear()
-    return s
 
 
 def _fill_pruned(algorithm: Algorithm, s: State, pruned: Pruned, automaton: Automaton) -> None:

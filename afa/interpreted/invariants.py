@@ -19,13 +19,7 @@ from punctuation.time import FOREVER
 
 
 def check(algorithm: Algorithm, s: State) -> None:
-    """Assert all invariants of one key.
-
-    Raises
-    ------
-    AssertionError
-        One does not hold; the message says which, and where.
-    """
+    """Assert all invariants of one key; the message says which one does not hold, and where."""
     steps: list[Entry] = list(s.index.values())
     _check_cleanup(algorithm, s, steps)
     x: Entry | None = None

@@ -35,12 +35,7 @@ class Run(Interval):  # type: ignore[misc]  # intervaltree has no types
 class Runs:
     """The ignorable runs of one key: for each partial match, the steps at which it stands by ignorable arcs alone.
 
-    Parameters
-    ----------
-    journal : Journal
-        Where every write leaves its inverse.
-    ordered : bool
-        Whether keys are ``(le, sequence)`` pairs rather than ticks.
+    ``ordered``: whether keys are ``(le, sequence)`` pairs rather than ticks.
 
     Examples
     --------

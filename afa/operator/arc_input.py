@@ -18,12 +18,7 @@ from punctuation.time import FOREVER
 class ArcInput:
     """The arcs in force, and the retractions of arcs that wait for their insertion; shared by all keys.
 
-    Parameters
-    ----------
-    table : ArcTable
-        The automaton's own arcs.
-    swap : callable
-        ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
+    ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
     """
 
     __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "pending", "table")
@@ -45,12 +40,7 @@ class ArcInput:
         self._swap = swap
 
     def change(self, change: Change) -> None:
-        """Take an insertion or a retraction of an arc (checked), with a lifetime or without.
-
-        Raises
-        ------
-        ChangeError, LateEventError
-        """
+        """Take an insertion or a retraction of an arc (checked), with a lifetime or without."""
         arc: Arc = change.payload
         if change.diff not in (1, -1):
             raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def shipped(cls: type, core: Core) -> tuple[Any, ...]:
-    """Return what ``__reduce__`` of an operator returns.
-
-    Raises
-    ------
-    SnapshotError
-        As `Operator.snapshot`: a payload is no plain data, or an arc that the automaton does not have carries no name.
-    """
+    """Return what ``__reduce__`` of an operator returns. Raises as `Operator.snapshot`."""
     keys, blob = core.keys, snapshot.blob_of(core)
     own = {id(arc) for arc in core.automaton.arcs}
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}

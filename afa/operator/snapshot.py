@@ -55,13 +55,7 @@ DEPTH = 32
 
 
 def save(core: Core, incremental: bool = False) -> bytes:
-    """Return the state of an operator as a blob. O(state); an incremental one O(state of the keys that changed).
-
-    Raises
-    ------
-    SnapshotError
-        A payload, register or key is no plain data; or an arc that the automaton does not have carries no name.
-    """
+    """Return the state of an operator as a blob. O(state); an incremental one O(state of the keys that changed)."""
     blob = blob_of(core, core.saved if incremental else None)
     core.journal.set(core, "saved", _digest(blob))
     core.engine.saved()
@@ -121,13 +115,7 @@ def head(core: Core) -> list[Any]:
 
 
 def plain(body: list[Any]) -> bytes:
-    """Return plain data as msgpack.
-
-    Raises
-    ------
-    SnapshotError
-        It is none.
-    """
+    """Return plain data as msgpack; `SnapshotError` if it is none."""
     try:
         packed: bytes = _packed(body, DEPTH)
     except (TypeError, ValueError, OverflowError) as error:

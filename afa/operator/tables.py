@@ -96,13 +96,6 @@ class Shape(NamedTuple):
 
 
 def shape_of(core: Core, table: Table) -> Shape:
-    """Return a table's shape.
-
-    Raises
-    ------
-    ChangeError
-        The output can't be written as such a table.
-    """
     names = tuple(table.names)
     found: Shape | None = core.shapes.get(names)
     if found is None:
@@ -152,13 +145,7 @@ def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
 
 
 def opened(core: Core, batch: Any, arcs: Sequence[Arc] = ()) -> Come:
-    """Open the input of one call.
-
-    Raises
-    ------
-    ChangeError
-        The input is neither a list nor a table, or its output could not be written in the same form.
-    """
+    """Open the input of one call. Refuse what is neither a list nor a table, and a table like which the output can't be written."""
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     parts = [table_of(part) or _item(core, part) for part in batch] if listed else [table_of(batch)]
     if not listed and parts[0] is None:
@@ -219,13 +206,7 @@ def _promised(parts: Sequence[Any], place: int) -> int:
 
 
 def _encoded(core: Core, table: Table, shape: Shape, arcs: Sequence[Arc]) -> Batch:
-    """Return the table in the engine's own form.
-
-    Raises
-    ------
-    Unfit
-        It must go row by row.
-    """
+    """Return the table in the engine's own form. Raises `Unfit` if it must go row by row."""
     if shape.wanted is None:
         raise Unfit
     found, schema, low = table.take(shape.wanted), core.automaton.event_schema, len(shape.wanted) - len(shape.times)

@@ -3,8 +3,7 @@
 Triggering sets ([AFA10] App. F.1) are the first use: where payloads are not kept, an event becomes the set of those arcs whose
 event part it makes true, and each arc asks for its bit of that set.
 
-rewriting         what a rewriting supplies: arcs, events and columns rewritten
-rewritten_engine  the engine of any rewritten automaton, around the one that runs it; rewritten_batch: its columns
+rewritten_engine  the engine of any rewritten automaton, around the one that runs it; what a rewriting supplies
 known_ahead       the changes of arcs in a batch, as lifetimes
 triggers          triggering sets as a rewriting: the arcs in force, and their bits
 reduction         how an arc is taken apart for them

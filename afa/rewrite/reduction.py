@@ -25,7 +25,6 @@ class Known(Readable):
         self._function = callable_of(expr, kind, register_schema)
 
     def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
-        """Return the expression."""
         return self._expr
 
     def __call__(self, event: Any, register: Any) -> Any:
@@ -46,13 +45,7 @@ class Parts(NamedTuple):
     vector: Vector | None
 
     def ask(self, payload: Any, le: int) -> bool:
-        """Return whether the event part is true of an event.
-
-        Raises
-        ------
-        Exception
-            What the fence raises, with the arc and the event named.
-        """
+        """Return whether the event part is true of an event. What the fence raises names the arc and the event."""
         try:
             return bool(self.test(payload, None))
         except Exception as error:
@@ -105,13 +98,7 @@ class Reduction:
         )
 
     def parts(self, arc: Arc) -> Parts:
-        """Return a consuming arc taken apart.
-
-        Raises
-        ------
-        AutomatonError
-            It does not split.
-        """
+        """Return a consuming arc taken apart."""
         registers, transfer = self.automaton.register_schema, None
         fence = split(self._read(arc, "fence", FENCE), self.schema, registers)
         if fence.mixed is not None:
@@ -127,17 +114,10 @@ class Reduction:
         )
 
     def rewrite(self, arc: Arc) -> Arc:
-        """Return an arc over triggering sets, with the first bit.
-
-        Raises
-        ------
-        AutomatonError
-            It does not split.
-        """
+        """Return an arc over triggering sets, with the first bit."""
         return arc if not arc.reads_event else self.arc(self.parts(arc), 0)
 
     def arc(self, parts: Parts, bit: int | None) -> Arc:
-        """Return the arc over triggering sets."""
         arc, registers = parts.arc, self.automaton.register_schema
         clauses: list[Expr] = [] if bit is None else [Binary("&", Field("e", self.field), Const(1 << bit))]
         clauses += [] if parts.register is None else [parts.register]
@@ -148,7 +128,6 @@ class Reduction:
         return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final, select=arc.select)
 
     def set_of(self, triggers: int, payload: Any) -> Any:
-        """Return what is kept of an event."""
         return self.event(triggers) if self.sequence is None else self.event(triggers, getattr(payload, self.sequence))
 
     def _read(self, arc: Arc, role: str, kind: Kind) -> Expr:
@@ -163,12 +142,7 @@ def refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError
 
 
 def check_options(automaton: Automaton, retractions: bool, arc_punctuation: bool) -> None:
-    """Refuse what needs payloads.
-
-    Raises
-    ------
-    AfaError
-    """
+    """Refuse what needs payloads."""
     for name, value in (("retractions", retractions), ("arc_punctuation", arc_punctuation)):
         if value:
             raise AfaError(f"expected {name}=False with keep_payloads=False but got {name}={value!r}")

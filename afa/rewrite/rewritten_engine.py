@@ -10,37 +10,146 @@ What speaks of neither arcs nor events goes straight to the inner engine.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from afa.change import Change
-from afa.conditions.promised import Paths, PromisesByKey
+from afa.conditions.promised import Paths, PromisesByKey, Tests
 from afa.cuts import Cuts
-from afa.engine import Engine, Host, Numbered
+from afa.engine import Batch, Engine, Host, Numbered
 from afa.journal import Journal
 from afa.model.arc import Arc
-from afa.model.arctable import ArcTable
+from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.rewrite.known_ahead import difference, lifetimes, presents
-from afa.rewrite.rewriting import Rewriting
-from afa.rewrite.rewritten_batch import RewrittenBatch, Rows, plain_columns
+from afa.rewrite.vectors import Picked
+from afa.schema import Field, Schema
+from afa.state.plain import field_columns, ints
+from afa.state.states import Column, records
 from punctuation.progress import Progress
-from punctuation.reading import ARC
+from punctuation.promise import Punctuation
+from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING, FOREVER
 
 
-class RewrittenEngine:
-    """See `afa.engine.Engine`.
+class Rewriting(Tests, Protocol):
+    """How an automaton is rewritten, with the arcs in force: all that a rewriting must supply. A value.
 
-    Parameters
+    Attributes
     ----------
-    rewriting : Rewriting
-    inner : Engine
-        Of the rewritten automaton, with the rewritten arcs in force.
-    progress : Progress
-    journal : Journal
+    automaton : Automaton
+        The rewritten automaton; its own arcs are an example.
+    schema : Schema
+        Of the user's events: what messages speak of.
+    events : sequence of ArcEvent
+        The user's arcs in force.
+    table : ArcTable
+        The rewritten arcs in force.
+    bits : list of int or None
+        What a snapshot must say of each arc event, so that `restored` finds the same.
+    kept : sequence of str
+        The fields of the user's events that rewritten ones have too.
     """
+
+    @property
+    def automaton(self) -> Automaton: ...
+
+    @property
+    def schema(self) -> Schema: ...
+
+    events: Sequence[ArcEvent]
+    table: ArcTable
+    bits: list[int | None]
+
+    @property
+    def kept(self) -> Sequence[str]: ...
+
+    def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Rewriting:
+        """Return the rewriting for other arcs in force, which differ from ``le`` on; all events that came have an LE below ``now``.
+
+        Raises
+        ------
+        AutomatonError
+            An arc can't be rewritten.
+        ChangeError
+            They may not differ there.
+        """
+
+    def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Rewriting:
+        """Return the rewriting of a snapshot.
+
+        Raises
+        ------
+        AutomatonError, ValueError
+            The bits do not fit.
+        """
+
+    def event(self, payload: Any, le: int) -> Any:
+        """Return the rewritten event."""
+
+    def blank(self, n: int) -> dict[str, Any]:
+        """Return the columns, by field, that ``n`` rewritten events have beside those kept: arrays to be filled."""
+
+    def fill(self, made: Mapping[str, Any], rows: Any, columns: Mapping[str, Column], le: Any) -> None:
+        """Fill in some rows of them, from the columns and LEs of these rows' events."""
+
+
+class Rows(Batch, Protocol):
+    """What the inner engine's batches tell besides: rows in order of arrival."""
+
+    @property
+    def le(self) -> Any:
+        """The LE of each row, an array."""
+
+    @property
+    def kind(self) -> Any:
+        """The kind of each row (`punctuation.reading`), an array. None: all are events."""
+
+    def item(self, row: int) -> Change | Punctuation:
+        """Return a row that is no event."""
+
+    def event(self, row: int, payload: Any) -> Change:
+        """Return a row that is an event, with this payload."""
+
+    def only(self, rows: Any, events: bool) -> Batch:
+        """Return some rows (a slice, or their numbers), no changes of arcs; ``events``: none but events."""
+
+
+class RewrittenBatch(NamedTuple):
+    """A batch as the inner engine has encoded it, beside the events' own fields as they came.
+
+    ``made``: columns of ``rows`` that are filled in once it is known by which arcs.
+    """
+
+    rows: Rows
+    made: dict[str, Any]
+    columns: dict[str, Column]
+    schema: Schema
+
+    def promised(self, _: int) -> RewrittenBatch:
+        return self  # it goes to the inner engine in parts, each of which knows its own rows only
+
+    def columns_of(self, rows: Any) -> Mapping[str, Column]:
+        return Picked(self.columns, rows)
+
+    def promises(self, part: slice, before: int) -> tuple[Any, Any]:
+        """Return of each row of a part what the events are promised there, and whether it is an event."""
+        le = self.rows.le[part]
+        if self.rows.kind is None:
+            return np.full(len(le), before, np.int64), np.ones(len(le), np.bool_)
+        kind = self.rows.kind[part]
+        return np.maximum.accumulate(np.where(kind == PUNCTUATION, le, before).clip(before)), kind == EVENT
+
+    def event(self, row: int) -> Change:
+        """Return an event as it came."""
+        here = self.columns_of(slice(row, row + 1))
+        (payload,) = records([here[field.name] for field in self.schema.fields], self.schema, 1)
+        return self.rows.event(row, payload)
+
+
+class RewrittenEngine:
+    """See `afa.engine.Engine`. ``inner`` is the engine of the rewritten automaton, with the rewritten arcs in force."""
 
     def __init__(self, rewriting: Rewriting, inner: Engine, progress: Progress, journal: Journal) -> None:
         self.rewriting, self.inner, self.name, self.alone = rewriting, inner, inner.name, inner.alone
@@ -58,12 +167,10 @@ class RewrittenEngine:
 
     @property
     def bits(self) -> list[int | None]:
-        """What a snapshot says of the arcs in force."""
         return self.rewriting.bits
 
     @property
     def numbers(self) -> Numbered | None:
-        """What it tells where numbers are gapless; None: they are not."""
         return None
 
     # -- arcs and promises -----------------------------------------------------------------------------------------------------
@@ -73,7 +180,6 @@ class RewrittenEngine:
         self._put(self.rewriting.followed_by(table.events, le, self._progress.now), le, re)
 
     def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
-        """Put a table in force before there is any state."""
         self._put(self.rewriting.restored(table.events, bits or ()), BEGINNING, FOREVER)
 
     def _put(self, rewriting: Rewriting, le: int, re: int) -> None:
@@ -89,11 +195,9 @@ class RewrittenEngine:
     # -- events ----------------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Iterable[Change]) -> None:
-        """Take event changes of one key."""
         self.inner.apply(key, [self._rewritten(change) for change in changes])
 
     def push(self, change: Change) -> list[Change] | None:
-        """Take one event change."""
         return self.inner.push(self._rewritten(change))
 
     def _rewritten(self, change: Change) -> Change:
@@ -103,12 +207,10 @@ class RewrittenEngine:
 
     @property
     def serial(self) -> int:
-        """The inner engine's."""
         return self.inner.serial
 
     @property
     def began(self) -> int | None:
-        """The inner engine's."""
         return self.inner.began
 
     @began.setter
@@ -127,8 +229,7 @@ class RewrittenEngine:
         single: bool,
         /,
     ) -> RewrittenBatch:
-        """Return columns as `run_columns` takes them."""
-        own = plain_columns(columns, times, self.rewriting.schema)
+        own = _plain_columns(columns, times, self.rewriting.schema)
         made = self.rewriting.blank(len(times["le"]))
         kept = {name: columns[name] for name in self.rewriting.kept}
         rows = self.inner.encode({**made, **kept}, times, arcs, window, key_columns, single)
@@ -178,3 +279,17 @@ class RewrittenEngine:
         wanted = rows if events.all() else places[events] if rows is part else rows[events]
         self.rewriting.fill(batch.made, wanted, batch.columns_of(wanted), batch.rows.le[wanted])
         self.inner.run_columns(batch.rows.only(rows, bool(events.all())), host, cuts)
+
+
+def _plain_columns(columns: Mapping[str, Any], times: Mapping[str, Any], schema: Schema) -> dict[str, Column]:
+    """Return the columns of the events' fields. Raises `Unfit` where one is not plainly of its type."""
+    n, names = len(ints([times["le"]])[0]), [field.name for field in schema.fields]
+    found = field_columns([columns[name] for name in names], schema.fields, n)
+    return {name: _in_form(column, field) for name, column, field in zip(names, found, schema.fields)}
+
+
+def _in_form(column: Column, field: Field) -> Column:
+    """Return a column with values in their field's type."""
+    if field.type is float:
+        return column._replace(values=column.values + 0.0)  # -0.0 becomes 0.0
+    return column._replace(values=column.values.astype(np.bool_ if field.type is bool else np.int64, copy=False))

@@ -43,13 +43,10 @@ class Triggers:
     ----------
     reduction : Reduction
     events : sequence of ArcEvent
-        The arcs in force.
     bits : sequence of int or None, optional
         The bit that each holds, as a snapshot has it.
     before : Triggers, optional
-        Those in force so far, whose bits stay where ``keep`` says so.
-    keep : callable
-        Whether an arc event of this LE keeps its bit.
+        Those in force so far, whose bits stay where ``keep`` says so of the LE of their arc event.
 
     Attributes
     ----------
@@ -102,33 +99,21 @@ class Triggers:
         self._arcs: dict[tuple[int, int | None], Arc] = {}
         self.table = ArcTable(event._replace(arc=self._arc(event.arc, bit, arcs)) for event, bit in zip(self.events, self.bits))
 
-    # -- what a rewriting supplies: see `afa.rewrite.rewriting.Rewriting` ------------------------------------------------------
+    # -- what a rewriting supplies: see `afa.rewrite.rewritten_engine.Rewriting` --
 
     @property
     def automaton(self) -> Automaton:
-        """The rewritten automaton."""
         return self.reduction.rewritten
 
     @property
     def schema(self) -> Schema:
-        """The schema of the user's events."""
         return self.reduction.schema
 
     @property
     def kept(self) -> Sequence[str]:
-        """The sequence field, if there is one."""
         return [] if self.reduction.sequence is None else [self.reduction.sequence]
 
     def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Triggers:
-        """Return the triggers of other arcs in force.
-
-        Raises
-        ------
-        AutomatonError
-            An arc that has come does not split, or there is no bit for it.
-        ChangeError
-            They differ before the present: of the events there the payloads are gone.
-        """
         if le < now:
             new, old = Counter(events), Counter(self.events)
             arc = next(event.arc for event in (*(new - old), *(old - new)))
@@ -149,13 +134,6 @@ class Triggers:
         return found
 
     def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Triggers:
-        """Return the triggers that a snapshot tells of.
-
-        Raises
-        ------
-        AutomatonError, ValueError
-            They do not fit.
-        """
         given = [bit if bit is None else as_count(bit + 1) - 1 for bit in bits]
         found = Triggers(self.reduction, events, given)
         twins = any(found.places[id(event.arc), event.le] != bit for event, bit in zip(found.events, found.bits))
@@ -164,15 +142,12 @@ class Triggers:
         return found
 
     def event(self, payload: Any, le: int) -> Any:
-        """Return what is kept of an event."""
         return self.reduction.set_of(self.of(payload, le), payload)
 
     def blank(self, n: int) -> dict[str, Any]:
-        """Return a column of sets, yet to be filled."""
         return {self.reduction.field: np.zeros(n, np.int64)}
 
     def fill(self, made: Mapping[str, Any], rows: Any, columns: Mapping[str, Column], le: Any) -> None:
-        """Fill in the sets of some rows."""
         made[self.reduction.field][rows] = self.of_columns(columns, le)
 
     # -- bits ------------------------------------------------------------------------------------------------------------------
@@ -228,13 +203,7 @@ class Triggers:
     # -- events ----------------------------------------------------------------------------------------------------------------
 
     def of(self, payload: Any, le: int) -> int:
-        """Return the triggering set of an event. O(event parts in force).
-
-        Raises
-        ------
-        Exception
-            What an event part raises, with the arc and the event named.
-        """
+        """Return the triggering set of an event. O(event parts in force)."""
         found = 0
         for mask, parts in self._at(bisect_right(self._bounds, le)):
             if parts.ask(payload, le):

@@ -14,21 +14,15 @@ import numpy as np
 
 
 class Parts(NamedTuple):
-    """Items of one form: all ints, all strings, or tuples of so many of these.
+    """Items of one form: all ints (an array of int64), all strings (a list), or tuples of so many of these: a column a part.
 
-    Parameters
-    ----------
-    width : int
-        The length of the tuples; 0: the items are no tuples.
-    columns : list of sequences
-        One for each part: ints (an array of int64) or strings (a list).
+    ``width``: the length of the tuples; 0: the items are no tuples.
     """
 
     width: int
     columns: list[Any]
 
     def take(self, order: Any) -> Parts:
-        """Return the parts of the items at places."""
         return Parts(self.width, [part[order] if isinstance(part, np.ndarray) else permuted(part, order) for part in self.columns])
 
 
@@ -85,7 +79,6 @@ def in_order(items: Iterable[Any]) -> list[Any]:
 
 
 def permuted(items: Sequence[Any], order: Any) -> list[Any]:
-    """Return the items at places."""
     return list(map(items.__getitem__, order.tolist()))
 
 

@@ -1,6 +1,6 @@
 """Convert columns of any origin (Arrow, numpy, pandas, lists) to numpy arrays of words, without a Python object for each row.
 
-A column that is not plainly of its type is `Unfit`: its rows go one by one, which says what is wrong with them.
+A column that is not plainly of its type raises `Unfit`: its rows go one by one, which says what is wrong with them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,7 @@ class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
 
 
 def arrow(column: Any) -> Any:
-    """Return a column as an Arrow array.
-
-    Raises
-    ------
-    Unfit
-    """
+    """Return a column as an Arrow array."""
     import pyarrow as pa
 
     try:
@@ -42,12 +37,7 @@ def arrow(column: Any) -> Any:
 
 
 def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
-    """Return a column without nulls, where there may be any, and which values of it are there; None: all are.
-
-    Raises
-    ------
-    Unfit
-    """
+    """Return a column without nulls, where there may be any, and which values of it are there; None: all are."""
     if not optional or (isinstance(column, np.ndarray) and column.dtype.kind != "O"):
         return column, None
     import pyarrow as pa
@@ -65,13 +55,7 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
 
 
 def plain(column: Any) -> Any:
-    """Return a column as a numpy array of its own type.
-
-    Raises
-    ------
-    Unfit
-        Something is missing in it.
-    """
+    """Return a column as a numpy array of its own type; `Unfit` if something is missing in it."""
     if isinstance(column, np.ndarray) and column.dtype.kind != "O":
         return column
     array = arrow(column)
@@ -84,12 +68,7 @@ def plain(column: Any) -> Any:
 
 
 def numbers(column: Any, kind: type) -> Any:
-    """Return a column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats.
-
-    Raises
-    ------
-    Unfit
-    """
+    """Return a column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats."""
     values = plain(column)
     have = values.dtype.kind
     if values.ndim != 1 or have not in {int: "iu", float: "fiu", bool: "b"}[kind] or values.itemsize > 8:
@@ -102,12 +81,7 @@ def numbers(column: Any, kind: type) -> Any:
 
 
 def ints(given: Sequence[Any]) -> list[Any]:
-    """Return columns of int64, all of one length; None stays None.
-
-    Raises
-    ------
-    Unfit
-    """
+    """Return columns of int64, all of one length; None stays None."""
     found = [None if column is None else numbers(column, int) for column in given]
     if len({len(column) for column in found if column is not None}) > 1:
         raise Unfit
@@ -115,12 +89,7 @@ def ints(given: Sequence[Any]) -> list[Any]:
 
 
 def field_columns(given: Iterable[Any], fields: Iterable[Field], n: int) -> list[Column]:
-    """Return the columns of some fields, of ``n`` rows; strings as their places in a list of texts.
-
-    Raises
-    ------
-    Unfit
-    """
+    """Return the columns of some fields, of ``n`` rows; strings as their places in a list of texts."""
     return [_column(column, field, n) for column, field in zip(given, fields)]
 
 
@@ -141,12 +110,7 @@ def _column(column: Any, field: Field, n: int) -> Column:
 
 
 def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
-    """Return a column as places in the list of its different values; ``nulls``: whether None may be one of them.
-
-    Raises
-    ------
-    Unfit
-    """
+    """Return a column as places in the list of its different values; ``nulls``: whether None may be one of them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -33,12 +33,7 @@ def wanted(what: str, sound: Any, got: Any = "one without") -> None:
 
 
 def check_marks(marks: Marks, arc_punctuation: bool, conditions: Sequence[tuple[Any, int]], retractions: bool) -> None:
-    """Check the numbers of a `Progress`.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Check the numbers of a `Progress`."""
     progress = Progress(arc_punctuation)
     progress.restore(marks)
     wanted("what is final to be what is promised", progress.final == progress.effective, marks)
@@ -61,10 +56,6 @@ def check_arcs(events: Sequence[ArcEvent], pending: Sequence[tuple[ArcEvent, int
     """Check the arcs in force, and the retractions of arcs that wait.
 
     A retraction may wait although its arc is in force: a later change without a lifetime can have given the arc this very lifetime.
-
-    Raises
-    ------
-    SnapshotError
     """
     for event in (*events, *(event for event, _ in pending)):
         if not event.le < event.re:
@@ -88,12 +79,7 @@ def check_states(
     sequence: str | None,
     gapless: bool = False,
 ) -> None:
-    """Check the states of keys that were saved with these marks, for an operator with these options and present promise.
-
-    Raises
-    ------
-    SnapshotError
-    """
+    """Check the states of keys that were saved with these marks, for an operator with these options and present promise."""
     heads, rows, changes = states.heads, states.rows, states.changes
     wanted("keys" if keyed else "no key", None not in states.keys if keyed else states.keys in ([], [None]), states.keys)
     _check_pruned(states, marks, sequence, retractions)

@@ -47,7 +47,6 @@ class Column(NamedTuple):
 
     @classmethod
     def of(cls, items: Sequence[Any], field: Field) -> Column:
-        """Make the column of values that have their schema's form."""
         if field.type is None:
             return cls(list(items))
         present = None
@@ -62,7 +61,6 @@ class Column(NamedTuple):
         return cls(np.array(items, np.float64 if field.type is float else np.int64), present)
 
     def items(self, field: Field) -> list[Any]:
-        """Return the values as Python objects."""
         if field.type is None:
             return list(self.values)
         items = self.values.tolist()
@@ -257,12 +255,10 @@ class States(NamedTuple):
 
 
 def fields(schema: Schema | None) -> Sequence[Field]:
-    """Return the columns that a payload has."""
     return (ANYTHING,) if schema is None else schema.fields
 
 
 def columns(records: Sequence[Any], schema: Schema | None) -> list[Column]:
-    """Return payloads or registers as columns."""
     if schema is None:
         return [Column.of(records, ANYTHING)]
     parts = zip(*records) if records else [()] * len(schema.fields)
@@ -270,7 +266,6 @@ def columns(records: Sequence[Any], schema: Schema | None) -> list[Column]:
 
 
 def records(parts: Sequence[Column], schema: Schema | None, n: int) -> list[Any]:
-    """Return columns as payloads or registers."""
     if schema is None:
         return parts[0].items(ANYTHING)
     items = [part.items(field) for part, field in zip(parts, schema.fields)]
