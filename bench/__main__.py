@@ -15,6 +15,7 @@ from bench.measure import RESULTS, SCALES, Options, Row, keep
 
 NAMES = (
     "queries",
+    "language",
     "disorder",
     "heavy",
     "swap",

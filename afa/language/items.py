@@ -11,7 +11,7 @@ one of a component, of several (a subset), or of all ("").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
@@ -32,6 +32,10 @@ class Item(Expr):
     def __repr__(self) -> str:
         what = f"{self.kind}({self.field or ''})" + (f" back {self.back}" if self.back else "")
         return f"{self.component or 'any'}: {what}"
+
+    def before(self) -> Item:
+        """Return the item as it is when the event under test does not count yet."""
+        return replace(self, now=False)
 
     @property
     def needs(self) -> int:

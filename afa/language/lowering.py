@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Const, Expr
@@ -31,6 +31,12 @@ from afa.schema import Schema
 class Lowered:
     """A tree, lowered.
 
+    Parameters
+    ----------
+    tree : Tree
+    taken : collection of str
+        Names that no state may have.
+
     Attributes
     ----------
     components : tuple of str
@@ -41,7 +47,8 @@ class Lowered:
         What a match shows, over terms.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, taken: Collection[str] = ()) -> None:
+        self._taken = taken
         self.tree = tree
         self.event = Schema.of(tree.event, "event")
         self.positions = Positions.of(tree.pattern)
@@ -94,7 +101,7 @@ class Lowered:
                 absent = self.conditions.ways(state)[0].gap.absent
                 name += "".join(f"~{c.name}" for c in absent) or f" {state.skip.strategy if state.skip else STRICT}"
             number, base = 1, name
-            while name in names.values():
+            while name in names.values() or name in self._taken:
                 number += 1
                 name = f"{base} {number}"
             names[state] = name

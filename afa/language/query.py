@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from afa.errors import AfaError
+from afa.language.changes import QueryChanges, changes
 from afa.language.choosing import choosing
+from afa.language.explain_query import QueryExplanation, explained
 from afa.language.lowering import Lowered
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
@@ -111,6 +113,24 @@ class Query:
         if self._choose is None:
             return made
         return Choose(**self._choose, shown=self.shown.cls).after(made)
+
+    def explain(self) -> QueryExplanation:
+        """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
+        return explained(self._lowered)
+
+    def changes_to(self, other: Query) -> QueryChanges:
+        """Return what leads a running operator of this query to another one: arcs that go and come, states that stay.
+
+        Raises
+        ------
+        AfaError
+            They differ in what an operator can't change while it runs: events, key, order, window, register.
+        """
+        if not isinstance(other, Query):
+            raise AfaError(f"expected a Query but got {other!r}")
+        if self.tree.skip != other.tree.skip:
+            raise AfaError(f"expected a query with the same AFTER MATCH SKIP, {self.tree.skip!r}, but got {other.tree.skip!r}")
+        return changes(self._lowered, other._lowered)
 
     def __eq__(self, other: object) -> bool:
         return self.tree == other.tree if isinstance(other, Query) else NotImplemented

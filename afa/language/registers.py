@@ -70,6 +70,7 @@ class Registers:
         self.fences = {step: steps.fence(step) for step in steps.steps}
         self.skips = {state: steps.skipped(state) for state in steps.states}
         self.live = self._live()
+        self.fields: dict[Item, Field] = {}
         self.slots = self._slots()
         self.fields = {slot.item: Field("r", slot.name) for slot in self.slots if slot.item is not None}
         fields = tuple((slot.name, slot.type, slot.optional) for slot in self.slots)
@@ -117,7 +118,7 @@ class Registers:
             slots.append(Slot(name, kind, optional, item, value))
         taken = {slot.name for slot in slots}
         for item in left:
-            name = self._name(item)
+            name = self.name_of(item)
             while name in taken:
                 name += "_"
             taken.add(name)
@@ -129,7 +130,10 @@ class Registers:
         fields = [None, *self.steps.reader.types]
         return names.index(item.component), item.kind, fields.index(item.field), item.back
 
-    def _name(self, item: Item) -> str:
+    def name_of(self, item: Item) -> str:
+        """Return the name of an item's field, where it has one of its own."""
+        if item in self.fields:
+            return self.fields[item].name
         component = item.component or "match"
         if item.kind == "last" and not item.back and (not item.component or self.steps.reader.most[item.component] == 1):
             return f"{component}_{item.field}"

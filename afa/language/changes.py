@@ -1,0 +1,88 @@
+"""The way from one query to another in a running operator: arcs that go and come, and what becomes of the matches that have begun.
+
+States and arcs are named by what they are, so that the difference of two queries is one of two sets of names. A match that has
+begun goes on if its state stays, which it does where both queries hold the same values there. A state that holds others gets
+another name, so that nothing goes on without a value that it needs, or with one that nobody resets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from afa.change import Change, insert, retract
+from afa.errors import AfaError
+from afa.language.items import Item
+from afa.language.lowering import Lowered
+from afa.language.match_states import State
+
+
+class QueryChanges(NamedTuple):
+    """What leads from one query to another.
+
+    Parameters
+    ----------
+    arcs : tuple of Change
+        Retractions, then insertions, for `push_arc`, or for one `push_many` of them all: they act from the present on.
+    stays : tuple of str
+        States of both queries: matches that rest there go on, by the other query from now on.
+    goes : tuple of str
+        States of the one query only: matches that rest there never end any more.
+    comes : tuple of str
+        States of the other query only.
+    """
+
+    arcs: tuple[Change, ...]
+    stays: tuple[str, ...]
+    goes: tuple[str, ...]
+    comes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        signs = {1: "+", -1: "-"}
+        lines = [f"{signs[change.diff]} {change.payload.name}" for change in self.arcs]
+        told = (("go on", self.stays), ("end", self.goes), ("begin", self.comes))
+        return "\n".join([*lines, *(f"partial matches {what} in: {', '.join(names)}" for what, names in told if names)])
+
+
+def changes(now: Lowered, then: Lowered) -> QueryChanges:
+    """Return what leads from one query to another.
+
+    Raises
+    ------
+    AfaError
+        They differ in what an operator can't change while it runs: events, key, order, window, register.
+    """
+    _check(now, then)
+    held = {name: _held(now, state) for state, name in now.names.items()}
+    clash = {name for state, name in then.names.items() if name in held and _held(then, state) != held[name]}
+    if clash:
+        then = Lowered(then.tree, taken=clash)
+    old, new = ({str(arc.name): arc for arc in lowered.automaton.arcs} for lowered in (now, then))
+    gone = [retract(arc) for name, arc in old.items() if name not in new]
+    come = [insert(arc) for name, arc in new.items() if name not in old]
+    before, after = (set(lowered.automaton.states) - lowered.automaton.final for lowered in (now, then))
+    before, after = before - {now.automaton.start}, after - {then.automaton.start}
+    parts = (before & after, before - after, after - before)
+    return QueryChanges((*gone, *come), *(tuple(sorted(part)) for part in parts))
+
+
+def _held(lowered: Lowered, state: State) -> set[tuple[str, Item]]:
+    """Return what a state holds, each with its field."""
+    registers = lowered.registers
+    return {(registers.fields[item].name, item) for item in registers.live[state]}
+
+
+def _check(now: Lowered, then: Lowered) -> None:
+    registers = [lowered.automaton.register_schema.describe() for lowered in (now, then)]
+    for what, one, other in (
+        ("event class", now.tree.event, then.tree.event),
+        ("key", now.tree.key, then.tree.key),
+        ("order", now.tree.order, then.tree.order),
+        ("window", (now.tree.window, bool(now.tree.after)), (then.tree.window, bool(then.tree.after))),
+        ("register", registers[0], registers[1]),
+        ("RETURN", now.automaton.match_schema.describe(), then.automaton.match_schema.describe()),
+    ):
+        if one != other:
+            raise AfaError(
+                f"expected a query with the same {what} for a running operator, {one!r}, but got {other!r}: "
+                f"make a new operator of it, and feed it what the window still holds"
+            )

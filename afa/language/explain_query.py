@@ -1,0 +1,152 @@
+"""Explain a query: what became of each part of it, and what it costs.
+
+Under skip till any match each choice of events is a match of its own. Those that hold equal values are one partial match, so that a
+repetition costs as much as the values differ that it has to hold:
+
+    flat           nothing of what it takes is read later
+    by value       a value of one event (last, first), the smallest, the largest, a count: as many partial matches as values
+    exponential    a sum or a mean: every subset has its own
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from afa.expression.nodes import Expr
+from afa.expression.nodes import Field as Named
+from afa.expression.text import text_of_expr
+from afa.language.items import Item, items_of, replaced
+from afa.language.lowering import Lowered
+from afa.language.match_states import WAITS, State
+from afa.language.pattern import ANY
+
+FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
+
+
+class StateExplanation(NamedTuple):
+    """A state: where a match rests, by which strategy it waits, what it skips, what it holds."""
+
+    name: str
+    strategy: str
+    skips: str | None
+    holds: tuple[str, ...]
+
+    def __str__(self) -> str:
+        skips = "skips nothing" if self.skips is None else f"skips by {self.strategy}: {self.skips}"
+        return f"state {self.name}: {skips}; holds {', '.join(self.holds) or 'nothing'}"
+
+
+class FieldExplanation(NamedTuple):
+    """A field of the register: what it holds on the way, and whether a match shows it."""
+
+    name: str
+    type: str
+    holds: str | None
+    shown: bool
+
+    def __str__(self) -> str:
+        return f"field {self.name}: {self.type}" + (f", {self.holds}" if self.holds else "") + (", shown" if self.shown else "")
+
+
+class Cost(NamedTuple):
+    """What a repetition under skip till any match costs, and the conditions that make it so."""
+
+    component: str
+    kind: str
+    why: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what = {
+            FLAT: "flat: nothing of what it takes is read later",
+            BY_VALUE: "one partial match for each value that it holds",
+            EXPONENTIAL: "exponential: every choice of events has its own sum",
+        }[self.kind]
+        return f"cost of {self.component} under any: {what}" + (f", as read by {'; '.join(self.why)}" if self.why else "")
+
+
+class QueryExplanation(NamedTuple):
+    """What became of a query; ``print`` shows it."""
+
+    states: tuple[StateExplanation, ...]
+    register: tuple[FieldExplanation, ...]
+    costs: tuple[Cost, ...]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        warnings = [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join([*map(str, self.states), *map(str, self.register), *map(str, self.costs), *warnings])
+
+
+def explained(lowered: Lowered) -> QueryExplanation:
+    """Explain what a tree became."""
+    steps, names = lowered.steps, lowered.names
+    states = [_state(lowered, state) for state in steps.states[1:]]
+    fields = [_field(lowered, i) for i in range(len(lowered.registers.slots))]
+    costs = {}
+    for state in steps.states[1:]:
+        found = _cost(lowered, state)
+        if found is not None:
+            costs[names[state]] = found
+    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), tuple(_warnings(lowered)))
+
+
+def _state(lowered: Lowered, state: State) -> StateExplanation:
+    registers = lowered.registers
+    skip = registers.skips[state]
+    held = [slot.name for slot in registers.slots if slot.item is not None and slot.item in registers.live[state]]
+    text = None if skip is None else text_of_expr(registers.written(skip))
+    strategy = state.skip.strategy if state.skip else "contiguity"
+    return StateExplanation(lowered.names[state], strategy, "everything" if text == "True" else text, tuple(held))
+
+
+def _field(lowered: Lowered, i: int) -> FieldExplanation:
+    slot = lowered.registers.slots[i]
+    kind = (slot.type.__name__ if slot.type else "Any") + (" | None" if slot.optional else "")
+    return FieldExplanation(slot.name, kind, None if slot.item is None else repr(slot.item), slot.value is not None)
+
+
+def _cost(lowered: Lowered, state: State) -> Cost | None:
+    """Return what the repetition costs in which a match rests; None: there is none under any."""
+    if state.position == WAITS:
+        return None
+    conditions, registers = lowered.conditions, lowered.registers
+    loops = [step for step in lowered.steps.steps if step.src == step.dst == state]
+    if not loops or not any(edge.to == state.position and edge.gap.strategy == ANY for edge in conditions.ways(state)):
+        return None
+    component = conditions.positions.components[state.position].name
+    moved = {item for item in registers.live[state] if any(lowered.steps.after(step, item) != item for step in loops)}
+    sums = {item for item in moved if item.kind == "sum"}
+    kind = EXPONENTIAL if sums else BY_VALUE if moved else FLAT
+    return Cost(component, kind, tuple(_readers(lowered, sums or moved)))
+
+
+def _readers(lowered: Lowered, items: set[Item]) -> list[str]:
+    """Return the conditions, and the names of RETURN, that read one of these items."""
+    conditions = lowered.conditions
+    asked = [*conditions.where, *conditions.first, *conditions.rest, *conditions.done, *conditions.absent.values()]
+    found = [_text(lowered, expr) for exprs in asked for expr in exprs if items & _read(expr)]
+    found += [f"RETURN {name}" for name, value in lowered.registers.returns if items & _read(value)]
+    return list(dict.fromkeys(found))
+
+
+def _read(expr: Expr) -> set[Item]:
+    return {item.before() for item in items_of(expr)}
+
+
+def _text(lowered: Lowered, expr: Expr) -> str:
+    """Return a condition as text, its items by the names of their fields."""
+    name = lowered.registers.name_of
+    return text_of_expr(replaced(expr, lambda item: Named("r", name(item))))
+
+
+def _warnings(lowered: Lowered) -> list[str]:
+    repeats = any(step.src == step.dst for step in lowered.steps.steps)
+    found = []
+    if lowered.tree.order is None and repeats:
+        found.append(
+            "events of one instant are alternatives, of which a match takes one: a repetition over many of them has as many "
+            "matches as there are choices; order= names the field that puts them in order"
+        )
+    if lowered.tree.window is None:
+        found.append("without WITHIN a match never expires: what has begun is held for ever")
+    return found
