@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import json
+import random
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import afa
 from afa.spark import match
+from tests.language.oracle import Event, matches
+from tests.spark.test_stream import Files, run
+
+COLUMNS = "symbol string, price int, time timestamp"
 
 
 class Stock(NamedTuple):
@@ -45,3 +52,50 @@ def test_refused(spark: Any) -> None:
         match(afa.query(TEXT.replace("[symbol] and ", ""), event=Stock, tick="us"), time="time")
     with pytest.raises(afa.AfaError, match="expected the names of key columns but got key=None"):
         match(RISING.automaton, time="time")
+
+
+SWAPPED = """
+PATTERN SEQ(Stock+ a[], Stock b)
+WHERE skip_till_next_match(a[], b) {{ [symbol] and {} and a[i].price >= a[i-1].price and b.price < 3 }}
+WITHIN 30 seconds RETURN a[1].price AS low, a.LEN AS n
+"""
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_a_running_job_takes_another_threshold(spark: Any, static: bool, tmp_path: Path) -> None:
+    """What the arcs of `changes_to` make of the job is what one query says whose threshold depends on the time of the event."""
+    one, other = (afa.query(SWAPPED.format(f"a[i].price > {n}"), event=Stock, tick="us") for n in (2, 4))
+    rng, base, second = random.Random(1), datetime(2024, 1, 1, tzinfo=timezone.utc), 1_000_000
+    start = int(base.timestamp()) * second
+    stream = [(rng.choice("AB"), rng.randint(1, 6), t) for t in rng.sample(range(60), 60)]
+    events, log = Files(tmp_path / "in"), afa.spark.arc_log(tmp_path / "arcs", one.automaton)
+    told = one.changes_to(other)
+    assert (told.goes, told.comes) == ((), ())
+    for part in range(2):
+        rows = stream[part * 30 : part * 30 + 30]
+        events.put([json.dumps({"symbol": s, "price": p, "time": (base + timedelta(seconds=t)).isoformat()}) for s, p, t in rows])
+        if part:
+            for change in told.arcs:
+                if change.diff > 0:
+                    log.insert(change.payload, at=start + 25 * second)
+                else:
+                    log.retract(change.payload.name, at=start + 25 * second)
+        if not static:
+            read = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(events.path))
+            run(read.transform(match(one, time="time", arcs=log.read(spark), lateness="1 hour", buckets=2)), tmp_path)
+    if static:
+        arcs = spark.read.text(str(log.path))
+        found = spark.read.schema(COLUMNS).json(str(events.path)).transform(match(one, time="time", arcs=arcs))
+        found = found.where("kind = 'match'")
+    else:
+        found = afa.spark.current(spark.read.parquet(str(tmp_path / "changes")))
+    present = f"(a[i].at < {start + 25 * second} and a[i].price > 2 or a[i].at >= {start + 25 * second} and a[i].price > 4)"
+    merged = afa.query(SWAPPED.format(present), event=Stock, tick="us")
+    want = matches(merged.tree, [Event(Stock(s, p, start + t * second), start + t * second) for s, p, t in stream])
+    assert want
+    assert {((row.symbol, (row.low, row.n)), micros(row.le), micros(row.re)) for row in found.collect()} == want
+
+
+def micros(moment: datetime) -> int:
+    """A timestamp of Spark's, in the zone of the machine."""
+    return round(moment.astimezone(timezone.utc).timestamp() * 1_000_000)
