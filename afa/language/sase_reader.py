@@ -23,6 +23,7 @@ from afa.language.return_names import named
 from afa.language.sase_expressions import Attributes, Reader, Written
 from afa.language.sase_grammar import RefusedError, query_error, read_frame
 from afa.language.sase_pattern import PatternReader, Types
+from afa.language.sase_returns import is_call, name_and_value, several, split
 from afa.language.terms import AGGREGATES
 from afa.schema import Schema
 
@@ -245,14 +246,14 @@ class _Text:
     def returns(self, tokens: list[Any]) -> tuple[str, tuple[tuple[str, Expr], ...]]:
         """Return the name of the payload, and names and values of RETURN."""
         payload = "Match"
-        if _is_call(tokens) and not self.is_function(str(tokens[0])):
+        if is_call(tokens) and not self.is_function(str(tokens[0])):
             payload, tokens = str(tokens[0]), tokens[2:-1]
             if payload.startswith("_") or keyword.iskeyword(payload):
                 raise RefusedError(f"expected a name of what is returned but got {payload!r}; choose another", tokens[0].start_pos)
         items: list[tuple[str | None, Expr, int]] = []
-        for item in _split(tokens):
-            name, value = _as(item)
-            for each in _several(value):
+        for item in split(tokens):
+            name, value = name_and_value(item)
+            for each in several(value):
                 written = self.reader.value_of(each)
                 try:
                     found = returned(written.expr, self.places)
@@ -295,58 +296,3 @@ def _gaps(pattern: Pattern) -> list[Gap]:
         return [*([] if pattern.high == 1 else [pattern.gap]), *_gaps(pattern.item)]
     inner = [gap for item in pattern.items for gap in _gaps(item)]
     return [*pattern.gaps, *inner] if isinstance(pattern, Seq) else inner
-
-
-def _is_call(tokens: list[Any]) -> bool:
-    """Return whether tokens are ``name( .. )`` as a whole."""
-    if len(tokens) < 3 or tokens[0].type != "NAME" or tokens[1].type != "LPAR" or tokens[-1].type != "RPAR":
-        return False
-    depth = 0
-    for i, token in enumerate(tokens[1:], 1):
-        depth += {"LPAR": 1, "RPAR": -1}.get(token.type, 0)
-        if depth == 0:
-            return i == len(tokens) - 1
-    return False
-
-
-def _split(tokens: list[Any]) -> list[list[Any]]:
-    """Return the items between commas that stand in no parentheses."""
-    if not tokens:
-        return []
-    items: list[list[Any]] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += {"LPAR": 1, "LBRACKET": 1, "LBRACE": 1, "RPAR": -1, "RBRACKET": -1, "RBRACE": -1}.get(token.type, 0)
-        if token.type == "COMMA" and depth == 0:
-            if not items[-1]:
-                raise RefusedError("expected a value but got ','; leave the comma out", token.start_pos)
-            items.append([])
-        else:
-            items[-1].append(token)
-    if not items[-1]:
-        raise RefusedError("expected a value behind ',' but got none; leave the comma out", tokens[-1].start_pos)
-    return items
-
-
-def _as(item: list[Any]) -> tuple[Any, list[Any]]:
-    """Return the name behind AS or None, and the value's tokens."""
-    if len(item) > 2 and item[-2].type == "NAME" and str(item[-2]).lower() == "as" and item[-3].type != "DOT":
-        if item[-1].type != "NAME":
-            raise RefusedError(f"expected a name behind AS but got {str(item[-1])!r}; write AS name", item[-1].start_pos)
-        return item[-1], item[:-2]
-    return None, item
-
-
-def _several(item: list[Any]) -> list[list[Any]]:
-    """Return ``a.(x, y)`` as ``a.x`` and ``a.y``; all else as it is."""
-    at = next((i for i in range(1, len(item)) if item[i].type == "LPAR" and item[i - 1].type == "DOT"), None)
-    if at is None:
-        return [item]
-    names = item[at + 1 : -1]
-    plain = [token for token in names if token.type == "NAME"]
-    if item[-1].type != "RPAR" or [token.type for token in names] != (["NAME", "COMMA"] * len(plain))[:-1]:
-        raise RefusedError("expected fields in .( ) but got another expression; write a.(x, y)", item[at].start_pos)
-    return [[*item[:at], token] for token in plain]
-
-
-__all__ = ["read_sase"]
