@@ -13,7 +13,8 @@ query            `Query`, `afa.query`; explain_query: what became of it; changes
 conjuncts        conditions over several components: which one they are asked of, and when
 durations        12 hours, as ticks
 return_names     names of what RETURN shows, where none is given
-sase_reader      SASE+ text -> tree: sase_grammar: its frame; sase_pattern: PATTERN; sase_code, sase_expressions: conditions; sase_returns
+sase_reader      SASE+ text -> tree. sase_grammar: its frame; sase_pattern: PATTERN; sase_code,
+                 sase_expressions: conditions; sase_returns: items of RETURN
 sase_printer     tree -> SASE+ text
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 previous         the event before, said as an event of a component
