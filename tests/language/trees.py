@@ -82,6 +82,7 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         before=(make.absent(alone=True),) if allowed.start and choose.chance(15) else (),
         returns=make.returns(),
         subsets=tuple(make.subsets),
+        time="at" if skip else None,
         skip=choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}")) if skip else None,
     )
     if allowed.end and made.window is not None and choose.chance(15):
@@ -225,7 +226,7 @@ class Maker:
         if deep and kind < 26:
             test = Compare(self.op(), self.value(0, event), self.value(0, event))
             return If(test, self.value(0, event), self.value(0, event))
-        found = self.ref(self.choose.one(("x", "y"))) if kind < 75 else None
+        found = self.ref(self.choose.one(("x", "y", "x", "y", "at"))) if kind < 75 else None
         if found is None and event and self.choose.chance(20):
             return Field("e", "y")
         return found or Const(self.choose.number(0, 3))

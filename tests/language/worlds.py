@@ -215,10 +215,11 @@ class Side:
         return list(self.operator.push(self.item(op)))
 
     def item(self, op: Op) -> Any:
-        """What is pushed."""
+        """What is pushed: the operator fills in the LE."""
         if op[0] == "promise":
             return Punctuation(op[1])
-        return (insert if op[0] == "+" else retract)(*op[1])
+        payload, le, re = op[1]
+        return (insert if op[0] == "+" else retract)(payload._replace(at=None), le, re)
 
     def restored(self) -> Operator | Keyed:
         """The operator after a snapshot."""
