@@ -115,10 +115,7 @@ def payload(tree: Tree, found: Found) -> tuple[Any, ...]:
     taken = Taken(tuple((name, event.payload) for name, event in found.picks), dict(tree.subsets))
     if tree.returns:
         return tuple(value(expr, None, taken) for _, expr in tree.returns)
-    fields = range(len(tree.event._fields))
-    places = Counter(everywhere(tree.pattern, often=True))
-    once = [name for name in everywhere(tree.pattern, often=False) if places[name] == 1]
-    return tuple(taken.of(name)[0][i] for name in once for i in fields)
+    return tuple(taken.of(name)[0][i] for name in singles(tree.pattern) for i in range(len(tree.event._fields)))
 
 
 def singles(pattern: Pattern) -> list[str]:
