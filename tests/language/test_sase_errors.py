@@ -48,6 +48,7 @@ FRAME = {
     "PATTERN A a WITHIN hours": r"column 20: expected a number but got 'hours'; a duration is a number with a unit, 12 hours",
     "PATTERN A a WHERE a.note = 'x": r"expected an expression.* but got \"'\"; end the string on the line on which it begins",
     "PATTERN A a WHERE (a.price := 3)": r"expected an expression.* but got ':'; : means nothing in conditions and values",
+    "PATTERN A a WHERE": r"expected an expression but got the end; write a condition or a value",
     "PATTERN A a RETURN": r"expected an expression but got the end; write a condition or a value",
     "PATTERN SEQ(A a =>, B b)": r"column 19: expected a name but got ','; write =>next, =>any, =>strict or =>partition",
     "PATTERN A{1.} a[": r"but got '\['|expected a whole number",
