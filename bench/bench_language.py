@@ -2,6 +2,7 @@
 
 A price that 500 divides, then prices that go on (p1), rise (p2), or stay above the lowest so far (p3), then a small volume; prices
 walk up with 0.7 and are wrapped to 1..1000. By partition contiguity (s2) and skip till next match (s3), keyed by symbol, in order.
+Beside them two programs that do nothing else, in order only: NFA^b with one record a run, and backtracking.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 import afa
 from afa import Arc, Automaton, Keyed
+from bench.baselines.nfab import Backtrack, Nfab
 from bench.drive import batched, run
 from bench.measure import WINDOW, Options, Row, interleaved, rates, ratio
 from bench.workloads import Stream, punctuated
@@ -91,7 +93,9 @@ def measure(o: Options) -> list[Row]:
                 "query": partial(by_text(p, strategy, window).operator, engine=engine),
                 "hand": partial(Keyed, by_hand(p, strategy), key="symbol", window=window, engine=engine),
             }
-            columns = interleaved({name: partial(run, make, fed) for name, make in makes.items()}, o.rounds)
+            base = {"nfa": partial(Nfab, p, strategy, window, SYMBOLS), "back": partial(Backtrack, p, strategy, window)}
+            runs = {name: partial(run, make, fed) for name, make in {**makes, **base}.items()}
+            columns = interleaved(runs, o.rounds)
             rows.append(
                 {
                     "query": f"{p}, {strategy}",
@@ -99,6 +103,8 @@ def measure(o: Options) -> list[Row]:
                     "M events/s": rates(columns["query"]),
                     "by hand, M events/s": rates(columns["hand"]),
                     "rate, relative to by hand": ratio(columns["query"], columns["hand"]),
+                    "NFA^b, M events/s": rates(columns["nfa"]),
+                    "backtracking, M events/s": rates(columns["back"]),
                 }
             )
     return rows
