@@ -17,7 +17,9 @@ from typing import Any
 from afa.errors import QueryError
 from afa.expression.nodes import Expr
 from afa.language.building import UNSAID, Said, Unread, read_tree
+from afa.language.changes import QueryChanges
 from afa.language.conjuncts import components
+from afa.language.explain_query import QueryExplanation
 from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.model.automaton import Automaton
@@ -174,6 +176,14 @@ class Builder(Said):
     def operator(self, **options: Any) -> Keyed | Operator | After:
         """Make an operator; see `Query.operator`."""
         return self._query.operator(**options)
+
+    def explain(self) -> QueryExplanation:
+        """Explain what became of the query; see `Query.explain`."""
+        return self._query.explain()
+
+    def changes_to(self, other: Query | Builder) -> QueryChanges:
+        """Return what leads a running operator to another query; see `Query.changes_to`."""
+        return self._query.changes_to(other.query() if isinstance(other, Builder) else other)
 
     # -- joints ------------------------------------------------------------------------------------------------------------------
 

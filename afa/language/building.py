@@ -75,6 +75,7 @@ def read_tree(said: Said) -> Tree:
         after=tuple(maker.component(each) for each in said.pending),
         returns=shown[1],
         payload=shown[0],
+        tick=said.tick,
     )
 
 

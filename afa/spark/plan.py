@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
+from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
@@ -37,7 +38,7 @@ log = logging.getLogger("afa.spark")
 
 
 def match(
-    automaton: Automaton | Query,
+    automaton: Automaton | Query | Builder,
     *,
     key: str | Sequence[str] | None = None,
     time: str,
@@ -61,7 +62,7 @@ def match(
 
     Parameters
     ----------
-    automaton : Automaton or Query
+    automaton : Automaton or Query, or what the words of `afa.language` have put together
         A query says key, window and sequence itself. An automaton has ``event=``, whose fields are columns. Times in its functions
         are microseconds since 1970, and so are timestamps and dates in int and float fields; intervals are microseconds. A number
         that a field's type can't hold makes a bad row.
@@ -144,6 +145,8 @@ def match(
     or ``speculation=`` is refused: use a second query.
     """
 
+    if isinstance(automaton, Builder):
+        automaton = automaton.query()
     if isinstance(automaton, Query):
         automaton, key, window, sequence = _said(automaton, key=key, window=window, sequence=sequence)
     if key is None:

@@ -155,6 +155,18 @@ def test_a_builder_is_a_query() -> None:
     assert repr(built) == "query of a, b"
 
 
+def test_what_a_query_tells() -> None:
+    def falling(share: float) -> Builder:
+        return many("a").followed_by(one("b", lambda e, m: e.volume < share * m.a.last.volume)).within(9).of(Stock, tick="us")
+
+    built, other = falling(0.8), falling(0.7)
+    assert built.tree().tick == "us"
+    assert str(built.explain()) == str(built.query().explain())
+    changes = built.changes_to(other)
+    assert [change.diff for change in changes.arcs] == [-1, 1]
+    assert str(changes) == str(built.query().changes_to(other.query())) == str(built.changes_to(other.query()))
+
+
 # -- trees -----------------------------------------------------------------------------------------------------------------------
 
 

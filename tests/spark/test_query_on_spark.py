@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import afa
+from afa.language import many, one
 from afa.spark import match
 from tests.language.oracle import Event, matches
 from tests.spark.test_stream import Files, run
@@ -29,15 +30,24 @@ PATTERN SEQ(Stock+ a[], Stock b) WHERE skip_till_next_match(a[], b) { [symbol] a
 WITHIN 1 hour RETURN a[1].price AS low, a.LEN AS n, b.at - a[1].at AS took
 """
 RISING = afa.query(TEXT, event=Stock, tick="us")
+BUILT = (
+    many("a", where=lambda e, m: e.price > m.a.last.price)
+    .followed_by(one("b", lambda e: e.price < 3))
+    .by("symbol")
+    .within(hours=1)
+    .returns(low=lambda m: m.a.first.price, n=lambda m: m.a.count, took=lambda m: m.b.at - m.a.first.at)
+    .of(Stock, tick="us")
+)
 
 
-def test_key_and_window_are_the_querys(spark: Any) -> None:
+@pytest.mark.parametrize("query", [RISING, BUILT], ids=["text", "builder"])
+def test_key_and_window_are_the_querys(query: Any, spark: Any) -> None:
     begin = datetime(2024, 1, 1)
     prices = [("A", 4, 0), ("A", 5, 10), ("B", 1, 15), ("A", 2, 20), ("A", 1, 90)]
     rows = spark.createDataFrame(
         [(symbol, price, begin + timedelta(minutes=t)) for symbol, price, t in prices], "symbol string, price int, time timestamp"
     )
-    found = rows.transform(match(RISING, time="time")).where("kind = 'match'").collect()
+    found = rows.transform(match(query, time="time")).where("kind = 'match'").collect()
     minute = 60_000_000
     got = sorted((row.symbol, row.low, row.n, row.took / minute) for row in found)
     assert got == [("A", 4, 2, 20.0), ("A", 5, 1, 10.0)]
