@@ -78,6 +78,7 @@ class Sizes(NamedTuple):
     matches: int
     pending: int
     keys: int
+    ties: int = 0
 
 
 class Logged(NamedTuple):
@@ -267,6 +268,15 @@ class Engine(Protocol):
         With ``cuts``, carry the rows out as if each came alone, and note there where the output of each row ends.
         """
 
+    def check_ties(self) -> None:
+        """Where the automaton refuses ties, check those that this call may have brought.
+
+        Raises
+        ------
+        ChangeError
+            Two events of one key share their step.
+        """
+
     # -- arcs and punctuations ---------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
@@ -383,6 +393,7 @@ class ByRows:
     def push(self, change: Change) -> list[Change]:
         """Take one event change; the operator ends the call."""
         self.apply(change.key, [change])
+        self.check_ties()
         return self.collect()
 
     def encode(self, *columns: Any) -> Batch:
@@ -411,6 +422,9 @@ class ByRows:
         if cuts is not None:
             cuts.keep(np.arange(len(changes)))
         return Logged.of(changes, self.automaton)
+
+    def check_ties(self) -> None:
+        """Check nothing: events that share a step are alternatives."""
 
     def forget(self) -> None:
         """Forget the output so far."""

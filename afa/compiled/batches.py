@@ -8,6 +8,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.compiled.arc_swaps import changed, follow
+from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, marked, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CHUNK, Batch
@@ -105,7 +106,8 @@ class Batches:
         if batch.kind is not None:
             then = int(batch.le[batch.kind == k.PUNCTUATION].max(initial=then))
         others = batch.kind is not None and bool((batch.kind == k.ARC).any())
-        if then <= progress.final or progress.some > k.BEGINNING or others or arcs.table.timeouts or progress.arc_punctuation:
+        waits = bool(arcs.table.timeouts) or not self._store.automaton.ties  # ties are looked for before the promise
+        if then <= progress.final or progress.some > k.BEGINNING or others or waits or progress.arc_punctuation:
             return np.full(n // CHUNK + 1, k.BEGINNING)
         least = np.minimum.reduceat(batch.le, np.arange(0, n, CHUNK))
         return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
@@ -223,7 +225,8 @@ class Batches:
 
     def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
         try:
-            self._store.call(how, low, high, words, max(self._final, self._store.progress.final))
+            if self._store.call(how, low, high, words, max(self._final, self._store.progress.final)) == k.TIED:
+                check_ties(self._store)
         except Exception as error:
             if self._store.keyed:
                 blame(error, f"of key {self._store.directory.names[int(self._store.memory.w[k.W_KEY])]!r}")

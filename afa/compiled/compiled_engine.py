@@ -89,6 +89,8 @@ class CompiledEngine:
         store.idle += 1
         self.began = memory.m[k.C_SERIAL]
         rows = store.call(k.PUSH, code, 1, self._one)
+        if rows == k.TIED:
+            self.check_ties()
         if rows == k.NUMBERS:
             directory.touch(code)
             return None
@@ -127,6 +129,9 @@ class CompiledEngine:
             return encode(self.store, columns, times, arcs, window, key_columns, single)
         except MemoryError as error:
             raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
+
+    def check_ties(self) -> None:
+        compiled_states.check_ties(self.store)
 
     def run_columns(self, batch: Encoded, host: Host, cuts: Cuts | None = None) -> None:
         if batch.keys is not None:
@@ -198,7 +203,7 @@ class CompiledEngine:
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
-        self.store.memory.m[k.C_LOOKED] = 0
+        self.store.memory.m[k.C_LOOKED] = self.store.memory.m[k.C_TIED] = 0
         self.store.missing, self.store.look = [], None
         arcs_of.recover(self.store)
         self.store.memory.recover()
@@ -258,6 +263,7 @@ class CompiledEngine:
 
     def load(self, states: States) -> None:
         compiled_states.load(self.store, states)
+        self.check_ties()
 
     def check(self) -> None:
         self.clean_all()

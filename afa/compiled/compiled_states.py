@@ -19,6 +19,7 @@ from afa.compiled.memory import Batch
 from afa.compiled.record_words import Records
 from afa.compiled.store import Store
 from afa.engine import Sizes
+from afa.model.copies import refuse_ties
 from afa.state.canonical import Arranged, order_of, parts_of
 from afa.state.states import (
     CHANGES,
@@ -71,8 +72,22 @@ def overdue(store: Store, t: int) -> list[Change]:
 def sizes(store: Store) -> Sizes:
     store.call(k.SIZES)
     at = int(store.memory.w[k.W_TEMP])
-    events, partial, intervals, matches, pending, keys, *high = store.memory.w[at : at + 8].tolist()
-    return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys)
+    events, partial, intervals, matches, pending, keys, ties, *high = store.memory.w[at : at + 9].tolist()
+    return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys, ties)
+
+
+def check_ties(store: Store) -> None:
+    """Where a step came to hold several events, look whether one still does. O(steps), with ties only."""
+    m = store.memory.m
+    if not m[k.C_TIED]:
+        return
+    m[k.C_TIED] = 0
+    for code in np.flatnonzero(store.directory.entries[:, k.D_BLOCK]).tolist():
+        block = Block(store, code)
+        for step in block.steps:
+            if block.word(k.EV, step) & k.COUNT > 1:
+                record = store.payloads.record
+                refuse_ties([record(words) for _, _, *words in block.events(step)], block.word(k.LE, step), store.key_of(code))
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ class Store:
         self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
         self.gaps = gaps
         self.memory.m[k.C_GAPLESS] = 0 if gaps is None else k.JOIN if gaps == "join" else k.BREAK
+        self.memory.m[k.C_TIES] = not automaton.ties
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
         self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
         self.directory = Directory(self.memory, keyed)
@@ -117,7 +118,7 @@ class Store:
                 raise self.callback.fault()
             if status == k.ENDLESS:
                 raise self.arcs.endless()
-            if status == k.LATE or (status == k.NUMBERS and self.look is None):
+            if status in (k.LATE, k.TIED) or (status == k.NUMBERS and self.look is None):
                 return status
             if status == k.NUMBERS and self.look is not None:
                 self.look(batch)  # which may call the kernels

@@ -17,7 +17,7 @@ from afa.interpreted.invariants import check
 from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
 from afa.model.arctable import ArcTable
-from afa.model.copies import COPIES, added
+from afa.model.copies import COPIES, added, refuse_ties
 from afa.model.transitions import Transitions
 from afa.state.states import States
 from punctuation.deadlines import Deadlines
@@ -49,7 +49,8 @@ class InterpretedEngine(ByRows):
         self._saved: set[Hashable] = set()  # keys that it has
         self._sizes: dict[Hashable, tuple[int, ...]] = {}
         self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
-        self._held = [0] * 5
+        self._held = [0] * 6
+        self._tied: list[tuple[State, Any]] = []  # steps that came to hold several events in this call, where that is refused
         self._had_timeouts = bool(table.timeouts)
         self._final = progress.final
         self._looked = 0  # changes taken when it was looked last for keys to prune
@@ -102,8 +103,17 @@ class InterpretedEngine(ByRows):
                 pruning.insert(algorithm, s, at, le, diffs)
             else:
                 algorithm.change_step(s, at, le, diffs)
+            if not self.automaton.ties:
+                self._tied.append((s, at))
         if self._gaps is not None:
             cleanup.forget_cover(algorithm, s)
+
+    def check_ties(self) -> None:
+        tied, self._tied = self._tied, []
+        for s, at in tied:
+            entry = s.index.get(at)
+            if entry is not None and len(entry.events) > 1:
+                refuse_ties([payload for payload, _ in entry.events], entry.le, s.key)
 
     def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
         if count:
@@ -221,6 +231,7 @@ class InterpretedEngine(ByRows):
 
     def rollback(self) -> None:
         """Drop what depends on undone states: the journal has restored these, but deadlines and sizes may have come from them."""
+        self._tied = []
         for s in (*self._touched.values(), *self._due):
             s.delta.clear()
             forget_places(s.index)
@@ -233,7 +244,7 @@ class InterpretedEngine(ByRows):
         self._deadlines = Deadlines()
         self._restless = dict.fromkeys(self.states)
         self._changed.update(self._restless)
-        self._measure, self._held, self._sizes = dict(self._restless), [0] * 5, {}
+        self._measure, self._held, self._sizes = dict(self._restless), [0] * 6, {}
 
     def let_raise(self) -> None:
         self._transitions.faults = None
@@ -245,13 +256,14 @@ class InterpretedEngine(ByRows):
         """O(steps of the keys touched since the last look)."""
         for key in list(self._measure):
             self._weigh(key)
-        return Sizes._make([*self._held, len(self.states)])
+        *held, ties = self._held
+        return Sizes._make([*held, len(self.states), ties])
 
     def _weigh(self, key: Hashable) -> None:
         """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
         s = self.states.get(key)
-        new = s.sizes() if s is not None else (0,) * 5
-        old = self._sizes.pop(key, (0,) * 5)
+        new = s.sizes() if s is not None else (0,) * 6
+        old = self._sizes.pop(key, (0,) * 6)
         if s is not None:
             self._sizes[key] = new
         self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
@@ -278,6 +290,9 @@ class InterpretedEngine(ByRows):
                 self._changed[key] = None
             else:
                 self._changed.pop(key, None)
+            if not self.automaton.ties:
+                self._tied += ((s, at) for at in s.index)
+        self.check_ties()
         self._touched.clear()
 
     def check(self) -> None:
@@ -288,6 +303,7 @@ class InterpretedEngine(ByRows):
         assert sizes.events == sum(size[0] for size in fresh), "statistics.events"
         assert sizes.partial_matches == sum(size[1] for size in fresh), "statistics.partial_matches"
         assert sizes.keys == len(fresh), "statistics.keys"
+        assert sizes.ties == sum(size[5] for size in fresh), "statistics.ties"
 
 
 def _netted(changes: Sequence[Change]) -> list[Change]:

@@ -71,6 +71,7 @@ class Lowered:
             register=self.registers.initial,
             event=tree.event,
             shown=self.registers.shown,
+            ties=tree.ties,
         )
 
     def _default_returns(self) -> tuple[tuple[str, Expr], ...]:

@@ -107,6 +107,8 @@ class Tree:
         The field that holds the LE of an event, if one does.
     tick : str or None
         What one tick is, where a notation was told. It does not count where trees are compared.
+    ties : bool
+        False: two events of one instant of a key (and of one ``order``) are refused. It does not count where trees are compared.
     skip : str or None
         Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME" or "to last NAME".
         None: all.
@@ -126,3 +128,4 @@ class Tree:
     time: str | None = None
     skip: str | None = None
     tick: str | None = field(default=None, compare=False)
+    ties: bool = field(default=True, compare=False)

@@ -105,7 +105,17 @@ class _Text:
         returns = self._returns(select, clauses.args.get("measures") or (), key)
         skip = self._skip(clauses.args.get("after"), pattern)
         return Tree(
-            pattern, self._schema.cls, None, key, order, self._window, returns=returns, subsets=subsets, time=self._time, skip=skip
+            pattern,
+            self._schema.cls,
+            None,
+            key,
+            order,
+            self._window,
+            returns=returns,
+            subsets=subsets,
+            time=self._time,
+            skip=skip,
+            ties=False,
         )
 
     # -- the frame -------------------------------------------------------------------------------------------------------------

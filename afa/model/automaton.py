@@ -33,6 +33,8 @@ class Automaton:
     shown : NamedTuple class, optional
         What a match shows: the first fields of the register. Left out: all of it. In a final state the others are to have their
         initial values, so that matches which differ show it.
+    ties : bool
+        False: two events of one instant (and sequence) of a key are refused, by a `ChangeError`; else they are alternatives.
 
     Raises
     ------
@@ -56,7 +58,7 @@ class Automaton:
     """
 
     __slots__ = (
-        "arcs", "event", "event_schema", "final", "match_schema", "register", "register_schema", "shown", "start", "states",
+        "arcs", "event", "event_schema", "final", "match_schema", "register", "register_schema", "shown", "start", "states", "ties",
     )  # fmt: skip
 
     arcs: tuple[Arc, ...]
@@ -69,6 +71,7 @@ class Automaton:
     shown: type | None
     start: str
     states: tuple[str, ...]
+    ties: bool
 
     def __init__(
         self,
@@ -79,8 +82,9 @@ class Automaton:
         register: Any = None,
         event: type | None = None,
         shown: type | None = None,
+        ties: bool = True,
     ) -> None:
-        fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event, "shown": shown}
+        fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event, "shown": shown, "ties": ties}
         for arc in fields["arcs"]:
             check_arc(arc)
         _check_names(fields["arcs"])
@@ -140,7 +144,7 @@ class Automaton:
         raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _automaton, (self.start, self.final, self.arcs, self.register, self.event, self.shown)
+        return _automaton, (self.start, self.final, self.arcs, self.register, self.event, self.shown, self.ties)
 
     def __copy__(self) -> Automaton:
         return self
@@ -153,9 +157,15 @@ class Automaton:
 
 
 def _automaton(
-    start: str, final: frozenset[str], arcs: tuple[Arc, ...], register: Any, event: type | None, shown: type | None = None
+    start: str,
+    final: frozenset[str],
+    arcs: tuple[Arc, ...],
+    register: Any,
+    event: type | None,
+    shown: type | None = None,
+    ties: bool = True,
 ) -> Automaton:  # for pickle
-    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown)
+    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown, ties=ties)
 
 
 def _states(start: str, arcs: tuple[Arc, ...], final: frozenset[str]) -> tuple[str, ...]:

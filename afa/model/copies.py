@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -78,6 +79,16 @@ def as_total(value: Any, least: int | None = 0) -> int:
     if least is not None and count < least:
         raise AfaError(f"expected a count of at least {least} but got {value!r}")
     return count
+
+
+def refuse_ties(payloads: Sequence[Any], le: int, key: Any) -> NoReturn:
+    """Refuse events that share an instant of a key (`ChangeError`): nothing says which of them comes first."""
+    at = f"at le={le}" + ("" if key is None else f" of key {key!r}")
+    first, second = sorted(payloads, key=repr)[:2]
+    raise ChangeError(
+        f"expected rows of one key that ORDER BY tells apart but got {first!r} and {second!r} {at}: "
+        f"name a further column in ORDER BY, or give order=, to say which comes first"
+    )
 
 
 def total(diffs: Any) -> int:

@@ -86,6 +86,7 @@ class Core(Member):
         self.asked = engine  # by which name
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self._numbered: Any = self.engine.numbers
+        self._ties = automaton.ties
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.conditions = Conditions(automaton)
         self.changes = self.outputs = self.withdrawn = 0
@@ -216,6 +217,8 @@ class Core(Member):
                     self._control(port, item)
         if batch:
             self._flush(batch)
+        if not self._ties:
+            self.engine.check_ties()
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
@@ -365,6 +368,8 @@ class Core(Member):
         self.engine.prune(promises, progress.arc_promise, self.changes)
 
     def _punctuate(self) -> None:
+        if not self._ties:
+            self.engine.check_ties()  # before events are dropped
         promised = self.progress.events
         for change in sorted(self.engine.overdue(promised), key=_by_event):
             at = "" if change.key is None else f" of key {change.key!r}"

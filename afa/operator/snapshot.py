@@ -254,6 +254,8 @@ def fingerprint(automaton: Automaton) -> bytes:
     shape: tuple[object, ...] = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
     if automaton.shown is not None:
         shape = (*shape, automaton.match_schema.describe())
+    if not automaton.ties:
+        shape = (*shape, "no ties")
     return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
 
 

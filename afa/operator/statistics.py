@@ -47,6 +47,9 @@ class Statistics(NamedTuple):
         Events dropped or handed to the callback so far, as their number was in force.
     barriers : int
         Gaps that can still close.
+    ties : int
+        Events held beyond the first of their key and instant (LE, and sequence, where there is one): alternatives, of which a match
+        takes one. Copies of an event count once.
     """
 
     events: int
@@ -65,6 +68,7 @@ class Statistics(NamedTuple):
     missing: int = 0
     repeated: int = 0
     barriers: int = 0
+    ties: int = 0
 
     @property
     def retraction_ratio(self) -> float:
@@ -90,6 +94,7 @@ def statistics_of(core: Core) -> Statistics:
         retractions=core.withdrawn,
         late=core.late.count,
         stale=core.progress.stale,
+        ties=held.ties,
         **({} if core.gapless is None or numbers is None else core.gapless.statistics(numbers)),
     )
 

@@ -146,5 +146,7 @@ def check_options(automaton: Automaton, retractions: bool, arc_punctuation: bool
     for name, value in (("retractions", retractions), ("arc_punctuation", arc_punctuation)):
         if value:
             raise AfaError(f"expected {name}=False with keep_payloads=False but got {name}={value!r}")
+    if not automaton.ties:
+        raise AfaError("expected keep_payloads=True for a query whose ORDER BY must tell events apart but got keep_payloads=False")
     if automaton.event_schema is None:
         raise AfaError(f"expected an automaton with event= for keep_payloads=False but got {automaton!r}")

@@ -37,6 +37,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         status = serve(m, w, p, c, low, 1, SERVE, 0, 0)
         if status < 0:
             return status
+        if m[C_TIED]:
+            return TIED
         if w[W_LOG_TOP] == 0:
             commit(m, w)
             m[C_SERIAL] += 1

@@ -209,6 +209,8 @@ def apply_to_step(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int)
         return 0
     if top + kept > m[b + H_EVENT_CAP]:
         return NEED_EVENTS
+    if kept > 1 and m[C_TIES]:
+        m[C_TIED] = 1
     copy(w, temp, m, b + m[b + H_EVENTS] + top * size, kept * size)
     m[b + H_EVENT_TOP] = top + kept
     rows = top << 24 | kept if kept else 0

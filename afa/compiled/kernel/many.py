@@ -161,6 +161,8 @@ def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
         status = serve(m, w, p, c, c[I_KEY, x], 1, SERVE, 0, 0)
         if status < 0:
             return status
+        if m[C_TIED]:
+            return TIED
         c[I_KIND, x], c[I_ARC, x] = TAKEN, w[W_LOG_TOP]
     return DONE
 

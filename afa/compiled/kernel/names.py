@@ -73,6 +73,8 @@ C_NEXT = C("where work on many keys goes on: the next key, or column of the batc
 C_FROM = C("where `forward_keys` goes on among the rows of a key")
 C_COMING = C("rows that a key is about to get in this call; 0: not known")
 C_STOPPED = C("the row at which `forward` stopped")
+C_TIES = C("whether events that share a step are refused")
+C_TIED = C("where they are: whether a step came to hold several")
 C_SHORT = C("whether `forward` stopped because the block was full")
 C_RUNS = C("whether the block at work keeps runs")
 C_SAMPLE = C("how many last steps tell whether a block should keep runs")
@@ -362,6 +364,7 @@ NEED_LISTS = -15  # the block is to be one without runs
 FAULT, ENDLESS = -8, -9
 CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
+TIED = -17  # where ties are refused: records of a unit share a step, or come to one that has an event
 NUMBERS = -16  # Python is to look at the numbers of the C_NEED records at W_INDEX
 YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
 

@@ -46,13 +46,13 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
 
 @kernel
 def sizes(m: Any, w: Any, p: Any) -> int:
-    """Count at W_TEMP the events, partial matches, intervals, matches, waiting retractions and keys held. O(what is held).
+    """Count at W_TEMP the events, partial matches, intervals, matches, waiting retractions, keys and ties held. O(what is held).
 
-    Of events and of retractions the low halves of their copies are counted there, the high halves behind: no sum of them wraps.
+    Of events and of retractions the low halves of their copies are counted there, the high halves at the end: no sum of them wraps.
     Returns DONE.
     """
     at = w[W_TEMP]
-    for i in range(8):
+    for i in range(9):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
         b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
@@ -62,7 +62,7 @@ def sizes(m: Any, w: Any, p: Any) -> int:
         for row in range(m[b + H_PENDING_TOP]):
             copies = m[b + m[b + H_PENDING] + row * (Q_WORDS + m[C_V]) + Q_COPIES]
             w[at + 4] += copies & LOW
-            w[at + 7] += copies >> 32
+            w[at + 8] += copies >> 32
         w[at + 5] += 1
     return DONE
 
@@ -77,7 +77,8 @@ def size_up(m: Any, w: Any, p: Any, b: int) -> None:
         for k in range(events & COUNT):
             copies = m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (E_WORDS + v) + E_COPIES]
             w[at] += copies & LOW
-            w[at + 6] += copies >> 32
+            w[at + 7] += copies >> 32
+        w[at + 6] += max(0, (events & COUNT) - 1)
         w[at] += events & COUNT == 0 and nodes & COUNT == 0 and m[C_GAPLESS] == 0  # a stone
         w[at + 1] += nodes & COUNT
         for k in range(nodes & COUNT):
