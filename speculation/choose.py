@@ -249,7 +249,7 @@ class Choose(Stage):
             raise ChangeError(f"expected a match with the fields that Choose names but got {payload!r}: {error}") from None
         resume: tuple[Any, ...] = (*start, 0)
         if self.to and None not in to:
-            resume = (*to, -1)
+            resume = max((*to, -1), (*start, 0))  # the next match begins behind this one's first event at least
         elif not self.to and self.skip == SKIPS[0]:
             resume = (*end, 0)
         start = (*start, 0)

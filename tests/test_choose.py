@@ -42,7 +42,7 @@ def brute(matches: list[Change], stage: Choose) -> set[Any]:
         found.append(link)
         resume = start(link)
         if stage.to:
-            resume = link.payload.goes_on - 1 if link.payload.goes_on is not None else resume
+            resume = max(link.payload.goes_on - 1, resume) if link.payload.goes_on is not None else resume
         elif stage.skip == "past last row":
             resume = link.le
 
@@ -75,7 +75,7 @@ class World:
                 continue
             begin = choose.randint(0, 12) + number // 3
             end = begin + choose.randint(0, W - 1)
-            payload = M(choose.choice("ab"), choose.randint(0, 2), choose.choice([None, choose.randint(begin + 1, end + 2)]))
+            payload = M(choose.choice("ab"), choose.randint(0, 2), choose.choice([None, choose.randint(begin - 1, end + 2)]))
             match = Change(payload, end, begin + W, 1, key)
             if end >= self.promised and match not in self.matches[key] and match._replace(diff=-1) not in items:
                 self.matches[key].append(match)
