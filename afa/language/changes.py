@@ -7,7 +7,7 @@ another name, so that nothing goes on without a value that it needs, or with one
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from afa.change import Change, insert, retract
 from afa.errors import AfaError
@@ -29,12 +29,15 @@ class QueryChanges(NamedTuple):
         States of the one query only: matches that rest there never end any more.
     comes : tuple of str
         States of the other query only.
+    query : Query
+        The other query as it then runs: its states have the names that they have in the operator. The next change begins with it.
     """
 
     arcs: tuple[Change, ...]
     stays: tuple[str, ...]
     goes: tuple[str, ...]
     comes: tuple[str, ...]
+    query: Any = None
 
     def __str__(self) -> str:
         signs = {1: "+", -1: "-"}
@@ -43,8 +46,8 @@ class QueryChanges(NamedTuple):
         return "\n".join([*lines, *(f"partial matches {what} in: {', '.join(names)}" for what, names in told if names)])
 
 
-def changes(now: Lowered, then: Lowered) -> QueryChanges:
-    """Return what leads from one query to another.
+def renamed(now: Lowered, then: Lowered) -> frozenset[str]:
+    """Return the names that no state of the other query may have: there the two queries hold other values.
 
     Raises
     ------
@@ -53,9 +56,11 @@ def changes(now: Lowered, then: Lowered) -> QueryChanges:
     """
     _check(now, then)
     held = {name: _held(now, state) for state, name in now.names.items()}
-    clash = {name for state, name in then.names.items() if name in held and _held(then, state) != held[name]}
-    if clash:
-        then = Lowered(then.tree, taken=clash)
+    return frozenset(name for state, name in then.names.items() if name in held and _held(then, state) != held[name])
+
+
+def changes(now: Lowered, then: Lowered) -> QueryChanges:
+    """Return what leads from one query to another, whose states of one name hold the same."""
     old, new = ({str(arc.name): arc for arc in lowered.automaton.arcs} for lowered in (now, then))
     gone = [retract(arc) for name, arc in old.items() if name not in new]
     come = [insert(arc) for name, arc in new.items() if name not in old]
@@ -77,6 +82,7 @@ def _check(now: Lowered, then: Lowered) -> None:
         ("event class", now.tree.event, then.tree.event),
         ("key", now.tree.key, then.tree.key),
         ("order", now.tree.order, then.tree.order),
+        ("negation at the start", now.tree.before, then.tree.before),
         ("window", (now.tree.window, bool(now.tree.after)), (then.tree.window, bool(then.tree.after))),
         ("register", registers[0], registers[1]),
         ("RETURN", now.automaton.match_schema.describe(), then.automaton.match_schema.describe()),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from afa.errors import AfaError
-from afa.language.changes import QueryChanges, changes
+from afa.language.changes import QueryChanges, changes, renamed
 from afa.language.choosing import choosing
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.lowering import Lowered
@@ -43,19 +43,25 @@ class Query:
         The tree names what is not there, or asks for what no automaton does.
     """
 
-    __slots__ = ("_choose", "_lowered", "tree")
+    __slots__ = ("_choose", "_lowered", "_taken", "tree")
 
     tree: Tree
     _choose: dict[str, Any] | None
     _lowered: Lowered
+    _taken: frozenset[str]
 
     def __init__(self, tree: Tree) -> None:
+        self._fill(tree, frozenset())
+
+    def _fill(self, tree: Tree, taken: frozenset[str]) -> None:
+        """Lower a tree; ``taken``: names that no state may have."""
         if not isinstance(tree, Tree):
             raise AfaError(f"expected a pattern tree but got {tree!r}; afa.query reads text, afa.sql SQL")
         object.__setattr__(self, "tree", tree)
         whole, choose = (tree, None) if tree.skip is None else choosing(tree)
         object.__setattr__(self, "_choose", choose)
-        object.__setattr__(self, "_lowered", Lowered(whole))
+        object.__setattr__(self, "_lowered", Lowered(whole, taken))
+        object.__setattr__(self, "_taken", taken)
 
     @property
     def automaton(self) -> Automaton:
@@ -128,12 +134,17 @@ class Query:
         """
         if not isinstance(other, Query):
             raise AfaError(f"expected a Query but got {other!r}")
-        if self.tree.skip != other.tree.skip:
-            raise AfaError(f"expected a query with the same AFTER MATCH SKIP, {self.tree.skip!r}, but got {other.tree.skip!r}")
-        return changes(self._lowered, other._lowered)
+        if (self.tree.skip, self._choose) != (other.tree.skip, other._choose):
+            raise AfaError(
+                f"expected a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {self._choose}, but got {other._choose}"
+            )
+        then = other
+        while clash := renamed(self._lowered, then._lowered):
+            then = _query(other.tree, clash | then._taken)
+        return changes(self._lowered, then._lowered)._replace(query=then)
 
     def __eq__(self, other: object) -> bool:
-        return self.tree == other.tree if isinstance(other, Query) else NotImplemented
+        return (self.tree, self._taken) == (other.tree, other._taken) if isinstance(other, Query) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.tree)
@@ -145,12 +156,19 @@ class Query:
         raise AttributeError(f"a Query is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Query, (self.tree,)
+        return _query, (self.tree, self._taken)
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self.tree.key)}" if self.tree.key else ""
         within = "" if self.window is None else f" within {self.window}"
         return f"Query({' '.join(self.components)}{by}{within})"
+
+
+def _query(tree: Tree, taken: frozenset[str]) -> Query:
+    """Make a query whose states don't have some names. Used by pickle."""
+    found = Query.__new__(Query)
+    found._fill(tree, taken)
+    return found
 
 
 def query(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from typing import Any, NamedTuple
 
@@ -133,6 +134,22 @@ def test_what_holds_other_values_is_another_state() -> None:
     op.push(insert(Tick("a", 7), 3))
     assert [tuple(change.payload) for change in op.push(insert(Tick("b", 8), 4))] == [(8,)]
     assert [tuple(change.payload) for change in op.push(retract(Tick("a", 7), 3))] == [(8,)]
+
+
+def test_the_next_change_begins_with_the_query_as_it_runs() -> None:
+    shows = {name: (("n", Ref(name, "one", "x")),) for name in ("a", "b")}
+    one, other = (Query(chain("a", "b", returns=shows[name])) for name in "ab")
+    told = one.changes_to(other)
+    assert (told.query == other, told.query.automaton.states) == (False, ("start", "a 2", "F"))
+    assert pickle.loads(pickle.dumps(told.query)) == told.query
+    op = one.operator()
+    op.push_many([*told.arcs])
+    back = told.query.changes_to(one)
+    assert (back.stays, back.goes, back.comes) == ((), ("a 2",), ("a",))
+    op.push_many([*back.arcs])
+    op.push(insert(Tick("a", 7), 3))
+    assert [tuple(change.payload) for change in op.push(insert(Tick("b", 8), 4))] == [(7,)]
+    assert one.changes_to(Query(chain("a", "b", returns=shows["a"]))).query == one
 
 
 def test_equal_queries_change_nothing() -> None:
