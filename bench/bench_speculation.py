@@ -57,7 +57,7 @@ def flights(o: Options) -> list[Row]:
         table, _ = flights_data.flights(until=minutes(2013, 1, 8) if o.scale == "tiny" else None)
     except flights_data.FlightsMissingError as error:
         return [{"flights, sigma, h": "", "skipped": str(error)}]
-    keyed = Keyed(pattern(), key="tail", window=DAY)
+    keyed = Keyed(pattern().automaton, key="tail", window=DAY)
     answers = [
         (slot.end, [change for out in keyed.push_many([slot.rows, Punctuation(slot.promise)]) for change in changes(out)])
         for slot in slots(revisions(table))

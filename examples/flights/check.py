@@ -21,9 +21,9 @@ def final_departures(flights: pa.Table) -> dict[str, list[tuple[int, Departure]]
     """What became of the flights: by aircraft, the (instant, departure) of those that left."""
     left = flights.filter(flights["delay"].is_valid())
     by_tail: dict[str, list[tuple[int, Departure]]] = defaultdict(list)
-    names = ("tail", "scheduled", "delay", "carrier", "flight", "origin", "dest")
-    for tail, scheduled, delay, carrier, flight, origin, dest in zip(*(left[name].to_pylist() for name in names)):
-        by_tail[tail].append((scheduled + delay, Departure(carrier, flight, origin, dest, delay)))
+    for scheduled, *fields in zip(*(left[name].to_pylist() for name in ("scheduled", *Departure._fields))):
+        departure = Departure(*fields)
+        by_tail[departure.tail].append((scheduled + departure.delay, departure))
     return by_tail
 
 

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from afa import FOREVER, Keyed, Punctuation, insert, retract
-from examples.flights.pattern import AFTER, BEFORE, WINDOW, Story, pattern, recovered
+from afa import FOREVER, Punctuation, Query
+from examples.flights.pattern import AFTER, BEFORE, Story, pattern
 from examples.flights.stream import SLOT, Stream, slots
 
 
@@ -74,7 +74,10 @@ class Run(NamedTuple):
 
 
 def feed(
-    stream: Stream, progress: Callable[[Sample], None] = lambda sample: None, shuffle: np.random.Generator | None = None
+    stream: Stream,
+    progress: Callable[[Sample], None] = lambda sample: None,
+    shuffle: np.random.Generator | None = None,
+    query: Callable[[int], Query] = pattern,
 ) -> Run:
     """Run the whole stream.
 
@@ -84,14 +87,16 @@ def feed(
         Called after each slot.
     shuffle : numpy.random.Generator, optional
         Mixes the arrivals within each slot; the punctuations allow any order there.
+    query : callable, optional
+        Makes the query of a threshold.
     """
-    keyed = Keyed(pattern(BEFORE), key="tail", window=WINDOW)
+    keyed: Any = query(BEFORE).operator()
     outputs = [COLUMNS.empty_table()]
     samples: list[Sample] = []
     largest, swapped, messages, matches = 0, None, 0, 0
     for slot in slots(stream):
         if slot.end - SLOT == SWAP:
-            swap(keyed)
+            keyed.push_many([*query(BEFORE).changes_to(query(AFTER)).arcs])
             swapped = largest + 1  # the default mode: one tick past the largest LE seen
         if len(slot.rows):
             largest = max(largest, int(slot.rows["le"].to_numpy().max()))
@@ -108,13 +113,7 @@ def feed(
     return Run(pa.concat_tables(outputs), samples, left, swapped)
 
 
-def swap(keyed: Keyed) -> None:
-    """Lower the threshold from `BEFORE` to `AFTER`: one arc leaves, another enters, and every partial match stays."""
-    keyed.push_arc(retract(recovered(BEFORE)))
-    keyed.push_arc(insert(recovered(AFTER)))
-
-
-def sample(keyed: Keyed, end: int, messages: int, matches: int) -> Sample:
+def sample(keyed: Any, end: int, messages: int, matches: int) -> Sample:
     """Read off what the operator holds."""
     statistics = keyed.statistics
     return Sample(end, messages, matches, statistics.events, statistics.state_size)

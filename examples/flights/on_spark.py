@@ -23,7 +23,7 @@ import afa.spark
 from examples.flights import files
 from examples.flights.files import MINUTE, Airport
 from examples.flights.job import COLUMNS, Run, Sample, quarter
-from examples.flights.pattern import AFTER, BEFORE, WINDOW, pattern, recovered
+from examples.flights.pattern import AFTER, BEFORE, pattern
 from examples.flights.stream import Stream
 
 LATENESS = "36 hours"  # announced 12 hours ahead, and at most 22 hours late: no message is farther behind the latest one
@@ -64,15 +64,14 @@ def feed(
         Called after each batch.
     """
     arrived, arcs, checkpoint, changes = files.emptied(work, FOLDERS)
-    log = afa.spark.arc_log(arcs, pattern(BEFORE))
+    query = pattern(BEFORE, "us")  # times are microseconds on Spark
+    log = afa.spark.arc_log(arcs, query.automaton)
     job = Job(Airport(stream, arrived, hours), log, changes, progress, lambda: stored(spark, checkpoint))
     events = spark.readStream.schema(files.COLUMNS).option("maxFilesPerTrigger", hours).parquet(str(arrived))
     found = events.transform(
         afa.spark.match(
-            pattern(BEFORE),
-            key="tail",
+            query,
             time="at",
-            window=f"{WINDOW} minutes",
             diff="diff",
             arcs=log.read(spark),
             lateness=LATENESS,
@@ -80,11 +79,11 @@ def feed(
         )
     )
     job.prepare(0)
-    query = found.writeStream.foreachBatch(job.batch).option("checkpointLocation", str(checkpoint)).start()
+    running = found.writeStream.foreachBatch(job.batch).option("checkpointLocation", str(checkpoint)).start()
     try:
-        query.processAllAvailable()  # each batch brings the next one's files: until the last hour
+        running.processAllAvailable()  # each batch brings the next one's files: until the last hour
     finally:
-        query.stop()
+        running.stop()
     return job.result()
 
 
@@ -107,8 +106,12 @@ class Job:
         """Let the hours of a batch arrive; if the swap is among them, write it to the arc log of the running job."""
         if self._airport.swaps(batch) and self._swapped is None:
             self._swapped = self._airport.unheard
-            self._log.retract(str(recovered(BEFORE).name), at=self._swapped * MINUTE)
-            self._log.insert(recovered(AFTER), at=self._swapped * MINUTE)
+            for change in pattern(BEFORE, "us").changes_to(pattern(AFTER, "us")).arcs:
+                at = self._swapped * MINUTE
+                if change.diff < 0:
+                    self._log.retract(change.payload.name, at=at)
+                else:
+                    self._log.insert(change.payload, at=at)
         self._airport.arrive(batch)
 
     def batch(self, changes: DataFrame, number: int) -> None:

@@ -1,17 +1,14 @@
-"""What is looked for: delay that grows from one departure of an aircraft to the next, and then recovers.
+"""What is looked for, in SASE+ text: delay that grows from one departure of an aircraft to the next, and then recovers.
 
-    start --delay < 30--> growing --delay <= peak / 2--> recovered
-                          |     ^
-                          +-----+  delay > peak
-
-The threshold stands in one arc, ``growing -> recovered``, so that a change of the threshold is a change of that arc.
+The threshold stands in one condition, and so in one arc of the automaton that the query stands for: another threshold is a swap of
+that arc. `examples/three_notations.py` says the same in Python and in SQL.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from afa import Arc, Automaton
+import afa
 
 WINDOW = 24 * 60  # minutes: a match lies within 24 hours of its first departure
 CALM = 30  # the first departure is less late than this
@@ -21,6 +18,7 @@ BEFORE, AFTER = 60, 45  # what counts as late, before the swap and after it
 class Departure(NamedTuple):
     """One departure of an aircraft; its LE is the instant at which it leaves, as far as is known."""
 
+    tail: str
     carrier: str
     flight: int
     origin: str
@@ -29,10 +27,10 @@ class Departure(NamedTuple):
 
 
 class Story(NamedTuple):
-    """What one match tells: how the delay grew, and which departure ended it."""
+    """What one match tells, as RETURN names it: how the delay grew, and which departure ended it."""
 
     first: int = 0  # delay of the first departure
-    peak: int = 0  # largest delay so far
+    peak: int = 0  # the largest delay
     departures: int = 0  # how many, the recovery not counted
     carrier: str = ""  # the recovery: carrier, flight, from, to, delay
     flight: int = 0
@@ -41,32 +39,17 @@ class Story(NamedTuple):
     after: int = 0
 
 
-def recovered(threshold: int) -> Arc:
-    """The arc that ends a match: the delay had reached ``threshold``, and this departure is at most half as late."""
-    return Arc(
-        "growing",
-        "recovered",
-        lambda e, r: r.peak >= threshold and 2 * e.delay <= r.peak,
-        lambda e, r: Story(r.first, r.peak, r.departures, e.carrier, e.flight, e.origin, e.dest, e.delay),
-        name=f"recovered from {threshold}",
-    )
-
-
-def pattern(threshold: int = BEFORE) -> Automaton:
-    """The automaton with one threshold."""
-    return Automaton(
-        start="start",
-        final={"recovered"},
-        register=Story(),
-        event=Departure,
-        arcs=[
-            Arc("start", "growing", lambda e, r: e.delay < CALM, lambda e, r: Story(e.delay, e.delay, 1)),
-            Arc(
-                "growing",
-                "growing",
-                lambda e, r: e.delay > r.peak,
-                lambda e, r: r._replace(peak=e.delay, departures=r.departures + 1),
-            ),
-            recovered(threshold),
-        ],
-    )
+def pattern(threshold: int = BEFORE, tick: str = "min") -> afa.Query:
+    """The query with one threshold; ``tick``: what one tick of the departures' instants is."""
+    text = f"""
+        PATTERN SEQ(Departure+ d[], Departure back)
+        WHERE partition_contiguity(d[], back) {{
+            [tail]
+            and d[1].delay < {CALM} and d[i].delay > d[i-1].delay
+            and d[d.LEN].delay >= {threshold} and 2 * back.delay <= d[d.LEN].delay
+        }}
+        WITHIN {WINDOW} minutes
+        RETURN Story(d[1].delay AS first, d[d.LEN].delay AS peak, d.LEN AS departures, back.carrier AS carrier,
+                     back.flight AS flight, back.origin AS origin, back.dest AS dest, back.delay AS after)
+    """
+    return afa.query(text, event=Departure, tick=tick)
