@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
 import importlib
 import inspect
@@ -55,10 +56,12 @@ def test_what_a_page_names_is_there(page: str) -> None:
 
 
 def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each `afa ..` of a block of shell, on the first block of the README as ``ticks.py``; of a pipe, the part that is afa."""
+    """Each `afa ..` of a block of shell, on the guide's automaton as ``ticks.py``, the README's query as ``rebound.sase``."""
     monkeypatch.chdir(tmp_path)
-    code = next(code for kind, code in blocks("README.md") if kind == "python")
-    Path("ticks.py").write_text(code[: code.index("op = Operator")], encoding="utf-8")
+    code = next(code for kind, code in blocks("docs/guide.md") if kind == "pycon")
+    lines = (example.source for example in doctest.DocTestParser().get_examples(code))
+    Path("ticks.py").write_text("".join(lines), encoding="utf-8")
+    Path("rebound.sase").write_text(readme_example()["TEXT"], encoding="utf-8")
     ticks = pa.table({"symbol": ["A"] * 3, "change": [-1.5, 2.0, -1.5], "time": [1, 4, 2]})
     pa.parquet.write_table(ticks, "ticks.parquet")
     sink = pa.BufferOutputStream()
@@ -90,8 +93,9 @@ def readme_example() -> dict[str, Any]:
 
 def test_the_ten_lines_of_the_readme() -> None:
     names = readme_example()
-    falls, out = names["Falls"], names["out"]
-    found, between = insert(falls(-3.0), 4, 61), insert(falls(-3.0), 3, 61)
+    out = names["out"]
+    found = insert((-3.0,), 4, 61)._replace(key="A")
+    between = found._replace(le=3)
     assert out == [
         [],
         [],
@@ -101,8 +105,8 @@ def test_the_ten_lines_of_the_readme() -> None:
         [],
     ]
     op, tick = names["op"], names["Tick"]
-    assert op.push(insert(tick(1.0), le=9)) == []  # the arc has gone
-    assert op.push(retract(tick(2.0), le=4)) == [found._replace(diff=-1)]
+    assert op.push(retract(tick("A", 2.0), le=4)) == [found._replace(diff=-1)]
+    assert op.push_many([insert(tick("A", -2.5), 5), insert(tick("A", 1.0), 9)]) == [insert((-5.5,), 9, 61)._replace(key="A")]
 
 
 def test_the_readme_stays_short() -> None:
