@@ -85,7 +85,7 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         time="at" if skip else None,
         skip=choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}")) if skip else None,
     )
-    if allowed.end and made.window is not None and choose.chance(15):
+    if allowed.end and made.window is not None and not skip and choose.chance(15):  # SQL has no negation at the end
         made = replace(made, after=(make.absent(),))
     return made
 

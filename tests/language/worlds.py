@@ -62,6 +62,14 @@ SHAPES = (Shape((8, 16), (4, 8), 8), Shape((12, 40), (3, 6), 7), Shape((20, 40),
 """Mixed, dense, long."""
 
 
+KINDS = {
+    "plain": Allowed(),
+    "ends": Allowed(end=True),
+    "names": Allowed(names=True, end=True),
+    "skip": Allowed(names=True, skip=True, ties=False),
+}
+"""Queries as they are; with negation at the end; with names at several places, subsets, terms over all; with AFTER MATCH SKIP."""
+
 # -- random worlds ---------------------------------------------------------------------------------------------------------------
 
 
@@ -290,17 +298,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both")
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
     parser.add_argument("--no-ties", action="store_true", help="no two events of one instant, no lifetimes of their own")
-    parser.add_argument("--start", action="store_true", help="negation before the first event, too")
-    parser.add_argument("--end", action="store_true", help="negation behind the last event, too")
-    parser.add_argument("--names", action="store_true", help="names at several places, subsets, terms over all events, too")
-    parser.add_argument("--skip", action="store_true", help="AFTER MATCH SKIP, too; no ties then")
+    parser.add_argument("--kind", choices=[*KINDS, "all"], default="all", help="which queries: see KINDS")
     options = parser.parse_args(arguments)
-    allowed = Allowed(not (options.no_ties or options.skip), options.start, options.end, options.names, options.skip)
     engines = ENGINES if options.engine == "both" else (options.engine,)
     seen, failed, begin, reasons = Seen(), 0, time.perf_counter(), Counter[str]()
     for number in range(options.first, options.first + options.worlds):
         for engine in engines:
-            here = numbered(options.seed, number, options.family, allowed)
+            here = numbered(options.seed, number, options.family, options.kind, options.no_ties)
             try:
                 seen = seen.plus(run(here, engine))
             except RefusedError as error:
@@ -318,10 +322,12 @@ def main(arguments: list[str] | None = None) -> int:
     return int(failed > 0)
 
 
-def numbered(seed: str, number: int, family: int, allowed: Allowed) -> World:
-    """The world of a number."""
-    query = tree(Seeded(f"{seed}/family {number // family}"), allowed)
-    return world(Seeded(f"{seed}/{number}"), allowed, query)
+def numbered(seed: str, number: int, family: int = 4, kind: str = "all", no_ties: bool = False) -> World:
+    """The world of a number; of all kinds, each family of worlds has another one."""
+    group = number // family
+    allowed = KINDS[tuple(KINDS)[group % len(KINDS)] if kind == "all" else kind]
+    allowed = replace(allowed, ties=allowed.ties and not no_ties)
+    return world(Seeded(f"{seed}/{number}"), allowed, tree(Seeded(f"{seed}/family {group}"), allowed))
 
 
 if __name__ == "__main__":
