@@ -134,7 +134,7 @@ class Registers:
         """Return the name of an item's field, where it has one of its own."""
         if item in self.fields:
             return self.fields[item].name
-        component = item.component or "match"
+        component = item.component.lstrip("_") or "match"
         if item.kind == "last" and not item.back and (not item.component or self.steps.reader.most[item.component] == 1):
             return f"{component}_{item.field}"
         kind = item.kind + (str(item.back + 1) if item.back else "")

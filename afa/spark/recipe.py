@@ -140,11 +140,12 @@ class Difference(NamedTuple):
 def recipe_of(automaton: Automaton, **options: Any) -> Recipe:
     """Return the plain data of a job; ``keys`` among its options with their types."""
     assert automaton.event_schema is not None
+    shown = "" if automaton.shown is None else f", shown as {automaton.match_schema.describe()}"
     return {
         "start": automaton.start,
         "final": sorted(automaton.final),
         "event": automaton.event_schema.describe(),
-        "register": f"{automaton.register_schema.describe()} = {tuple(automaton.register)!r}",
+        "register": f"{automaton.register_schema.describe()} = {tuple(automaton.register)!r}{shown}",
         "arcs": [_item(arc, automaton) for arc in automaton.arcs],
         **options,
     }
