@@ -97,6 +97,29 @@ def test_figure_3_of_2008_has_three_matches() -> None:
     assert matches(query_3(NEXT), STOCKS) == {((1, 5, 6), 6, 3601), ((3, 2, 6), 6, 3603), ((1, 7, 8), 8, 3601)}
 
 
+def test_without_step_6_the_automaton_of_2008_gives_eight() -> None:
+    """Fig. 2(a) there before the "optimisation": from a[i] it goes on to b at any time, and waits for the first b there."""
+
+    def taken(volumes: list[int]) -> float:
+        return 0.8 * volumes[-1]
+
+    found = set()
+
+    def rest(run: tuple[int, ...], at: int) -> None:
+        b = next((i for i in range(at, 8) if VOLUMES[i] < taken([VOLUMES[n] for n in run])), None)
+        if b is not None:
+            found.add((run, b))
+        if at < 8:
+            more = PRICES[at] > sum(PRICES[n] for n in run) / len(run)
+            rest((*run, at) if more else run, at + 1)
+
+    for first in range(8):
+        if VOLUMES[first] > 1000:
+            rest((first,), first + 1)
+    assert len(found) == 8
+    assert {(tuple(range(5)), 5), ((2, 3), 5), (tuple(range(7)), 7)} <= found
+
+
 @pytest.mark.parametrize(("strategy", "count"), [(STRICT, 1), (NEXT, 2), (ANY, 6)])
 def test_figure_3b_of_2014(strategy: str, count: int) -> None:
     assert len(words(abc(strategy), stream("a a b b c"))) == count
