@@ -48,7 +48,7 @@ bench: .venv/ready-bench
 
 # The API reference, out of the docstrings: out/api/index.html
 docs: .venv/ready-docs
-	$(BIN)/pdoc --docformat numpy --output-directory out/api afa afa.spark punctuation speculation
+	$(BIN)/pdoc --docformat numpy --output-directory out/api afa afa.language afa.spark punctuation speculation
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
