@@ -69,8 +69,10 @@ def _holds(expr: Expr, truth: bool, absent: Absent) -> Expr:
         case IsNone(x):
             found = missing(x, absent) or FALSE
             return found if truth else no(found)
-    there = present(expr, absent)
     plain = value(expr, absent)
+    if truth and _false_of_none(expr, absent):
+        return plain
+    there = present(expr, absent)
     return both([*there, plain if truth else Not(plain)])
 
 
@@ -168,6 +170,17 @@ def no(expr: Expr) -> Expr:
     if isinstance(expr, Const):
         return FALSE if expr.value else TRUE
     return expr.x if isinstance(expr, Not) else Not(expr)
+
+
+def _false_of_none(expr: Expr, absent: Absent) -> bool:
+    """Return whether Python says False where an operand is None: what equals a value that is there."""
+    match expr:
+        case In(x, constants):
+            return missing(x, absent) == IsNone(x) and Const(None) not in constants
+        case Compare("==", left, right):
+            gone = [side for side in (left, right) if missing(side, absent) is not None]
+            return len(gone) == 1 and missing(gone[0], absent) == IsNone(gone[0])
+    return False
 
 
 def _any(parts: list[Expr | None]) -> Expr | None:
