@@ -91,16 +91,29 @@ def _choices(pattern: Pattern, tree: Tree) -> Iterator[Expr]:
 
 
 def _alternative(items: Sequence[Pattern], tree: Tree) -> Expr:
-    """Return the number of the alternative that was taken."""
+    """Return the number of the alternative that was taken; where nothing was, of the first one that may be empty."""
     names = [_names(item) for item in items]
     if all(set(names[0]) == set(other) for other in names):
         tests = [_in_order(item, tree) for item in items]
     else:
         tests = [_taken(item, tree) for item in items]
-    found: Expr = Const(len(items) - 1)
-    for i in reversed(range(len(items) - 1)):
+    empty = [i for i, item in enumerate(items) if _may_be_empty(item)]
+    found: Expr = Const(empty[0] if empty else len(items) - 1)
+    for i in reversed(range(len(items) if empty else len(items) - 1)):
         found = If(tests[i], Const(i), found)
     return found
+
+
+def _may_be_empty(pattern: Pattern) -> bool:
+    """Return whether a part of the pattern may take no event."""
+    match pattern:
+        case Component():
+            return False
+        case Repeat(item, low):
+            return low == 0 or _may_be_empty(item)
+        case Seq(items):
+            return all(_may_be_empty(item) for item in items)
+    return any(_may_be_empty(item) for item in pattern.items)
 
 
 def _taken(item: Pattern, tree: Tree) -> Expr:

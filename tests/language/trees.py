@@ -158,7 +158,7 @@ class Maker:
         name, chance = next(self.names), self.choose.chance
         made = Component(name, self.type(), self.some(15), self.some(15), (self.own(name),) if chance(50) else ())
         self.known.append(Known(name, False))
-        return replace(made, done=(self.about(name),)) if chance(20) else made
+        return replace(made, done=(self.about(name),)) if chance(35) else made
 
     def absent(self, alone: bool = False) -> Component:
         known, self.known = self.known, [] if alone else self.known
@@ -181,7 +181,7 @@ class Maker:
         if deep and kind < 24:
             items = [self.predicate(deep - 1), self.predicate(deep - 1)]
             return conjunction(items) if kind < 8 else disjunction(items)
-        if deep and kind < 32:
+        if deep and kind < 34:
             return Not(self.predicate(deep - 1))
         if kind < 40:
             return In(Field("e", "x"), tuple(Const(n) for n in range(self.choose.number(1, 3))))

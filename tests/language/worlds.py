@@ -133,7 +133,7 @@ class Stream:
         if first > self.instants:
             return None
         kind = None if choose.chance(3) else choose.one(TYPES)
-        key, x = choose.number(0, 1), None if choose.chance(12) else choose.number(0, 3)
+        key, x = choose.number(0, 1), None if choose.chance(18) else choose.number(0, 3)
         y, s, seq = choose.number(0, 6) / 2, choose.one(("p", "q", "pq")), choose.number(0, 3)
         le = choose.number(first, self.instants)
         payload = Tick(kind, key, x, y, s, seq, le)

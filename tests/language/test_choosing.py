@@ -1,0 +1,56 @@
+"""AFTER MATCH SKIP of a tree: the operator shows what the oracle chooses, one event after the other, in any order."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from afa.language.pattern import STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.terms import Ref
+from tests.language.oracle import Event
+from tests.language.trees import Tick
+from tests.language.worlds import World, run
+
+A, B, C = Component("a", "a"), Component("b", "b"), Component("c")
+
+
+def seq(*items: Pattern) -> Seq:
+    return Seq(items, (Gap(STRICT),) * (len(items) - 1))
+
+
+def optional(item: Pattern, greedy: bool = True) -> Repeat:
+    return Repeat(item, 0, 1, greedy=greedy)
+
+
+def many(item: Pattern, low: int = 1, high: int | None = None, greedy: bool = True) -> Repeat:
+    return Repeat(item, low, high, Gap(STRICT), greedy)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "skip"),
+    [
+        (seq(Either((optional(A), B)), C), "to next row"),  # nothing of the first alternative before all of the second
+        (seq(Either((B, optional(A))), C), "to next row"),
+        (seq(Either((B, optional(A, greedy=False))), many(C)), "past last row"),
+        (A, "to first a"),  # no further than the match's own first event
+        (seq(many(A), B), "to last a"),
+        (seq(optional(A), B), "to first a"),
+        (many(A, greedy=False), "past last row"),
+        (seq(many(A), many(C, 0)), "past last row"),
+        (seq(many(A, 1, 2, greedy=False), B), "past last row"),
+    ],
+)
+@pytest.mark.parametrize("window", [None, 5])
+def test_chosen_matches(pattern: Pattern, skip: str, window: int | None, engine: str) -> None:
+    returns = (("first", Ref("", "first", "at")), ("last", Ref("", "last", "at")))
+    tree = Tree(pattern, Tick, "type", window=window, returns=returns, time="at", skip=skip)
+    found = 0
+    for seed in range(4):
+        rng = random.Random(seed)
+        events = [Event(Tick(rng.choice("aabbc"), 0, 0, 0.0, "", 0, le), le) for le in rng.sample(range(9), 8)]
+        ops: list[Any] = [("+", event) for event in events]
+        ops += [("-", event) for event in rng.sample(events, 3)]
+        found += run(World(tree, tuple(ops)), engine).matches
+    assert found
