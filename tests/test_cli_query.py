@@ -46,6 +46,14 @@ def test_times_are_found_and_are_values() -> None:
     assert [line.rpartition(" ")[2] for line in found] == ["took=4000", "took=2000"]
 
 
+def test_nothing_may_come_at_the_end() -> None:
+    """Which reads the times, also where their column is called le."""
+    pattern = "PATTERN SEQ(a x, ~(b y)) WHERE skip_till_next_match(x) { [tag] } WITHIN 5 RETURN x.at AS since"
+    query = write("alone.sase", pattern)
+    rows = write("rows.csv", "type,tag,le\na,1,1\na,2,2\nb,1,3\nc,9,30\n")
+    assert matches(query, rows) == ["+ [7, 8) tag=2 since=2"]
+
+
 def test_sql() -> None:
     query = write(
         "fall.sql",

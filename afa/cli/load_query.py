@@ -18,6 +18,8 @@ from afa.schema import Instant
 from punctuation.door import scalar_of
 
 SUFFIXES = (".sase", ".sql")
+TIMES = ("at", "time", "instant", "le_")
+"""What the times are called, where their column is called le: no field is."""
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -81,5 +83,7 @@ def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) 
             fields.append((column, Instant))
         elif scalar is not None:
             fields.append((column, scalar if column in needed else scalar | None))
+    if all(column != job.le for column, _ in fields):
+        fields.append((next((column for column in TIMES if column not in kinds), "le__"), Instant))
     make: Any = NamedTuple  # its fields are known at run time only
     return make(name, fields)
