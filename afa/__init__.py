@@ -49,6 +49,8 @@ Change(payload=Falls(total=-3.0), le=4, re=61, diff=-1, key=None)
 Change(payload=Falls(total=-3.0), le=3, re=61, diff=1, key=None)
 """
 
+from typing import TYPE_CHECKING, Any
+
 import afa.explain  # noqa: F401  (it gives Automaton its method `explain`)
 from afa.change import Change, insert, retract
 from afa.errors import (
@@ -62,7 +64,6 @@ from afa.errors import (
     QueryError,
     SnapshotError,
 )
-from afa.language.query import Query, query, sql
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
@@ -71,6 +72,9 @@ from afa.operator.statistics import Statistics
 from afa.schema import Instant
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
+
+if TYPE_CHECKING:
+    from afa.language.query import Query, query, sql
 
 __version__ = "0.1.0"
 
@@ -101,3 +105,12 @@ __all__ = [
     "retract",
     "sql",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load queries when they are asked for: they stand on `speculation`, which imports this package."""
+    if name in ("Query", "query", "sql"):
+        from afa.language import query as found
+
+        return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

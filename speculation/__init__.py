@@ -9,6 +9,8 @@ stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
 choose        Choose: which of overlapping matches are shown; chain: the chosen ones of one key
+last_before   LastBefore: how long ago something was, as a field of the event; timeline: the events of one key
+look_back     LookBack: LastBefore at the input of an operator
 ordered       Ordered: an operator with gapless=, nothing speculative
 """
 
@@ -16,6 +18,8 @@ from speculation.before_after import After, Before
 from speculation.choose import Choose, ChooseStatistics
 from speculation.cleanse import Cleanse, CleanseStatistics
 from speculation.consolidate import Consolidate, ConsolidateStatistics, consolidate
+from speculation.last_before import LastBefore, LastBeforeStatistics
+from speculation.look_back import LookBack
 from speculation.ordered import Ordered
 from speculation.tradeoff import Point, tradeoff
 
@@ -28,6 +32,9 @@ __all__ = [
     "CleanseStatistics",
     "Consolidate",
     "ConsolidateStatistics",
+    "LastBefore",
+    "LastBeforeStatistics",
+    "LookBack",
     "Ordered",
     "Point",
     "consolidate",

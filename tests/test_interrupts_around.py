@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from afa import Keyed, Operator, Punctuation, insert, retract
+from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert, retract
 from punctuation import BoundedDisorder, ObservedLateness, SideOutput, Union
-from speculation import Cleanse, Consolidate, Ordered
+from speculation import Cleanse, Consolidate, LastBefore, Ordered
 from tests.interrupts import at_line
-from tests.kinds_of_calls import PLAIN, SWAPPED, columns, history, tick
+from tests.kinds_of_calls import PLAIN, SWAPPED, Tick, columns, history, tick
 
 
 class Kind(NamedTuple):
@@ -94,6 +94,34 @@ def waiting(engine: str) -> Any:
     return stage
 
 
+class Looked(NamedTuple):
+    sym: str
+    x: int
+    seq: int
+    last: int | None
+
+
+CALM = Automaton(start="s", final={"f"}, event=Looked, arcs=[Arc("s", "f", "x > 5 and last is None", name="calm")])
+
+
+def looking() -> Any:
+    return LastBefore(Tick, {"last": "x < 3"}, window=6, filled=Looked)
+
+
+def looked(engine: str) -> Any:
+    stage = looking()
+    stage.push_many([*(change._replace(key=change.payload.sym) for change in history()), Punctuation(4)])
+    return stage
+
+
+def looks(engine: str) -> Any:
+    op = looking().before(Keyed(CALM, key="sym", window=20, engine=engine, late="drop"))  # type: ignore[arg-type]
+    op.push_many([*history(), Punctuation(4)])
+    return op
+
+
+LATE = [tick(1, 6, "b"), tick(9, 8, "a"), tick(1, 7, "c"), retract(*tick(4, 10, "a", 2)[:2]), Punctuation(9)]
+
 BEFORE, AFTER = (lambda op: Cleanse(5).before(op)), (lambda op: Cleanse(5).after(op))
 KINDS: dict[str, Kind] = {
     "ordered, next": Kind(ordered, lambda op: op.push(tick(2, 16, "a", 10)), of_ordered),
@@ -125,6 +153,10 @@ KINDS: dict[str, Kind] = {
     "after": Kind(around(AFTER), lambda op: op.push(tick(2, 8)), of_around),
     "after, table": Kind(around(AFTER), lambda op: op.push_many(columns(30)), of_around),
     "after, arc": Kind(around(AFTER), lambda op: op.push_arc(insert(SWAPPED, 4, 12)), of_around),
+    "last before": Kind(looked, lambda stage: stage.push_many([change for change in LATE if change not in LATE[3:4]]), of_stage),
+    "look back": Kind(looks, lambda op: op.push_many(LATE), of_around),
+    "look back, one": Kind(looks, lambda op: op.push(tick(1, 6, "b")), of_around),
+    "look back, table": Kind(looks, lambda op: op.push_many([columns(9), Punctuation(24)]), of_around),
     "bounded": Kind(lambda engine: fed(BoundedDisorder(5)), lambda source: source.push(insert("x", 90)), of_source),
     "bounded, list": Kind(
         lambda engine: fed(BoundedDisorder(5)), lambda source: source.push_many([insert("x", 90), Punctuation(88)]), of_source

@@ -94,6 +94,7 @@ class Core(Member):
         self.keys: Keys | None = None  # how keys are made, if there are any
         self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
+        self.taken = automaton.event_schema  # the events that come; a stage may add fields to them
         self.alone = self.engine.alone
         self.calls = Calls(self)
         schema = automaton.event_schema

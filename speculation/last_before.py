@@ -1,0 +1,344 @@
+"""Look back: each event learns when the last earlier event of its key came that satisfies a condition. A stage before an operator.
+
+A computation begins with an event and can't look back, so that what must *not* have come before is a field of the event. It is
+a function of the set of events: one that comes late, or goes, revises the events behind it, up to the next one that satisfies the
+condition (`speculation.timeline`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from sortedcontainers import SortedDict
+
+from afa.change import Change
+from afa.conditions.condition import condition_of
+from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.model.copies import as_plain, as_total
+from afa.schema import Schema, as_ticks
+from afa.state.sound import wanted
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation import stage_state as saved
+from speculation.look_back import LookBack
+from speculation.stage import Output, Stage, checked
+from speculation.timeline import Timeline, Touched, Version
+
+L = TypeVar("L", bound="LastBefore")
+Where = str | Callable[[Any], Any]
+
+
+class LastBeforeStatistics(NamedTuple):
+    """The numbers of one `LastBefore`.
+
+    Parameters
+    ----------
+    held : int
+        Different events that may still be revised.
+    revised : int
+        Events that have left anew, as another event is the last one before them.
+    """
+
+    held: int
+    revised: int
+
+
+class LastBefore(Stage):
+    """Give each event the LE of the last earlier event of its key that satisfies a condition; None: there is none.
+
+    Parameters
+    ----------
+    event : NamedTuple class
+        Of the events that come.
+    where : mapping of str to (str or callable)
+        Names of fields, and the condition of each over the event, as of a `Punctuation`: ``{"alarm": "kind == 'alarm'"}``. An event
+        on which a condition raises does not satisfy it.
+    window : int, optional
+        How far to look back: an event sees those with an LE above its own LE - window. None: all.
+    order : str, optional
+        The field that orders events of one LE, as ``sequence`` of `Operator`. Left out: they are before nobody.
+    filled : NamedTuple class, optional
+        Of the events that leave: the fields of ``event``, then, in any order, those of ``where`` (``int | None``) and perhaps an
+        ``afa.Instant``. Left out: it is made.
+
+    Attributes
+    ----------
+    filled : NamedTuple class
+
+    Raises
+    ------
+    AfaError
+        There is no condition, one can't be read, or the classes do not fit.
+
+    Notes
+    -----
+    O(log n) for a change, and for each event that it revises. An event leaves as a retraction of its old version and an insertion
+    of the new one, in one call with the change that revises it. A promise passes as it is, since what is revised lies behind the
+    change. Behind it only the last event of each key and condition is kept, for a window if there is one.
+
+    Examples
+    --------
+    >>> from afa import insert
+    >>> class Tick(NamedTuple):
+    ...     kind: str
+    >>> stage = LastBefore(Tick, {"alarm": "kind == 'alarm'"})
+    >>> [change.payload for change in stage.push_many([insert(Tick("stop"), 9), insert(Tick("alarm"), 4)])]
+    [Tick(kind='alarm', alarm=None), Tick(kind='stop', alarm=4)]
+    >>> [(change.diff, change.payload.alarm, change.le) for change in stage.push(insert(Tick("alarm"), 7))]
+    [(-1, 4, 9), (1, 4, 7), (1, 7, 9)]
+    """
+
+    _numbers = ("_revised", "_promised")
+
+    def __init__(
+        self,
+        event: type,
+        where: Mapping[str, Where],
+        *,
+        window: int | None = None,
+        order: str | None = None,
+        filled: type | None = None,
+    ) -> None:
+        super().__init__()
+        self.event_schema = Schema.of(event, "event")
+        if not isinstance(where, Mapping) or not where or not all(isinstance(name, str) for name in where):
+            raise AfaError(f"expected names of fields with their conditions but got where={where!r}")
+        if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window <= 0):
+            raise AfaError(f"expected a number of ticks above 0 but got window={window!r}")
+        fields = {field.name: field for field in self.event_schema.fields}
+        if order is not None and (order not in fields or fields[order].type not in (int, float) or fields[order].optional):
+            raise AfaError(f"expected a field of numbers in {self.event_schema.describe()} but got order={order!r}")
+        self.conditions = {name: condition_of(source, self.event_schema) for name, source in where.items()}
+        self.window, self.order = window, order
+        self.filled: Any = self._made_filled() if filled is None else filled
+        self._extra = self._extra_of(Schema.of(self.filled, "event"))
+        self._lines: dict[Hashable, Timeline] = {}
+        self._due: SortedDict[int, dict[Hashable, None]] = (
+            SortedDict()
+        )  # by LE: keys that can forget something once it lies below the promise
+        self._coming: dict[Hashable, Touched] = {}
+        self._revised = 0
+        self._promised = BEGINNING
+        self._waiting = _Events(self)  # type: ignore[assignment]
+
+    def _made_filled(self) -> Any:
+        """Make the class of the events that leave."""
+        hints = dict(self.event_schema.cls.__annotations__)
+        make: Any = NamedTuple  # its fields are known at run time only
+        return make(self.event_schema.cls.__name__, [*hints.items(), *((name, int | None) for name in self.conditions)])
+
+    def _extra_of(self, filled: Schema) -> list[int | None]:
+        """Return for each field behind those of an event the number of its condition; None: it takes the LE."""
+        n = len(self.event_schema.fields)
+        more, names = filled.fields[n:], list(self.conditions)
+        instant = [filled.instant] if filled.instant is not None and self.event_schema.instant is None else []
+        fit = filled.fields[:n] == self.event_schema.fields and sorted(f.name for f in more) == sorted([*names, *instant])
+        if not fit or any((f.type, f.optional) != (int, True) for f in more if f.name in self.conditions):
+            added = "".join(f", {name}: int | None" for name in names)
+            raise AfaError(f"expected {self.event_schema.describe()[:-1]}{added}) but got filled={filled.describe()}")
+        return [None if field.name in instant else names.index(field.name) for field in more]
+
+    def before(self, operator: Any) -> LookBack:
+        """Put this stage at the input of an `Operator` or a `Keyed` whose events are of the class ``filled``."""
+        return LookBack(self, operator)
+
+    @property
+    def statistics(self) -> LastBeforeStatistics:
+        """The numbers of events that are held, and of those revised so far."""
+        return self._calls.call(self._look)
+
+    def _look(self) -> LastBeforeStatistics:
+        held = sum(len(bucket) for line in self._lines.values() for bucket in line.events.values())
+        return LastBeforeStatistics(held, self._revised)
+
+    # -- one call --------------------------------------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """Return all numbers; nothing of a call before is coming."""
+        self._coming = {}
+        return super().call_begins()
+
+    def take(self, item: Change | Punctuation, out: Output) -> None:
+        """Take a checked item, within a call. `end` works out what it revises."""
+        if not isinstance(item, Punctuation):
+            payload = self.event_schema.take(self.event_schema.dated(item.payload, item.le))
+            if item.le is not None and item.le < self._promised:
+                raise LateEventError(f"expected le >= {self._promised} (promised) but got le={item.le} for {payload!r}")
+            self.see(item._replace(payload=payload))
+        elif item.where is None:  # one with a condition says nothing of versions of events
+            t = as_ticks(item.t, "t")
+            if t > self._promised:
+                self.end(out)
+                for change in self.settled(t):
+                    raise LateEventError(
+                        f"expected the insertion of {change.payload!r} at le={change.le} before {t} (promised) "
+                        f"but got its retraction only"
+                    )
+                out.append(item)
+
+    def end(self, out: Output) -> None:
+        """Append what the changes so far lead to: retractions first, then insertions, each by LE."""
+        changes = list(self.revisions())
+        changes.sort(key=lambda change: (change.diff > 0, change.le))
+        out += changes
+
+    def see(self, change: Change) -> None:
+        """Take a change of an event in its form, at or above the promise. `revisions` says what it leads to."""
+        payload, le, re, diff, key = change
+        line = self._lines.get(key)
+        if line is None:
+            line = Timeline(self._journal, len(self.conditions), self.window)
+            self._journal.put(self._lines, key, line)
+        touched = self._coming.get(key)
+        if touched is None:
+            touched = self._coming[key] = Touched(len(self.conditions))
+        assert le is not None
+        place = (le, getattr(payload, self.order) if self.order is not None else 0)
+        line.change(place, payload, re, diff, tuple(c.holds(payload) for c in self.conditions.values()), touched)
+        self._note(le, key)
+        if self.window is not None and le <= FOREVER - self.window:
+            self._note(le + self.window - 1, key)
+
+    def _note(self, le: int, key: Hashable) -> None:
+        keys = self._due.get(le)
+        if keys is None:
+            keys = {}
+            self._journal.put(self._due, le, keys)
+        if key not in keys:
+            self._journal.put(keys, key, None)
+
+    def revisions(self) -> Iterator[Change]:
+        """Yield what the changes since the last time lead to: versions of events that go and come."""
+        coming, self._coming = self._coming, {}
+        for key, touched in coming.items():
+            line, gone = self._lines[key], set()
+            for version in line.revised(touched):
+                if version.diff < 0:
+                    gone.add(version[:3])
+                elif version[:3] in gone:
+                    self._revised += version.diff
+                yield Change(self._filled(version), version.le, version.re, version.diff, key)
+            if line.empty:
+                self._journal.drop(self._lines, key)
+
+    def blank(self, payload: Any, le: int | None) -> Any:
+        """Return an event as it leaves where there is nothing to look back to."""
+        return self.filled(*payload, *(le if number is None else None for number in self._extra))
+
+    def _filled(self, version: Version) -> Any:
+        extra = (version.le if number is None else version.last[number] for number in self._extra)
+        return self.filled(*version.payload, *extra)
+
+    def settled(self, t: int) -> Iterator[Change]:
+        """Forget what a promise makes final. Yields the retractions that have waited in vain."""
+        self._promised = t
+        keys: dict[Hashable, None] = {}
+        for le in list(self._due.irange(None, t, inclusive=(True, False))):
+            keys |= self._due[le]
+            self._journal.drop(self._due, le)
+        for key in list(self._lines) if t == FOREVER else keys:
+            line = self._lines.get(key)
+            if line is None:
+                continue
+            for version in line.settle(t):
+                yield Change(version.payload, version.le, version.re, version.diff, key)
+            if line.empty or t == FOREVER:
+                self._journal.drop(self._lines, key)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def restore(cls: type[L], blob: bytes, *, like: LastBefore) -> L:  # type: ignore[override]  # conditions are no data
+        """Make the stage that `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        like : LastBefore
+            A stage with the same parameters; it stays as it is.
+
+        Raises
+        ------
+        SnapshotError
+            The bytes are no snapshot of such a stage, or damaged, or it had other parameters.
+        """
+        _, numbers, waiting, *_ = saved.unseal(blob, [cls.__name__], None)
+        return cls.resumed(numbers, waiting, like)
+
+    def numbers(self) -> list[Any]:
+        """Return all but the events, as plain data."""
+        floors = [[key, *sorted(line.floors.items())] for key, line in self.by_key() if line.floors]
+        return [self._said(), self._promised, as_plain(self._revised), floors]
+
+    def by_key(self) -> list[tuple[Hashable, Timeline]]:
+        """Return all keys with their events, in an order that does not depend on how they came."""
+        return sorted(self._lines.items(), key=lambda item: repr(item[0]))
+
+    def _said(self) -> list[Any]:
+        return [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]
+
+    @classmethod
+    def resumed(cls: type[L], numbers: list[Any], waiting: Any, like: Any) -> L:
+        """Make the stage of a snapshot."""
+        if not isinstance(like, LastBefore):
+            raise AfaError(f"expected like=<LastBefore with the parameters of the one saved> but got like={like!r}")
+        conditions = {name: condition.text for name, condition in like.conditions.items()}
+        stage = cls(like.event_schema.cls, conditions, window=like.window, order=like.order, filled=like.filled)
+        try:
+            said, promised, revised, floors = numbers
+            wanted(f"the parameters {stage._said()} of a LastBefore", said == stage._said(), said)
+            for change in saved.changes(waiting, like.event_schema.take):
+                wanted(f"events at or above the promise {promised}", change.le is not None and change.le >= promised, change)
+                stage.see(checked(change))
+            for _ in stage.revisions():
+                pass
+            for key, *found in floors:
+                stage._floor(key, dict(found), as_time(promised, "promised"))
+            stage._promised, stage._revised = as_time(promised, "promised"), as_total(revised)
+        except (SnapshotError, MemoryError):
+            raise
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected the numbers of a LastBefore but got something else: {error}") from error
+        stage._journal.commit()
+        return stage
+
+    def _floor(self, key: Hashable, floors: dict[int, int], promised: int) -> None:
+        """Let a key have the last events below the promise."""
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = Timeline(self._journal, len(self.conditions), self.window)
+        for number, le in floors.items():
+            low = BEGINNING if self.window is None else promised - self.window + 1
+            wanted(
+                "the last events below the promise", 0 <= number < len(line.hits) and low <= as_time(le, "le") < promised, floors
+            )
+            line.floors[number] = le
+            if self.window is not None:
+                self._note(le + self.window - 1, key)
+        for place in line.events:
+            line.lasts[place] = line.last(place)
+
+
+class _Events:
+    """The events of a `LastBefore`, as `Stage` asks of what waits."""
+
+    tables: tuple[Any, ...] = ()
+    copies = 0
+    changes_of: Any = None
+    rows: Any = None
+
+    def __init__(self, stage: LastBefore) -> None:
+        self._stage = stage
+
+    @property
+    def changes(self) -> list[Change]:
+        """All events that may still be revised, in an order that does not depend on how they came."""
+        return [
+            Change(payload, place[0], re, held.copies, key)
+            for key, line in self._stage.by_key()
+            for place, bucket in line.events.items()
+            for (payload, re), held in sorted(bucket.items(), key=repr)
+        ]
+
+    all = changes

@@ -1,0 +1,153 @@
+"""LastBefore at the input of an operator: users push their own events, the operator gets them with the fields that look back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError
+from afa.model.copies import as_diff
+from afa.operator.tables import Come, items_of
+from afa.schema import Schema, as_ticks
+from afa.state.sound import wanted
+from punctuation.promise import Punctuation
+from speculation import stage_state as saved
+from speculation.before_after import Around
+from speculation.stage import STAGES, Output, checked
+
+
+class LookBack(Around):
+    """A `LastBefore` at the input of an operator; made by `LastBefore.before`. Used like the operator, with the stage's events.
+
+    A call gives the minimal difference of the matches, also where a late event revises others. Late changes go to the operator's
+    policy as they came.
+
+    Parameters
+    ----------
+    stage : LastBefore
+    operator : Operator or Keyed
+        Its automaton has ``event=stage.filled``. It takes retractions, as events are revised, and has taken nothing yet.
+
+    Raises
+    ------
+    AfaError
+        ``operator`` is neither, or does not fit.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton, Operator, insert
+    >>> from speculation import LastBefore
+    >>> class Tick(NamedTuple):
+    ...     kind: str
+    >>> stage = LastBefore(Tick, {"alarm": "kind == 'alarm'"}, window=10)
+    >>> calm = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "kind == 'stop' and alarm is None")])
+    >>> op = stage.before(Operator(calm, window=10))
+    >>> [(match.le, match.diff) for match in op.push_many([insert(Tick("stop"), 9), insert(Tick("stop"), 30)])]
+    [(9, 1), (30, 1)]
+    >>> [(match.le, match.diff) for match in op.push(insert(Tick("alarm"), 5))]  # late
+    [(9, -1)]
+    """
+
+    _place = "before"
+    _stages = ("LastBefore",)
+
+    def __init__(self, stage: Any, operator: Any) -> None:
+        self._stand(operator)
+        self._fit(stage)
+        core = self._core
+        if core.changes or core.progress.events != stage._promised or stage._lines:
+            raise AfaError("expected an operator and a LastBefore that have taken nothing yet but got one that has")
+        self._hold(stage)
+
+    def _fit(self, stage: Any) -> None:
+        core, filled = self._core, Schema.of(stage.filled, "event")
+        found = core.automaton.event_schema
+        if found is None or found.cls is not filled.cls:
+            raise AfaError(
+                f"expected an automaton with event=<the stage's filled>, {filled.describe()}, but got "
+                f"event={None if found is None else found.describe()}"
+            )
+        if not core.retractions or core.gapless is not None:
+            what = "gapless=" if core.retractions else "retractions=False"
+            raise AfaError(f"expected an operator of events that may be revised, as a late one revises others, but got {what}")
+        if core.sequence != stage.order:
+            raise AfaError(f"expected the operator's sequence as the stage's order, {stage.order!r}, but got {core.sequence!r}")
+
+    def _hold(self, stage: Any) -> None:
+        super()._hold(stage)
+        self._core.taken = stage.event_schema
+
+    def run(self, come: Come, net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`."""
+        core = self._core
+        items = items_of(core, come)
+        return core.run_parts([self._reaches(items)] if net else (self._reaches([item]) for item in items))
+
+    def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[tuple[str, Any, Hashable]]:
+        """Return what of a call reaches the operator: versions of events before the next promise or arc, and at the end."""
+        core, stage = self._core, self.stage
+        for port, item, key in items:
+            if port == "event" and isinstance(item, Change):
+                self._see(item, key)
+                continue
+            yield from (("event", change, change.key) for change in stage.revisions())
+            if port == "event" and isinstance(item, Punctuation) and item.where is None:
+                t = as_ticks(item.t, "t")
+                if t > core.progress.events:
+                    self._settle(t)
+            yield port, item, key
+        yield from (("event", change, change.key) for change in stage.revisions())
+
+    def _see(self, item: Change, key: Hashable) -> None:
+        """Let the stage take an event, or the policy, if it is late."""
+        core, stage = self._core, self.stage
+        item = checked(item)
+        payload = stage.event_schema.take(stage.event_schema.dated(item.payload, item.le))
+        change = core.typed(item._replace(payload=stage.blank(payload, item.le)), key)._replace(payload=payload)
+        assert change.le is not None
+        if change.le < core.progress.events:
+            core.take_late(change, core.progress.events)
+        else:
+            core.progress.see(change.le)
+            stage.see(change)
+
+    def _settle(self, t: int) -> None:
+        core = self._core
+        for change in sorted(self.stage.settled(t), key=lambda change: (change.le, repr(change))):
+            at = "" if change.key is None else f" of key {change.key!r}"
+            core.late.take(
+                change._replace(diff=as_diff(change.diff, change.payload)),
+                f"expected the insertion of {change.payload!r} at le={change.le}{at} before {t} (promised) "
+                f"but got its retraction only",
+            )
+
+    @classmethod
+    def restore(  # type: ignore[override]  # conditions are no data
+        cls, blob: bytes, operator: Callable[[bytes], Any], *, like: Any
+    ) -> LookBack:
+        """Make the stage and the operator that `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        operator : callable
+            Restores the operator from its part of the blob.
+        like : LastBefore
+            A stage with the same parameters as the one that was saved.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of a LastBefore before an operator, is damaged, or the stage had other parameters.
+        """
+        _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
+        found = cls.__new__(cls)
+        found._stand(operator(inner))
+        stage = STAGES["LastBefore"].resumed(numbers, waiting, like)
+        found._fit(stage)
+        wanted("one promise of stage and operator", stage._promised == found._core.progress.events, stage._promised)
+        found._hold(stage)
+        found._check_keys()
+        return found
