@@ -136,7 +136,8 @@ class _Printer:
     def function(self, name: str, slot: str, asked: tuple[Expr, ...]) -> str:
         """Return predicates as one lambda."""
         nodes = [node for expr in asked for node in walk(expr)]
-        own = [node for node in nodes if isinstance(node, Ref | Aggregate) and node.component in (name, "")]
+        terms = [node for node in nodes if isinstance(node, Ref | Aggregate) and node.component in (name, "")]
+        own = [node for node in terms if not (isinstance(node, Aggregate) and node.now)]
         if slot == "where" and own:
             raise _unsaid(f"a condition on all events of {name} that reads those before them; the builder asks it as rest")
         reads = any(isinstance(node, Ref | Aggregate) for node in nodes)

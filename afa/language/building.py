@@ -125,7 +125,8 @@ class _Maker:
         """Return a conjunct in the slots in which it is asked."""
         if slot != "where":
             return [(slot, expr)]
-        own = [term for term in walk(expr) if isinstance(term, Ref | Aggregate) and term.component == name]
+        terms = [term for term in walk(expr) if isinstance(term, Ref | Aggregate) and term.component == name]
+        own = [term for term in terms if not (isinstance(term, Aggregate) and term.now)]
         if not own or not self.places[name].many:
             return [(slot, expr)]
         needed = max((term.back + 1 for term in own if isinstance(term, Ref) and term.which == "last"), default=1)
