@@ -17,7 +17,7 @@ from afa.expression.nodes import Field as Named
 from afa.expression.text import text_of_expr
 from afa.language.items import Item, items_of, replaced
 from afa.language.lowering import Lowered
-from afa.language.match_states import WAITS, State
+from afa.language.match_states import END, WAITS, State
 from afa.language.pattern import ANY
 
 FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
@@ -33,6 +33,8 @@ class StateExplanation(NamedTuple):
 
     def __str__(self) -> str:
         skips = "skips nothing" if self.skips is None else f"skips by {self.strategy}: {self.skips}"
+        if self.strategy == END:
+            skips = f"waits for {END}, skips {self.skips}"
         return f"state {self.name}: {skips}; holds {', '.join(self.holds) or 'nothing'}"
 
 

@@ -20,6 +20,8 @@ from afa.language.terms import Ref
 from afa.language.three_values import both
 
 START, FINAL, WAIT = "start", "F", "wait"
+END = "the window's end"
+"""In the place of a strategy: what a complete match waits for."""
 WAITS = -2
 """The position of a match that is complete, and waits for its window's end."""
 
@@ -67,7 +69,7 @@ class Conditions:
         self.done = [self._read(c, c.done) for c in positions.components]
         absent = {c for edges in positions.edges for edge in edges for c in edge.gap.absent}
         self.absent = {c: self._read(c, c.where, typed=True) for c in [*absent, *tree.after]}
-        self.wait = Skip("after", (), tuple(both([*self.absent[c]]) for c in tree.after)) if tree.after else None
+        self.wait = Skip(END, (), tuple(both([*self.absent[c]]) for c in tree.after)) if tree.after else None
         self.limit = self._limit(tree)
         asked = [*self.where, *self.first, *self.rest, *self.done, *self.absent.values()]
         asked += [] if self.limit is None else [(self.limit,)]

@@ -204,6 +204,13 @@ def test_what_a_repetition_costs(tree: Tree, kind: str, why: tuple[str, ...]) ->
     assert (cost.kind, cost.why) == (kind, why)
 
 
+def test_a_negation_at_the_end_is_told() -> None:
+    tree = Tree(Component("a", "a"), Tick, "type", window=9, after=(Component("b", "b"),), returns=(("x", Ref("a", "one", "x")),))
+    assert str(Query(tree).explain()).splitlines()[0] == (
+        "state wait: waits for the window's end, skips not e.type == 'b'; holds match_at"
+    )
+
+
 def test_flat_and_other_strategies() -> None:
     a = Repeat(Component("a", "a"), 1, None, Gap(ANY))
     flat = Tree(Seq((a, Component("b", "b")), (Gap(ANY),)), Tick, "type", window=9, returns=(("x", Ref("a", "first", "x")),))
