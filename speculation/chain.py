@@ -1,51 +1,61 @@
 """The chain of chosen matches of one key: which of overlapping matches are shown, as AFTER MATCH SKIP of SQL says.
 
-    matches by place       (1, 5) (1, 9) (3, 4) (6, 8)         place: start, then preference; here the longer one first
-    chosen                 (1, 9)                              all that start by 9 are passed over
-    (1, 9) is retracted    (1, 5)        (6, 8)                drawn anew from the place of what has changed
+    matches by group       1: (1, 5) (1, 9)    3: (3, 4)    6: (6, 8)        here a group is a start, and the longer one preferred
+    chosen                 1: (1, 9)                                         all that start by 9 are passed over
+    (1, 9) is retracted    1: (1, 5)                        6: (6, 8)        drawn anew from the group that has changed
 
-Which match comes next after a chosen one is a function of the set of matches: the first by place of those that start behind the
-chosen one's *resume point*. So a change leaves the chain before its place as it is; from there on it is drawn anew, until it meets
-a link of the old one that lies behind all that has changed.
+Which match comes next after a chosen one is a function of the set of matches: the preferred one of those that start at the chosen
+one's *resume point* or behind it. So a change leaves the chain before its group as it is; from there on it is drawn anew, until it
+meets a link of the old one that lies behind all that has changed. A group gives one link at most; which of its matches is preferred
+is asked only where the chain comes by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
 
+from afa.change import Change
 from afa.journal import Journal
 
+Point = tuple[Any, ...]
 
-class Candidate(NamedTuple):
-    """A match as the chain sees it.
+
+class Group(dict[Change, None]):
+    """Matches, as insertions; ``born``: the serial of the call that made the group, which undoes it as a whole."""
+
+    __slots__ = ("born",)
+
+    def __init__(self, born: int) -> None:
+        self.born = born
+
+
+class Link(NamedTuple):
+    """A chosen match.
 
     Attributes
     ----------
-    place : tuple
-        What matches are ordered by; no two have the same.
-    start : tuple
-        Where it starts.
     resume : tuple
-        The next one must start behind this. ``place`` begins with something that is at least as large as ``start``, so that no
-        match with a place below ``resume`` starts behind it.
-    match : Any
+        The next one must start here or behind it; this one starts before.
+    match : Change
     """
 
-    place: tuple[Any, ...]
-    start: tuple[Any, ...]
-    resume: tuple[Any, ...]
-    match: Any
+    resume: Point
+    match: Change
 
 
 class Difference(NamedTuple):
-    """What a change does to a chain: matches no longer chosen, matches now chosen, and how many links were drawn anew."""
+    """What a change does to a chain: links no longer chosen, links now chosen, and how many were drawn anew."""
 
-    withdrawn: list[Candidate]
-    announced: list[Candidate]
+    withdrawn: list[Link]
+    announced: list[Link]
     drawn: int
+
+
+Pick = Callable[[Group, "Point | None"], "Link | None"]
+"""Returns the preferred match of a group, of those that start at the resume point or behind it; None: there is none."""
 
 
 class Chain:
@@ -55,78 +65,108 @@ class Chain:
     ----------
     journal : Journal
         Takes the inverse of every write.
+    pick : callable
+        A group is at least as large as the starts of its matches, so that none in a group below a resume point starts behind it.
+        What starts at the resume point of a link, or behind it, lies in another group than the link.
 
     Examples
     --------
-    >>> def match(start, end):
-    ...     return Candidate((start, -end), (start,), (end,), (start, end))
-    >>> chain = Chain(Journal())
-    >>> [c.match for c in chain.change([], [match(1, 5), match(3, 4), match(6, 8), match(1, 9)]).announced]
-    [(1, 9)]
-    >>> [[c.match for c in found] for found in chain.change([match(1, 9)], [])[:2]]
-    [[(1, 9)], [(1, 5), (6, 8)]]
+    >>> def longest(group, resume):
+    ...     match = max(group, key=lambda match: match.le)
+    ...     return Link((match.le + 1,), match)
+    >>> chain = Chain(Journal(), longest)
+    >>> for start, end in ((1, 5), (3, 4), (6, 8), (1, 9)):
+    ...     _ = chain.insert((start,), Change("x", end, start + 10, 1))
+    >>> [link.match.le for link in chain.draw((1,), (6,)).announced]
+    [9]
+    >>> chain.retract((1,), Change("x", 9, 11, -1))
+    True
+    >>> [[link.match.le for link in links] for links in chain.draw((1,), (1,))[:2]]
+    [[9], [5, 8]]
     """
 
-    __slots__ = ("_journal", "chosen", "matches")
+    __slots__ = ("_journal", "_pick", "chosen", "groups")
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.matches: SortedDict[tuple[Any, ...], Candidate] = SortedDict()
-        self.chosen: SortedDict[tuple[Any, ...], Candidate] = SortedDict()
+    def __init__(self, journal: Journal, pick: Pick) -> None:
+        self._journal, self._pick = journal, pick
+        self.groups: SortedDict[Point, Group] = SortedDict()
+        self.chosen: SortedDict[Point, Link] = SortedDict()
 
-    def change(self, gone: Iterable[Candidate], come: Iterable[Candidate]) -> Difference:
-        """Take matches out and put matches in. O(log n) for each, and what is drawn anew."""
-        places = []
-        for candidate in gone:
-            self._journal.drop(self.matches, candidate.place)
-            places.append(candidate.place)
-        for candidate in come:
-            self._journal.put(self.matches, candidate.place, candidate)
-            places.append(candidate.place)
-        return self._redraw(min(places), max(places)) if places else Difference([], [], 0)
-
-    def _redraw(self, first: tuple[Any, ...], last: tuple[Any, ...]) -> Difference:
-        """Draw the chain anew from the place ``first`` on, until it meets a link behind ``last``."""
-        links = self.chosen.values()
-        at = end = self.chosen.bisect_left(first)
-        resume = links[at - 1].resume if at else None
-        new: list[Candidate] = []
-        while (link := self._next(resume)) is not None:
-            if link.place > last and link.place in self.chosen:
-                end = self.chosen.bisect_left(link.place)
-                break
-            new.append(link)
-            resume = link.resume
+    def insert(self, group: Point, match: Change) -> bool:
+        """Put a match in. False: it is there."""
+        there = self.groups.get(group)
+        if there is None:
+            self.groups.bisect_left(group)  # what can't be compared raises before anything is written
+            there = Group(self._journal.serial)
+            there[match] = None
+            self._journal.put(self.groups, group, there)
+        elif match in there:
+            return False
+        elif there.born == self._journal.serial:
+            there[match] = None
         else:
-            end = len(self.chosen)
-        old = list(links[at:end])
-        kept = {link.place for link in old if self.matches.get(link.place) == link} & {link.place for link in new}
-        withdrawn = [link for link in old if link.place not in kept]
-        announced = [link for link in new if link.place not in kept]
-        for link in withdrawn:
-            self._journal.drop(self.chosen, link.place)
-        for link in announced:
-            self._journal.put(self.chosen, link.place, link)
+            self._journal.put(there, match, None)
+        return True
+
+    def retract(self, group: Point, match: Change) -> bool:
+        """Take a match out. False: it is not there."""
+        there: Any = self.groups.get(group, ())
+        match = match._replace(diff=1)
+        if match not in there:  # a NaN is equal to itself only if it is the same object
+            text = repr(match)
+            found = next((each for each in there if repr(each) == text), None)
+            if found is None:
+                return False
+            match = found
+        self._journal.drop(there, match)
+        if not there:
+            self._journal.drop(self.groups, group)
+        return True
+
+    def draw(self, first: Point, last: Point) -> Difference:
+        """Draw the chain anew from the first group that has changed on, until it meets a link behind the last one."""
+        chosen = self.chosen
+        at = chosen.bisect_left(first)
+        resume = chosen.peekitem(at - 1)[1].resume if at else None
+        new: dict[Point, Link] = {}
+        met = None
+        while (found := self._next(resume)) is not None:
+            group, link = found
+            if group > last and chosen.get(group) == link:
+                met = group
+                break
+            new[group] = link
+            resume = link.resume
+        old = {group: chosen[group] for group in chosen.irange(first, met, inclusive=(True, False))}
+        for group in old:
+            if group not in new:
+                self._journal.drop(chosen, group)
+        for group, link in new.items():
+            if old.get(group) != link:
+                self._journal.put(chosen, group, link)
+        withdrawn = [link for group, link in old.items() if new.get(group) != link]
+        announced = [link for group, link in new.items() if old.get(group) != link]
         return Difference(withdrawn, announced, len(new))
 
-    def _next(self, resume: tuple[Any, ...] | None) -> Candidate | None:
-        """Return the first match by place that starts behind the resume point."""
-        for place in self.matches.irange(resume):
-            candidate: Candidate = self.matches[place]
-            if resume is None or candidate.start > resume:
-                return candidate
+    def _next(self, resume: Point | None) -> tuple[Point, Link] | None:
+        """Return the link behind a resume point, and its group."""
+        for group in self.groups.irange(resume):
+            link = self._pick(self.groups[group], resume)
+            if link is not None:
+                return group, link
         return None
 
-    def settle(self, place: tuple[Any, ...], start: tuple[Any, ...]) -> None:
-        """Forget what no change can touch any more: what comes lies at ``place`` or behind it, and starts at ``start`` or later.
+    def settle(self, group: Point, start: Point) -> list[Link]:
+        """Forget what no change can touch any more: what comes lies in ``group`` or behind it, and starts at ``start`` or later.
 
-        The last final link stays as long as its resume point passes over something.
+        Returns the links that are forgotten. The last final one stays as long as its resume point passes over something.
         """
-        final = list(self.chosen.irange(None, place, inclusive=(True, False)))
-        anchor = final[-1] if final and self.chosen[final[-1]].resume >= start else None
+        final = list(self.chosen.irange(None, group, inclusive=(True, False)))
+        anchor = final.pop() if final and self.chosen[final[-1]].resume > start else None
+        links = [self.chosen[each] for each in final]
         for each in final:
+            self._journal.drop(self.chosen, each)
+        for each in list(self.groups.irange(None, group, inclusive=(True, False))):
             if each != anchor:
-                self._journal.drop(self.chosen, each)
-        for each in list(self.matches.irange(None, place, inclusive=(True, False))):
-            if each != anchor:
-                self._journal.drop(self.matches, each)
+                self._journal.drop(self.groups, each)
+        return links

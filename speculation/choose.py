@@ -7,17 +7,20 @@ before it can change any more.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
+from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
-from speculation.chain import Candidate, Chain
+from speculation.chain import Chain, Group, Link, Point
 from speculation.stage import Output, Stage
 
 SKIPS = ("past last row", "to next row")
@@ -121,9 +124,15 @@ class Choose(Stage):
                 raise AfaError(f"expected {name}= of as many fields as start=, {size} with RE - window or LE, but got {found}")
         self.skip, self.by, self.window, self.shown = skip, by, window, shown
         self.opens, self.closes, self.prefer, self.to = tuple(start), tuple(end), tuple(prefer), tuple(to)
+        names = [*self.opens, *self.closes, *(name.removeprefix("-") for name in self.prefer), *self.to]
+        ends = list(accumulate([len(self.opens), len(self.closes), len(self.prefer), len(self.to)], initial=0))
+        self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
+        self._prefer = [(prefers.start + i, name.startswith("-")) for i, name in enumerate(self.prefer)]
+        self._read = _reader(names)
         self._chains: dict[Hashable, Chain] = {}
         self._leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
-        self._coming: dict[Hashable, tuple[list[Candidate], list[Candidate]]] = {}
+        self._coming: dict[Hashable, tuple[Point, Point]] = {}  # of each key, the first and the last group that has changed
+        self._deadlines: Deadlines | None = None  # None: they are to be set anew
         self._drawn = 0
         self._promised = BEGINNING
         self._waiting = _Matches(self)  # type: ignore[assignment]
@@ -139,8 +148,8 @@ class Choose(Stage):
 
     def _look(self) -> ChooseStatistics:
         chains = self._chains.values()
-        held, chosen = sum(len(chain.matches) for chain in chains), sum(len(chain.chosen) for chain in chains)
-        return ChooseStatistics(held, chosen, self._drawn)
+        held = sum(len(group) for chain in chains for group in chain.groups.values())
+        return ChooseStatistics(held, sum(len(chain.chosen) for chain in chains), self._drawn)
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
@@ -149,6 +158,11 @@ class Choose(Stage):
         self._coming = {}
         return super().call_begins()
 
+    def call_failed(self, before: Any) -> None:
+        """Restore all; deadlines are set anew when they are needed."""
+        super().call_failed(before)
+        self._deadlines = None
+
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a checked item, within a call. `end` draws the chains."""
         if isinstance(item, Punctuation):
@@ -156,42 +170,48 @@ class Choose(Stage):
                 self.end(out)
                 self._settle(as_ticks(item.t, "t"), out)
             return
-        if item.diff not in (1, -1):
-            raise ChangeError(f"expected a match that comes or goes once but got diff={item.diff} for {item.payload!r}")
-        candidate = self._candidate(item)
-        gone, come = self._coming.setdefault(item.key, ([], []))
-        chain = self._chains.get(item.key)
-        there = (chain is not None and candidate.place in chain.matches and candidate not in gone) or candidate in come
-        if item.diff < 0 and candidate in come:
-            come.remove(candidate)
-        elif item.diff > 0 and candidate in gone:
-            gone.remove(candidate)
-        elif there is (item.diff > 0):
-            raise ChangeError(
-                f"expected a match that comes once, then goes, but got diff={item.diff} for {item.payload!r} at le={item.le}"
-            )
-        else:
-            (come if item.diff > 0 else gone).append(candidate)
+        payload, le, _, diff, key = item
+        if diff not in (1, -1):
+            raise ChangeError(f"expected a match that comes or goes once but got diff={diff} for {payload!r}")
+        try:
+            values = self._read(payload)
+        except AttributeError as error:
+            raise ChangeError(f"expected a match with the fields that Choose names but got {payload!r}: {error}") from None
+        start = self._start(item, values)
+        group = start if self.by == "start" else (le, *values[self._closes])
+        chain = self._chains.get(key)
+        if chain is None:
+            chain = Chain(self._journal, self._pick)
+            self._journal.put(self._chains, key, chain)
+        try:
+            fits = chain.insert(group, item) if diff > 0 else chain.retract(group, item)
+            coming = self._coming.get(key)
+            if coming is None:
+                self._coming[key] = group, group
+            elif group < coming[0]:
+                self._coming[key] = group, coming[1]
+            elif group > coming[1]:
+                self._coming[key] = coming[0], group
+        except TypeError as error:
+            raise _not_comparable(payload, error) from None
+        if not fits:
+            raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")
 
     def end(self, out: Output) -> None:
         """Draw the chains anew; append the difference."""
         coming, self._coming = self._coming, {}
         shown: dict[Any, int] = {}
-        for key, (gone, come) in coming.items():
-            if not gone and not come:
-                continue
-            chain = self._chains.get(key)
-            if chain is None:
-                chain = Chain(self._journal)
-                self._journal.put(self._chains, key, chain)
-            found = chain.change(gone, come)
+        for key, (first, last) in coming.items():
+            chain = self._chains[key]
+            found = chain.draw(first, last)
             self._drawn += found.drawn
             for link in found.withdrawn:
-                shown[self._shown(link.match)] = shown.get(self._shown(link.match), 0) - 1
+                match = self._shown(link.match)
+                shown[match] = shown.get(match, 0) - 1
             for link in found.announced:
-                shown[self._shown(link.match)] = shown.get(self._shown(link.match), 0) + 1
-            if not chain.matches:
-                self._journal.drop(self._chains, key)
+                match = self._shown(link.match)
+                shown[match] = shown.get(match, 0) + 1
+            self._rest(key, chain)
         changes: list[Change] = [Change(payload, le, re, sign, key) for (payload, le, re, key), sign in self._net(shown)]
         changes.sort(key=lambda change: (change.diff > 0, change.le))
         out += changes
@@ -200,66 +220,101 @@ class Choose(Stage):
         """Count chosen matches that show the same, and yield those that come or go."""
         for match, diff in shown.items():
             before = self._leaving.get(match, 0)
-            if diff == 0:
-                continue
-            if before + diff:
-                self._journal.put(self._leaving, match, before + diff)
-            else:
-                self._journal.drop(self._leaving, match)
-            if not before or not before + diff:
-                yield match, 1 if diff > 0 else -1
+            if diff:
+                self._leave(match, before + diff)
+                if not before or not before + diff:
+                    yield match, 1 if diff > 0 else -1
+
+    def _leave(self, match: Any, count: int) -> None:
+        if count:
+            self._journal.put(self._leaving, match, count)
+        else:
+            self._journal.drop(self._leaving, match)
+
+    def _rest(self, key: Hashable, chain: Chain) -> None:
+        """Set the punctuation that a key wants next; forget the key if it holds nothing."""
+        if not chain.groups:
+            self._journal.drop(self._chains, key)
+        if self._deadlines is not None and self.window is not None:
+            self._deadlines.set(key, self._deadline(chain))
+
+    def _deadline(self, chain: Chain) -> int | None:
+        """Return the smallest punctuation that makes a chain smaller."""
+        assert self.window is not None
+        groups, wait = chain.groups, 1 if self.by == "end" else self.window
+        if not groups:
+            return None
+        first = groups.peekitem(0)[0]
+        link: Link | None = chain.chosen.get(first)
+        at: int = first[0] + wait
+        if link is None:
+            return at
+        at = max(at, link.resume[0] + self.window)  # it may be the last final link, which stays
+        return min(at, groups.peekitem(1)[0][0] + wait) if len(groups) > 1 else at
 
     def _settle(self, t: int, out: Output) -> None:
         """Forget what is final behind a promise for matches, and pass on what it promises of the chosen ones."""
         if t == FOREVER:
-            least = FOREVER
+            least, due = FOREVER, list(self._chains)
         elif self.window is None:
             return
         else:
             least = max(t - self.window + 1, BEGINNING)  # what comes starts here or later
-        place = t if self.by == "end" else least
-        for key, chain in list(self._chains.items()):
-            before = dict(chain.chosen)
-            chain.settle((place,), (least,))
-            for each in before.keys() - chain.chosen.keys():
-                match = self._shown(before[each].match)
-                if self._leaving[match] == 1:  # else it stays in force, whatever becomes of the others that show the same
-                    self._journal.drop(self._leaving, match)
-            if not chain.matches:
-                self._journal.drop(self._chains, key)
-        if place > self._promised:
-            self._promised = place
-            out.append(Punctuation(place))
+            if self._deadlines is None or not self._deadlines.whole:
+                self._deadlines = Deadlines()
+                for key, chain in self._chains.items():
+                    self._deadlines.set(key, self._deadline(chain))
+            due = self._deadlines.due(t)
+        group = t if self.by == "end" else least
+        for key in due:
+            chain = self._chains[key]
+            for link in chain.settle((group,), (least,)):  # all that show the same are final, or none
+                match = self._shown(link.match)
+                self._leave(match, self._leaving[match] - 1)
+            self._rest(key, chain)
+        if group > self._promised:
+            self._promised = group
+            out.append(Punctuation(group))
 
     # -- matches ---------------------------------------------------------------------------------------------------------------
 
-    def _candidate(self, change: Change) -> Candidate:
-        """Return a match as the chain sees it."""
-        payload, le, re, *_ = change
-        if self.window is not None and re is None:
-            raise ChangeError(f"expected a match with its RE but got re=None for {payload!r}")
-        try:
-            start = self._of(payload, self.opens)
-            if self.window is not None:
-                start = (FOREVER if re is None else re - self.window, *start)
-            end = (le, *self._of(payload, self.closes))
-            to = self._of(payload, self.to)
-            prefer = tuple(_preferred(payload, name) for name in self.prefer)
-        except AttributeError as error:
-            raise ChangeError(f"expected a match with the fields that Choose names but got {payload!r}: {error}") from None
-        resume: tuple[Any, ...] = (*start, 0)
-        if self.to and None not in to:
-            resume = max((*to, -1), (*start, 0))  # the next match begins behind this one's first event at least
-        elif not self.to and self.skip == SKIPS[0]:
-            resume = (*end, 0)
-        start = (*start, 0)
-        last = (_Down(end), repr(payload), -1 if re is None else re)
-        place = (*end, 0, _Down(start), *prefer, *last) if self.by == "end" else (*start, *prefer, *last)
-        return Candidate(place, start, resume, change._replace(diff=1))
+    def _start(self, match: Change, values: tuple[Any, ...]) -> Point:
+        """Return where a match starts."""
+        opens = values[self._opens]
+        if self.window is None:
+            return opens
+        if match.re is None:
+            raise ChangeError(f"expected a match with its RE but got re=None for {match.payload!r}")
+        return match.re - self.window, *opens
 
-    @staticmethod
-    def _of(payload: Any, names: Sequence[str]) -> tuple[Any, ...]:
-        return tuple(getattr(payload, name) for name in names)
+    def _pick(self, group: Group, resume: Point | None) -> Link | None:
+        """Return the preferred match of a group, of those that start at the resume point or behind it."""
+        matches: Iterable[Change] = group
+        if self.by == "end" and resume is not None:
+            matches = [match for match in matches if self._start(match, self._read(match.payload)) >= resume]
+        try:
+            match = next(iter(matches), None) if len(group) == 1 else min(matches, key=self._rank, default=None)
+            return None if match is None else Link(self._resume(match), match)
+        except TypeError as error:
+            raise _not_comparable([match.payload for match in group], error) from None
+
+    def _rank(self, match: Change) -> tuple[Any, ...]:
+        """Return what the matches of one group are ordered by: the first one is preferred."""
+        values = self._read(match.payload)
+        prefer = [_preferred(values[i], down) for i, down in self._prefer]
+        if self.by == "end":
+            last = _down(self._start(match, values))
+            return (last, *prefer, _Tie(match.payload), match.re)
+        return (*prefer, _down((match.le, *values[self._closes])), _Tie(match.payload), -1 if match.re is None else match.re)
+
+    def _resume(self, match: Change) -> Point:
+        """Return where the next match may start: always behind the start of this one."""
+        values = self._read(match.payload)
+        behind = *self._start(match, values), 0
+        to = values[self._to]
+        if self.to:
+            return behind if None in to else max(to, behind)
+        return (match.le, *values[self._closes], 0) if self.skip == SKIPS[0] else behind
 
     def _shown(self, match: Change) -> tuple[Any, ...]:
         payload = match.payload
@@ -291,10 +346,28 @@ class Choose(Stage):
         self._drawn = drawn
 
 
-def _preferred(payload: Any, name: str) -> tuple[Any, ...]:
-    """Return what a field says of the preference; smaller is preferred, None last."""
-    value = getattr(payload, name.removeprefix("-"))
-    return (value is None, _Down(value) if name.startswith("-") else value)
+def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads the fields of a payload."""
+    if not names:
+        return lambda payload: ()
+    read = attrgetter(*names)
+    return read if len(names) > 1 else lambda payload: (read(payload),)
+
+
+def _not_comparable(payload: Any, error: TypeError) -> ChangeError:
+    return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
+
+
+def _preferred(value: Any, down: bool) -> tuple[Any, ...]:
+    """Return what a field says of the preference; smaller is preferred, NaN behind all numbers, None last."""
+    if value is None:
+        return (2,)
+    return (1,) if value != value else (0, _down(value) if down else value)
+
+
+def _down(value: Any) -> Any:
+    """Return what orders values of one type in the other direction."""
+    return -value if type(value) in (int, float) else _Down(value)
 
 
 class _Down:
@@ -306,13 +379,21 @@ class _Down:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Down) and self.value == other.value
+        return isinstance(other, _Down) and bool(self.value == other.value)
 
     def __lt__(self, other: _Down) -> bool:
         return bool(other.value < self.value)
 
-    def __hash__(self) -> int:
-        return hash(self.value)
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Tie(_Down):
+    """A payload that orders what nothing else does: by its text, which is made where it comes to that."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: _Down) -> bool:
+        return repr(self.value) < repr(other.value)
 
 
 class _Matches:
@@ -328,7 +409,7 @@ class _Matches:
     @property
     def changes(self) -> list[Change]:
         """All matches that are held."""
-        return [candidate.match for chain in self._stage._chains.values() for candidate in chain.matches.values()]
+        return [match for chain in self._stage._chains.values() for group in chain.groups.values() for match in group]
 
     all = changes
 

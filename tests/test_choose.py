@@ -9,6 +9,7 @@ import pytest
 
 from afa import AfaError, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
 from speculation import After, Choose, Cleanse
+from speculation.chain import Chain
 from tests import oracle
 from tests.automata import counting
 from tests.text import R1, E
@@ -132,7 +133,7 @@ def test_behind_an_operator_a_late_event_draws_the_chain_anew(engine: str) -> No
 
 
 def held(op: Any) -> set[Any]:
-    return {candidate.match[:3] for chain in op.stage._chains.values() for candidate in chain.chosen.values()}
+    return {link.match[:3] for chain in op.stage._chains.values() for link in chain.chosen.values()}
 
 
 def test_per_key_and_with_a_cleanse_behind_it() -> None:
@@ -172,3 +173,51 @@ def test_matches_that_do_not_fit_are_refused_and_change_nothing() -> None:
         with pytest.raises(ChangeError, match=message):
             stage.push_many([insert(M("c", 0), 3, 8), wrong])
     assert stage.statistics[:2] == (1, 1)
+
+
+def test_matches_that_show_the_same_leave_nothing_behind() -> None:
+    stage = Choose("to next row", window=10, start=["rank"], end=["rank"], shown=Shown)
+    assert [(c.diff, c.payload) for c in stage.push_many([insert(M("a", i), 5, 12) for i in range(3)])] == [(1, Shown("a"))]
+    assert [stage.push(retract(M("a", i), 5, 12)) for i in (0, 1)] == [[], []]
+    again = Choose.restore(stage.snapshot(), payload=M)
+    assert [c.diff for c in again.push(retract(M("a", 2), 5, 12))] == [-1]
+    stage.push(insert(M("a", 0), 5, 12))
+    assert stage.push(Punctuation(30)) == [Punctuation(21)]
+    assert (stage._leaving, stage._chains) == ({}, {})
+
+
+def test_values_of_any_kind_are_preferred() -> None:
+    stage = Choose(window=9, prefer=["-goes_on"])
+    values = [None, float("nan"), 1.0, 2.5]
+    out = [stage.push(insert(M("a", 0, x), 5, 12))[-1:] for x in values]  # type: ignore[arg-type]
+    assert [c[0].payload.goes_on for c in out][2:] == [1.0, 2.5]
+    assert stage.push(retract(M("a", 0, 2.5), 5, 12))[-1].payload.goes_on == 1.0  # type: ignore[arg-type]
+    stage.push(retract(M("a", 0, 1.0), 5, 12))  # type: ignore[arg-type]
+    assert [c.diff for c in stage.push(retract(M("a", 0, float("nan")), 5, 12))] == [-1, 1]  # type: ignore[arg-type]
+    assert stage.statistics[:2] == (1, 1)
+
+
+@pytest.mark.parametrize("options", [{"start": ["name"], "end": ["name"]}, {"prefer": ["name"]}])
+def test_fields_that_can_not_be_compared_are_refused(options: Any) -> None:
+    stage = Choose(window=9, **options)
+    stage.push(insert(M("a", 0), 5, 12))
+    with pytest.raises(ChangeError, match="expected fields that can be compared with those of other matches but got"):
+        stage.push_many([insert(M("b", 0), 5, 12), insert(M(3, 0), 5, 12)])  # type: ignore[arg-type]
+    assert stage.statistics[:2] == (1, 1)
+    assert [c.diff for c in stage.push(retract(M("a", 0), 5, 12))] == [-1]
+
+
+def test_a_promise_visits_the_keys_that_it_concerns() -> None:
+    stage = Choose(window=10)
+    stage.push_many([Change(M("a", 1), key, key + 9, 1, key) for key in range(200)])
+    stage.push(Punctuation(50))
+    visited: list[Any] = []
+    settle = Chain.settle
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chain, "settle", lambda chain, *args: (visited.append(chain), settle(chain, *args))[1])
+        stage.push(Punctuation(53))
+        assert 0 < len(visited) <= 6
+        with pytest.raises(ChangeError):
+            stage.push_many([Punctuation(60), insert(M("a", 1), 3)])
+        stage.push(Punctuation(60))
+    assert stage.statistics[0] == 200 - 51  # key 51 ends where the next may still begin

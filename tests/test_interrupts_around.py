@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert, retract
+from afa import Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, retract
 from punctuation import BoundedDisorder, ObservedLateness, SideOutput, Union
-from speculation import Cleanse, Consolidate, LastBefore, Ordered
+from speculation import Choose, Cleanse, Consolidate, LastBefore, Ordered
 from tests.interrupts import at_line
 from tests.kinds_of_calls import PLAIN, SWAPPED, Tick, columns, history, tick
+from tests.text import E
 
 
 class Kind(NamedTuple):
@@ -122,7 +123,16 @@ def looks(engine: str) -> Any:
 
 LATE = [tick(1, 6, "b"), tick(9, 8, "a"), tick(1, 7, "c"), retract(*tick(4, 10, "a", 2)[:2]), Punctuation(9)]
 
+def chosen(engine: str) -> Any:
+    stage = Choose(window=9, prefer=["-seq"])
+    for key in "ab":
+        stage.push_many([Change(E(0, seq), le, le - seq + 9, 1, key) for le in range(4, 14) for seq in range(4)])
+    stage.push(Punctuation(7))
+    return stage
+
+
 BEFORE, AFTER = (lambda op: Cleanse(5).before(op)), (lambda op: Cleanse(5).after(op))
+CHOOSE = lambda op: Choose(window=20).after(op)  # noqa: E731
 KINDS: dict[str, Kind] = {
     "ordered, next": Kind(ordered, lambda op: op.push(tick(2, 16, "a", 10)), of_ordered),
     "ordered, gap closes": Kind(ordered, lambda op: op.push_many([tick(2, 6, "a", 3), tick(2, 7, "a", 4)]), of_ordered),
@@ -141,6 +151,15 @@ KINDS: dict[str, Kind] = {
         lambda stage: stage.push_many([insert("x", 5), retract("x", 5), insert("y", 4), Punctuation(4), insert("z", 6)]),
         of_stage,
     ),
+    "choose": Kind(
+        chosen,
+        lambda stage: stage.push_many(
+            [Change(E(0, 3), 9, 15, -1, "a"), Change(E(1, 3), 8, 14, 1, "a"), Change(E(1, 1), 9, 17, 1, "c"), Punctuation(12)]
+        ),
+        of_stage,
+    ),
+    "choose, after": Kind(around(CHOOSE), lambda op: op.push(tick(2, 8)), of_around),
+    "choose, table": Kind(around(CHOOSE), lambda op: op.push_many([columns(30), Punctuation(12)]), of_around),
     "before": Kind(around(BEFORE), lambda op: op.push(tick(2, 8)), of_around),
     "before, promise": Kind(around(BEFORE), lambda op: op.push(Punctuation(9)), of_around),
     "before, rows": Kind(around(BEFORE, table=True), lambda op: op.push_many([pa.table(columns(9)), Punctuation(28)]), of_around),
