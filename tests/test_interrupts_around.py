@@ -123,6 +123,7 @@ def looks(engine: str) -> Any:
 
 LATE = [tick(1, 6, "b"), tick(9, 8, "a"), tick(1, 7, "c"), retract(*tick(4, 10, "a", 2)[:2]), Punctuation(9)]
 
+
 def chosen(engine: str) -> Any:
     stage = Choose(window=9, prefer=["-seq"])
     for key in "ab":
