@@ -54,6 +54,12 @@ def test_nothing_may_come_at_the_end() -> None:
     assert matches(query, rows) == ["+ [7, 8) tag=2 since=2"]
 
 
+def test_nothing_may_have_come_before_the_start() -> None:
+    query = write("calm.sase", "PATTERN SEQ(~(b y), a x) WHERE skip_till_next_match(x) { [tag] } WITHIN 5 RETURN x.at AS since")
+    rows = write("rows.csv", "type,tag,le\na,1,1\na,2,9\nb,1,3\na,1,7\na,1,8\n")
+    assert matches(query, rows) == ["+ [1, 6) tag=1 since=1", "+ [8, 13) tag=1 since=8", "+ [9, 14) tag=2 since=9"]
+
+
 def test_sql() -> None:
     query = write(
         "fall.sql",

@@ -33,7 +33,7 @@ def run(job: Job) -> None:
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source)
-        _run(query.automaton, query.operator(late=job.late), query.shown, source, job)
+        _run(query.automaton, Schema.of(query.tree.event, "event"), query.operator(late=job.late), query.shown, source, job)
         return
     automaton = load(job.pattern)
     try:
@@ -44,14 +44,13 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
-    _run(automaton, _operator(automaton, job), automaton.match_schema, source, job)
+    _run(automaton, automaton.event_schema, _operator(automaton, job), automaton.match_schema, source, job)
 
 
-def _run(automaton: Automaton, operator: Any, shown: Schema, source: Source, job: Job) -> None:
-    """Take the input through an operator; ``shown``: the schema of its payloads."""
-    assert automaton.event_schema is not None
+def _run(automaton: Automaton, events: Schema, operator: Any, shown: Schema, source: Source, job: Job) -> None:
+    """Take the input through an operator; ``events``, ``shown``: the schemas of the events that come, and of its payloads."""
     named = {"le": job.le, "re": job.re, "diff": job.diff}
-    columns = choose(job.file, source.names, source.sparse, automaton.event_schema, named, job.keys)
+    columns = choose(job.file, source.names, source.sparse, events, named, job.keys)
     with Screen(job, source) as screen:
         summary = _drive(operator, shown, job, source, columns, screen)
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):

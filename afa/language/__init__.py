@@ -19,6 +19,7 @@ sase_printer     tree -> SASE+ text
 builder          queries in Python: one, many, followed_by ..; building: what they put together -> tree; lambdas: of e and m
 previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
+looking_back     negation at the start: what a match asks the stage LastBefore
 choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES
 """

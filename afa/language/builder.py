@@ -26,6 +26,7 @@ from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from speculation.before_after import After
+from speculation.look_back import LookBack
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +174,7 @@ class Builder(Said):
         """The components' names."""
         return self._query.components
 
-    def operator(self, **options: Any) -> Keyed | Operator | After:
+    def operator(self, **options: Any) -> Keyed | Operator | After | LookBack:
         """Make an operator; see `Query.operator`."""
         return self._query.operator(**options)
 

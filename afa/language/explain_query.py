@@ -73,10 +73,12 @@ class QueryExplanation(NamedTuple):
     register: tuple[FieldExplanation, ...]
     costs: tuple[Cost, ...]
     warnings: tuple[str, ...]
+    back: str | None = None
 
     def __str__(self) -> str:
         warnings = [f"warning: {warning}" for warning in self.warnings]
-        return "\n".join([*map(str, self.states), *map(str, self.register), *map(str, self.costs), *warnings])
+        back = [] if self.back is None else [f"before the first event: {self.back}"]
+        return "\n".join([*back, *map(str, self.states), *map(str, self.register), *map(str, self.costs), *warnings])
 
 
 def explained(lowered: Lowered) -> QueryExplanation:
@@ -89,7 +91,9 @@ def explained(lowered: Lowered) -> QueryExplanation:
         found = _cost(lowered, state)
         if found is not None:
             costs[names[state]] = found
-    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), tuple(_warnings(lowered)))
+    warnings, back = tuple(_warnings(lowered)), lowered.back
+    said = None if back is None else f"the stage LastBefore says in {back.field} when last: {back.condition}"
+    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said)
 
 
 def _state(lowered: Lowered, state: State) -> StateExplanation:

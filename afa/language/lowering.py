@@ -16,6 +16,7 @@ from afa.expression.nodes import Binary, Const, Expr
 from afa.expression.nodes import Field as Named
 from afa.expression.text import text_of_expr
 from afa.language.items import Reader
+from afa.language.looking_back import LookingBack
 from afa.language.match_states import FINAL, START, WAIT, WAITS, Conditions, State
 from afa.language.pattern import STRICT, Component, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
@@ -45,12 +46,15 @@ class Lowered:
     automaton : Automaton
     returns : tuple of (str, Expr)
         What a match shows, over terms.
+    back : LookingBack or None
+        What a negation at the start asks of a stage in front of the operator.
     """
 
     def __init__(self, tree: Tree, taken: Collection[str] = ()) -> None:
         self._taken = taken
         self.tree = tree
-        self.event = Schema.of(tree.event, "event")
+        self.back = LookingBack.of(tree)
+        self.event = Schema.of(tree.event if self.back is None else self.back.event, "event")
         self.positions = Positions.of(tree.pattern)
         names = list(dict.fromkeys(component.name for component in self.positions.components))
         self.components = tuple(names)
@@ -60,7 +64,8 @@ class Lowered:
         self.returns = tree.returns or self._default_returns()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
-        self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values])
+        ended = [] if self.back is None else [self.reader.read(self.back.ended)]
+        self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values], ended)
         self.steps = Steps(self.conditions, self.reader)
         self.registers = Registers(self.steps, values, tree.payload)
         self.names = self._names()
@@ -69,7 +74,7 @@ class Lowered:
             final={self.final},
             arcs=self._arcs(),
             register=self.registers.initial,
-            event=tree.event,
+            event=self.event.cls,
             shown=self.registers.shown,
             ties=tree.ties,
         )
@@ -77,7 +82,8 @@ class Lowered:
     def _default_returns(self) -> tuple[tuple[str, Expr], ...]:
         """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
         single = [name for name, count in _taken(self.tree.pattern).items() if count == (1, 1)]
-        return tuple((f"{name}_{field.name}", Ref(name, "one", field.name)) for name in single for field in self.event.fields)
+        fields = Schema.of(self.tree.event, "event").fields
+        return tuple((f"{name}_{field.name}", Ref(name, "one", field.name)) for name in single for field in fields)
 
     def _check(self) -> None:
         strict = any(edge.gap.strategy == STRICT for edges in self.positions.edges for edge in edges)
@@ -85,11 +91,6 @@ class Lowered:
             raise AutomatonError(
                 f"expected no strict contiguity in a query by {', '.join(self.tree.key)}, whose keys are streams of their own: "
                 f"say partition contiguity"
-            )
-        if self.tree.before:
-            raise AutomatonError(
-                f"expected no negation at the start but got ~{self.tree.before[0].name}: a match begins with an event; begin with "
-                f"what comes before, and forbid {self.tree.before[0].name} behind it"
             )
 
     def _names(self) -> dict[State, str]:

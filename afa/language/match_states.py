@@ -59,9 +59,11 @@ class Conditions:
     ----------
     told : set of str
         The components of which a state must say whether they have taken an event.
+    ended : list of Expr
+        What all must be true when the match has its last event.
     """
 
-    def __init__(self, tree: Tree, positions: Positions, reader: Reader, returns: list[Expr]) -> None:
+    def __init__(self, tree: Tree, positions: Positions, reader: Reader, returns: list[Expr], ended: list[Expr]) -> None:
         self.positions, self.reader, self.type_column = positions, reader, tree.type_column
         self.where = [self._read(c, c.where, typed=True) for c in positions.components]
         self.first = [self._read(c, c.first) for c in positions.components]
@@ -72,7 +74,8 @@ class Conditions:
         self.wait = Skip(END, (), tuple(both([*self.absent[c]]) for c in tree.after)) if tree.after else None
         self.limit = self._limit(tree)
         asked = [*self.where, *self.first, *self.rest, *self.done, *self.absent.values()]
-        asked += [] if self.limit is None else [(self.limit,)]
+        self.ended = ended
+        asked += [tuple(ended), () if self.limit is None else (self.limit,)]
         self.items = {replace(item, now=False) for exprs in [*asked, returns] for expr in exprs for item in items_of(expr)}
         self.told = {c.name for c in positions.components if c.first or c.rest}
         self.told |= {item.component for item in self.items if item.kind != "last"}

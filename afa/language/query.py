@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,15 @@ from afa.language.explain_query import QueryExplanation, explained
 from afa.language.lowering import Lowered
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
+from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import EngineName, Operator
 from afa.schema import Schema
+from punctuation.late import Policy
 from speculation.before_after import After
 from speculation.choose import Choose
+from speculation.look_back import LookBack
 
 
 class Query:
@@ -95,8 +99,10 @@ class Query:
         made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields[: len(fields) - hidden]))
         return Schema.of(made, "match")
 
-    def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator | After:
-        """Make an operator: a `Keyed` where the query has a key, else an `Operator`; behind it a `Choose`, where it says SKIP.
+    def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator | After | LookBack:
+        """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
+
+        In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP.
 
         Parameters
         ----------
@@ -115,10 +121,41 @@ class Query:
                     f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
                 )
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
+        made: Keyed | Operator | LookBack
         made = Operator(self.automaton, **options) if self.key is None else Keyed(self.automaton, key=self.key, **options)
+        if self._lowered.back is not None:
+            made = self._lowered.back.stage().before(made)
         if self._choose is None:
             return made
         return Choose(**self._choose, shown=self.shown.cls).after(made)
+
+    def restore(
+        self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None, arcs: Iterable[Arc] = ()
+    ) -> Keyed | Operator | After | LookBack:
+        """Make the operator of this query that ``snapshot`` saved, with the stages around it.
+
+        Parameters
+        ----------
+        blob : bytes
+        engine, late, arcs
+            As of `Operator.restore`.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of an operator of this query, or is damaged.
+        """
+
+        def alone(part: bytes) -> Keyed | Operator:
+            if self.key is None:
+                return Operator.restore(self.automaton, part, engine=engine, late=late, arcs=arcs)
+            return Keyed.restore(self.automaton, part, key=self.key, engine=engine, late=late, arcs=arcs)
+
+        def looking(part: bytes) -> Keyed | Operator | LookBack:
+            back = self._lowered.back
+            return alone(part) if back is None else LookBack.restore(part, alone, like=back.stage())
+
+        return looking(blob) if self._choose is None else After.restore(blob, looking)
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""

@@ -117,7 +117,7 @@ class Steps:
         if conditions.limit is not None and src.position >= 0:
             parts.append(conditions.limit)
         if step.dst is None:
-            parts += [self.value_after(step, expr) for expr in conditions.done[step.to]]
+            parts += [self.value_after(step, expr) for expr in (*conditions.done[step.to], *conditions.ended)]
         return true(both(parts), lambda leaf: self.absent(src, leaf))
 
     def skipped(self, state: State) -> Expr | None:

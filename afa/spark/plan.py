@@ -215,7 +215,8 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
     Raises
     ------
     AfaError
-        An argument says what the query says; it has no key, shows chosen matches only, or its ticks are no microseconds.
+        An argument says what the query says; it has no key, begins with a negation, shows chosen matches only, or its
+        ticks are no microseconds.
     """
     tree = query.tree
     for name, value in given.items():
@@ -226,6 +227,11 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
     if tree.skip is not None:
         raise AfaError(
             f"expected a query that shows all matches but got AFTER MATCH SKIP {tree.skip.upper()}: choose by an operator"
+        )
+    if tree.before:
+        raise AfaError(
+            f"expected a query that begins with an event but got ~{tree.before[0].name} at the start: an operator looks back "
+            f"(query.operator()), Spark's match does not; begin with what comes before, and forbid {tree.before[0].name} behind it"
         )
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")

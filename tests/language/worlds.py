@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from afa import AfaError, Keyed, Operator, Punctuation, insert, retract
+from afa import AfaError, Punctuation, insert, retract
 from afa.language.pattern import Tree
 from afa.language.query import Query
 from punctuation.time import BEGINNING
+from speculation import After
 from tests.language.oracle import Event, matches
 from tests.language.shrink import smaller_trees
 from tests.language.trees import TYPES, Allowed, Tick, tree
@@ -65,10 +66,12 @@ SHAPES = (Shape((8, 16), (4, 8), 8), Shape((12, 40), (3, 6), 7), Shape((20, 40),
 KINDS = {
     "plain": Allowed(),
     "ends": Allowed(end=True),
+    "start": Allowed(start=True, end=True),
     "names": Allowed(names=True, end=True),
     "skip": Allowed(names=True, skip=True, ties=False),
 }
-"""Queries as they are; with negation at the end; with names at several places, subsets, terms over all; with AFTER MATCH SKIP."""
+"""Queries as they are; with negation at the end; at the start, too;
+with names at several places, subsets, terms over all; with AFTER MATCH SKIP."""
 
 # -- random worlds ---------------------------------------------------------------------------------------------------------------
 
@@ -187,8 +190,8 @@ class Side:
     def step(self, op: Op) -> Seen:
         """One operation, held against the oracle."""
         if op[0] == "save":
-            if isinstance(self.operator, Operator | Keyed):
-                self.operator = self.restored()
+            if not isinstance(self.operator, After):
+                self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
                 self.operator._check()
             return Seen(1)
         for each in op[1] if op[0] == "batch" else [op]:
@@ -205,7 +208,7 @@ class Side:
             self.held ^= {match}
         expected = matches(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
-        if isinstance(self.operator, Operator | Keyed):
+        if not isinstance(self.operator, After):
             self.operator._check()
         return Seen(1, len(self.held - before), retractions)
 
@@ -228,11 +231,6 @@ class Side:
             return Punctuation(op[1])
         payload, le, re = op[1]
         return (insert if op[0] == "+" else retract)(payload._replace(at=None), le, re)
-
-    def restored(self) -> Operator | Keyed:
-        """The operator after a snapshot."""
-        options = {"key": self.query.key} if isinstance(self.operator, Keyed) else {}
-        return type(self.operator).restore(self.query.automaton, self.operator.snapshot(), engine=self.engine, **options)
 
 
 def shown(change: Any) -> tuple[Any, int, int]:

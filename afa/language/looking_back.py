@@ -1,0 +1,101 @@
+"""Negation at the start, ``SEQ(~(Alarm n), Stop a, ..)``: no event n before a within the window that ends with the match.
+
+A match begins with an event and can't look back. So the stage `speculation.last_before.LastBefore` stands in front of the operator
+and gives each event one more field: when the last event came before it that is absent. The match compares at its end:
+
+    the last event's LE - the first event's field >= window, or the field is None
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from afa.errors import AutomatonError
+from afa.expression.nodes import Binary, Compare, Const, Expr, Field, IsNone, Or, walk
+from afa.expression.text import text_of_expr
+from afa.language.items import Reader
+from afa.language.pattern import Component, Tree
+from afa.language.payload_classes import made
+from afa.language.terms import Aggregate, Ref
+from afa.language.three_values import both, either, true
+from afa.schema import Instant, Schema
+from speculation.last_before import LastBefore
+
+
+class LookingBack(NamedTuple):
+    """What a negation at the start asks of the stage and of a match.
+
+    Parameters
+    ----------
+    tree : Tree
+    event : NamedTuple class
+        The operator's events: those of the query, then the fields that the stage fills.
+    field : str
+        The field that says when the last absent event came.
+    condition : str
+        Which events are absent.
+    ended : Expr
+        What a match must satisfy at its end, over terms.
+    """
+
+    tree: Tree
+    event: Any
+    field: str
+    condition: str
+    ended: Expr
+
+    @classmethod
+    def of(cls, tree: Tree) -> LookingBack | None:
+        """Return what a tree asks; None: it has no negation at the start.
+
+        Raises
+        ------
+        AutomatonError
+            What is absent reads other events.
+        """
+        if not tree.before:
+            return None
+        given = Schema.of(tree.event, "event")
+        taken = {field.name for field in given.fields}
+        back = _free("last_" + tree.before[0].name, taken)
+        at = given.instant or _free("at", taken)
+        hidden = [(back, int, True)] if given.instant else [(at, Instant, False), (back, int, True)]
+        fields = [(f.name, Instant if f.name == given.instant else f.type, f.optional) for f in given.fields]
+        event = made(tree.event.__name__, (*fields, *hidden))
+        reader = Reader(given, {"": frozenset()}, {})
+        condition = either([_condition(component, tree, reader) for component in tree.before])
+        last: Expr = Ref("", "first", back)
+        ended: Expr = IsNone(last)
+        if tree.window is not None:
+            ended = Or((ended, Compare(">=", Binary("-", Field("e", at), last), Const(tree.window))))
+        return cls(tree, event, back, text_of_expr(condition), ended)
+
+    def stage(self) -> LastBefore:
+        """Make the stage, which has taken nothing yet."""
+        tree = self.tree
+        return LastBefore(tree.event, {self.field: self.condition}, window=tree.window, order=tree.order, filled=self.event)
+
+
+def _condition(component: Component, tree: Tree, reader: Reader) -> Expr:
+    """Return which events a component takes that is absent before the first event."""
+    parts: list[Expr] = []
+    if component.type is not None and tree.type_column is not None:
+        parts.append(Compare("==", Field("e", tree.type_column), Const(component.type)))
+    for expr in (*component.where, *component.first):
+        other = next((node for node in walk(expr) if isinstance(node, Ref | Aggregate)), None)
+        if other is not None:
+            raise AutomatonError(
+                f"expected ~{component.name} at the start to read fields of its own event only but got one of "
+                f"{other.component or 'another event'}: nothing comes before it; what both must share is a key, [attribute] under "
+                f"partition_contiguity or a skip_till strategy"
+            )
+        parts.append(reader.read(expr))
+    types = reader.types
+    return true(both(parts), lambda leaf: types[leaf.name].optional if isinstance(leaf, Field) else False)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no field of the event has."""
+    while name in taken:
+        name += "_"
+    return name
