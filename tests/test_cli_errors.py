@@ -255,8 +255,8 @@ def test_an_output_that_is_a_link_stays_one(there: Path) -> None:
             ["run", "p.py:every", "ticks.csv", "--output", "o.txt"],
             "expected a name that ends in .parquet, .pq, .jsonl, .ndjson but got 'o.txt'",
         ),
-        (["run", "p.py", "ticks.csv"], "expected file.py:name but got 'p.py'"),
-        (["show", "p.py:"], "expected file.py:name but got 'p.py:'"),
+        (["run", "p.py", "ticks.csv"], "expected file.py:name, file.sase or file.sql but got 'p.py'"),
+        (["show", "p.py:"], "expected file.py:name, file.sase or file.sql but got 'p.py:'"),
         (["run", "p.py:every", "ticks.csv", "--window", "0"], "--window"),
         (["run", "p.py:every"], "INPUT"),
         (["run", "p.py:every", "ticks.csv", "--late", "never"], "--late"),
@@ -275,10 +275,13 @@ def test_usage(arguments: list[str], words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\n", "b.py has no 'a'; it has no automaton at all"),
-        ("a = 1\n", "expected an Automaton but got b.py:a, which is int"),
-        ("from p import every, divides\n", "b.py has no 'a'; its automata: divides, every"),
-        ("from p import every\na = every.arcs\n", "expected an Automaton but got b.py:a, which is tuple; its automata: every"),
+        ("x = 1\n", "b.py has no 'a'; it has no automaton and no query at all"),
+        ("a = 1\n", "expected an automaton or a query but got b.py:a, which is int"),
+        ("from p import every, divides\n", "b.py has no 'a'; its patterns: divides, every"),
+        (
+            "from p import every\na = every.arcs\n",
+            "expected an automaton or a query but got b.py:a, which is tuple; its patterns: every",
+        ),
         ("import sys\n\nsys.exit('bye')\n", "b.py:3: SystemExit: bye"),
         ("1 / 0\n", "b.py:1: ZeroDivisionError: division by zero"),
         ("\na = (\n", "b.py:2: SyntaxError: '(' was never closed (b.py, line 2)"),

@@ -86,3 +86,66 @@ def test_refused() -> None:
     assert "expected no --window beside" in fails("run", query, csv(), "--window", "9")
     assert "none.sase: " in fails("run", "none.sase", csv())
     assert "expected" in fails("run", write("bad.sase", SASE.replace("a[1].price AS low", "a[1].prize AS low")), csv())
+
+
+BUILDER = """
+from typing import NamedTuple
+import afa
+from afa.language import many, one
+class Stock(NamedTuple):
+    symbol: str
+    price: int
+rise = (
+    many("a", where=lambda e, m: e.price > m.a.last.price).followed_by(one("b", lambda e, m: e.price < m.a.last.price))
+    .by("symbol").within("10 seconds").returns(low=lambda m: m.a.first.price, n=lambda m: m.a.count, price=lambda m: m.b.price)
+)
+typed = afa.query(rise, event=Stock, tick="ms")
+minutes = afa.query(rise, event=Stock, tick="s")
+slow = rise.of(Stock, tick="min").within("9000 min")
+"""
+
+
+def test_a_query_made_in_python() -> None:
+    """Its events are the input's columns, or those that it says."""
+    write("b.py", BUILDER)
+    want = matches(write("rise.sase", SASE), csv())
+    assert matches("b.py:rise", csv()) == matches("b.py:typed", csv()) == want
+    assert matches("b.py:slow", csv())  # ticks of integers are what they are
+    write("times.csv", "symbol,price,le\nA,1,2026-01-01 00:00:00\nA,2,2026-01-01 00:00:01\nA,1,2026-01-01 00:00:05\n")
+    assert matches("b.py:minutes", "times.csv")[0].startswith("+ [2026-01-01T00:00:05, 2026-01-01T00:00:10) A low=1 n=2")
+    assert fails("run", "b.py:slow", "times.csv") == (
+        "b.py:slow: expected tick= as one of s, ms, us, ns, as times are timestamps, but got 'min'"
+    )
+    assert "expected no --key beside" in fails("run", "b.py:typed", csv(), "--key", "symbol")
+    assert "ticks.csv: no column 'price' (field price of Stock)" in fails("run", "b.py:typed", csv("symbol,cost,le"))
+
+
+def test_ties_that_nothing_puts_in_order_are_told() -> None:
+    query = write("rise.sase", SASE)
+    ties = write("ties.csv", "symbol,price,le,n\nA,1,1,1\nA,2,2,2\nA,3,2,3\nA,0,4,4\n")
+    told = call("run", query, ties, "--quiet")
+    assert told.stderr.startswith("afa: events of one instant are alternatives, of which a match takes one: ")
+    assert told.stderr.endswith("--sequence names the field that puts them in order\n")
+    assert call("run", query, ties, "--quiet", "--sequence", "n").stderr == ""
+    assert call("run", query, csv(), "--quiet").stderr == ""
+
+
+def test_show() -> None:
+    query = write("rise.sase", SASE)
+    told = call("show", query, csv()).stdout
+    assert "state a+: skips by next: not (e.price is not None" in told
+    assert "a: a+ -> a+" in told
+    assert call("show", query, csv(), "--mermaid").stdout.startswith("flowchart LR")
+    write("b.py", BUILDER)
+    assert "state a+" in call("show", "b.py:typed").stdout
+    assert "state a+" in call("show", "b.py:slow").stdout
+    assert "state a+" in call("show", "b.py:rise", csv()).stdout
+    for pattern in (query, "b.py:rise"):
+        said = "expected an input whose columns the query reads but got none"
+        assert fails("show", pattern) == f"{said}; say afa show {pattern} INPUT"
+
+
+def test_the_place_of_an_error_is_one_line() -> None:
+    query = write("bad.sase", SASE.replace("b.price AS price", "b.prize AS price"))
+    said = "bad.sase: line 5, column 41: expected a value but got prize, which is no field of Stock; its fields: symbol, price, at"
+    assert fails("run", query, csv()) == said

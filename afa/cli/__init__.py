@@ -1,8 +1,8 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern. The only place that imports typer and rich's progress.
 
 main            commands and options; request: what the user asked for
-load            file.py:name -> Automaton
-load_query      query.sase, query.sql -> Query over the columns of the input
+load            file.py:name -> Automaton or Query
+load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 bytes           a file, or standard input
 read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema

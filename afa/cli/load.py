@@ -1,4 +1,4 @@
-"""Load PATTERN of the command line: ``file.py:name`` is the automaton of that name in that file."""
+"""Load PATTERN of the command line: ``file.py:name`` is the automaton or query of that name in that file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from pathlib import Path
 import typer
 
 from afa.cli.fault import CommandError, one_line
+from afa.language.builder import Builder
+from afa.language.query import Query
 from afa.model.automaton import Automaton
 
 COUNTER = itertools.count()
+PATTERNS = (Automaton, Query, Builder)
 
 
-def load(pattern: str) -> Automaton:
-    """Import the file of ``file.py:name`` under a name of its own and return its automaton.
+def load(pattern: str) -> Automaton | Query | Builder:
+    """Import the file of ``file.py:name`` under a name of its own and return its automaton or query.
 
     As for ``python file.py``, modules beside the file can be imported while it is.
 
@@ -28,20 +31,20 @@ def load(pattern: str) -> Automaton:
     typer.BadParameter
         ``pattern`` has not this form.
     CommandError
-        No such file, the file fails while it is imported, no such name, or the name is no automaton.
+        No such file, the file fails while it is imported, no such name, or the name is no pattern.
     """
     file, colon, name = pattern.rpartition(":")
     if not colon or not file or not name.isidentifier():
-        raise typer.BadParameter(f"expected file.py:name but got {pattern!r}", param_hint="PATTERN")
+        raise typer.BadParameter(f"expected file.py:name, file.sase or file.sql but got {pattern!r}", param_hint="PATTERN")
     module = _imported(Path(file), file)
-    known = sorted(key for key, value in vars(module).items() if isinstance(value, Automaton))
+    known = sorted(key for key, value in vars(module).items() if isinstance(value, PATTERNS))
     if not hasattr(module, name):
-        there = f"its automata: {', '.join(known)}" if known else "it has no automaton at all"
+        there = f"its patterns: {', '.join(known)}" if known else "it has no automaton and no query at all"
         raise CommandError(f"{file} has no {name!r}; {there}")
     found = getattr(module, name)
-    if not isinstance(found, Automaton):
-        there = f"; its automata: {', '.join(known)}" if known else ""
-        raise CommandError(f"expected an Automaton but got {file}:{name}, which is {type(found).__name__}{there}")
+    if not isinstance(found, PATTERNS):
+        there = f"; its patterns: {', '.join(known)}" if known else ""
+        raise CommandError(f"expected an automaton or a query but got {file}:{name}, which is {type(found).__name__}{there}")
     return found
 
 

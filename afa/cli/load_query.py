@@ -1,8 +1,13 @@
-"""Load QUERY.sase or QUERY.sql: its events have the columns of the input, as fields of their types; the times are a field, too."""
+"""Load a query: of a file QUERY.sase or QUERY.sql, or made in Python.
+
+Where the query does not say what its events are, they have the columns of the input, as fields of their types; the times are a
+field, too.
+"""
 
 from __future__ import annotations
 
 import keyword
+import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,9 +15,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from afa.cli.fault import CommandError
+from afa.cli.input_columns import TICKS
 from afa.cli.read import Source
 from afa.cli.request import Job
 from afa.errors import AfaError
+from afa.language.builder import Builder
 from afa.language.query import Query, query, sql
 from afa.schema import Instant
 from punctuation.door import scalar_of
@@ -20,6 +27,8 @@ from punctuation.door import scalar_of
 SUFFIXES = (".sase", ".sql")
 TIMES = ("at", "time", "instant", "le_")
 """What the times are called, where their column is called le: no field is."""
+TIES = "events of one instant"
+"""How the warning begins that ties can make a query exponential."""
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -29,8 +38,13 @@ def is_query(pattern: str) -> bool:
     return Path(pattern).suffix.lower() in SUFFIXES
 
 
-def load_query(job: Job, source: Source) -> tuple[Query, Job]:
+def load_query(job: Job, source: Source, given: Query | Builder | None = None) -> tuple[Query, Job]:
     """Read a query over the columns of an input; return it with the job that it asks for.
+
+    Parameters
+    ----------
+    given : Query or Builder, optional
+        What ``file.py:name`` is; None: the pattern is the file of a query.
 
     Raises
     ------
@@ -40,24 +54,43 @@ def load_query(job: Job, source: Source) -> tuple[Query, Job]:
     if job.window is not None or job.keys:
         said = "--key" if job.keys else "--window"
         raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
-    try:
-        text = Path(job.pattern).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{job.pattern}: {error}") from error
+    written = _text(job.pattern) if given is None else given
     kinds = source.kinds()
     job = job._replace(le=job.le or _time(kinds))
     needed: set[str | None] = {job.sequence}
     try:
-        found = _read(job, text, kinds, needed)
+        found = _read(job, written, kinds, needed)
         needed |= {found.tree.order, *found.tree.key}
-        found = _read(job, text, kinds, needed)  # whose keys and order are never None
+        found = _read(job, written, kinds, needed)  # whose keys and order are never None
     except AfaError as error:
-        raise CommandError(f"{job.pattern}: {error}") from error
-    return found, job._replace(keys=found.tree.key, sequence=found.tree.order)
+        raise CommandError(f"{job.pattern}: {str(error).splitlines()[0]}") from error
+    tick = found.tree.tick or job.tick
+    whole = all(pa.types.is_integer(kinds[name]) for name in (job.le or "le", job.re or "re") if name in kinds)
+    if tick not in TICKS and not whole:
+        units = ", ".join(TICKS)
+        raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
+    ties = next((text for text in found.explain().warnings if text.startswith(TIES)), None)
+    return found, job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick, ties=ties)
 
 
-def _read(job: Job, text: str, kinds: dict[str, Any], needed: set[str | None]) -> Query:
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{file}: {os.strerror(error.errno) if error.errno else error}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{file}: {error}") from error
+
+
+def _read(job: Job, written: str | Query | Builder, kinds: dict[str, Any], needed: set[str | None]) -> Query:
+    if isinstance(written, Query):
+        return written
     told: dict[str, Any] = {"tick": job.tick, "order": job.sequence}
+    if not isinstance(written, str):
+        known = written.event is not None
+        told["tick"] = written.tick or (None if known else job.tick)
+        return written.query(None if known else _event("Event", job, kinds, needed), type=job.type, **told)
+    text = written
     if Path(job.pattern).suffix.lower() == ".sql":
         return sql(text, event=_event("Event", job, kinds, needed), **told)
     name = TYPE.search(text)

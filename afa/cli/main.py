@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from afa.cli.fault import Terminal, plain_exit
-from afa.cli.load import load
 
 app = typer.Typer(
     add_completion=False,
@@ -95,7 +94,8 @@ def _output(file: Path | None) -> Path | None:
 Pattern = Annotated[
     str,
     typer.Argument(
-        metavar="PATTERN", help="The automaton: [bold]file.py:name[/]; or a query: [bold]file.sase[/], [bold]file.sql[/]."
+        metavar="PATTERN",
+        help="An automaton or a query: [bold]file.py:name[/]; as text: [bold]file.sase[/], [bold]file.sql[/].",
     ),
 ]
 COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
@@ -178,16 +178,25 @@ def run(
 
 @app.command()
 def show(
-    pattern: Pattern, mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False
+    pattern: Pattern,
+    file: Annotated[str | None, typer.Argument(metavar="INPUT", help="What a query in a file is to read: its columns.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", metavar="COLUMN", help="The column of events' types.")] = None,
+    tick: Annotated[Tick, typer.Option(help="What one tick is where times are timestamps.")] = Tick.ms,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
 ) -> None:
-    """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it)."""
+    """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
+
+    [bold]afa show vees.py:two_vees[/]
+    [bold]afa show theft.sase readings.csv[/]
+    """
+    from afa.cli.show import loaded
     from afa.draw.mermaid import mermaid as drawn
     from afa.draw.terminal import table
     from afa.draw.words import final_states
     from afa.model.reach import loose
 
     with plain_exit():
-        automaton = load(pattern)
+        automaton, query = loaded(pattern, file, type_, tick.value)
         if mermaid:
             typer.echo(drawn(automaton))
             return
@@ -204,6 +213,8 @@ def show(
             ("final", finals),
         ):
             console.print(f"{word:<9}", text, style="none", markup=False, soft_wrap=True)
+        if query is not None:
+            console.print(f"\n{query.explain()}", style="none", markup=False, soft_wrap=True)
         console.print()
         console.print(table(automaton))
         for state in loose(automaton):

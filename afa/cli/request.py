@@ -13,22 +13,23 @@ class Job(NamedTuple):
 
     pattern: str
     file: str
-    form: str | None
-    le: str | None
-    re: str | None
-    diff: str | None
-    keys: tuple[str, ...]
-    window: int | None
-    tick: str
-    lateness: int | None
-    late: str
-    sequence: str | None
-    type: str | None
-    batch: int | None
-    end: str
-    output: str | None
-    matches: int
-    quiet: bool
+    form: str | None = None
+    le: str | None = None
+    re: str | None = None
+    diff: str | None = None
+    keys: tuple[str, ...] = ()
+    window: int | None = None
+    tick: str = "ms"
+    lateness: int | None = None
+    late: str = "raise"
+    sequence: str | None = None
+    type: str | None = None
+    batch: int | None = None
+    end: str = "latest"
+    output: str | None = None
+    matches: int = 20
+    quiet: bool = False
+    ties: str | None = None  # what to say before rows of one instant are taken
 
     @property
     def rows(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import typer
 
 from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.fault import CommandError, one_line
@@ -29,13 +30,13 @@ from punctuation.sources import BoundedDisorder
 
 def run(job: Job) -> None:
     """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
-    if is_query(job.pattern):
+    automaton = None if is_query(job.pattern) else load(job.pattern)
+    if not isinstance(automaton, Automaton):
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
-        query, job = load_query(job, source)
+        query, job = load_query(job, source, automaton)
         _run(query.automaton, Schema.of(query.tree.event, "event"), query.operator(late=job.late), query.shown, source, job)
         return
-    automaton = load(job.pattern)
     try:
         check_whole(automaton)
     except AutomatonError as error:
@@ -71,6 +72,7 @@ class Input:
     def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
         self._job, self._source, self._columns, self._screen = job, source, columns, screen
+        self._ties = job.ties
 
     def __iter__(self) -> Iterator[pa.Table]:
         job, row = self._job, None
@@ -85,7 +87,16 @@ class Input:
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
         found = convert(table, self._columns, self._job.tick, Place(self._job.file, row))
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
+        if self._ties is not None:
+            self._look(found, self._ties)
         return found
+
+    def _look(self, table: pa.Table, said: str) -> None:
+        """Warn, before it takes long: of ties that a query has not put in order."""
+        instants = table.group_by([*self._job.keys, "le"]).aggregate([([], "count_all")])
+        if len(instants) < len(table):
+            typer.echo(f"afa: {said.replace('order=', '--sequence')}", err=True)
+            self._ties = None
 
     @property
     def end(self) -> int:

@@ -190,8 +190,8 @@ def swap(final: set[Match], swapped: int, legs: Legs) -> str:
     """The swap, and a match that lived through it."""
     found = across(final, swapped)
     fresh = sum(match[1].peak < BEFORE for match in found)
-    text = f"""The swap: at {clock(SWAP)} on {day(SWAP)} the arc "recovered from {BEFORE}" was taken out and
-        "recovered from {AFTER}" put in, with nothing restarted. The new arc serves what lies after
+    text = f"""The swap: at {clock(SWAP)} on {day(SWAP)} the arc that asks for {BEFORE} minutes was
+        exchanged for one that asks for {AFTER}, with nothing restarted. The new arc serves what lies after
         everything heard so far: departures from {clock(swapped)} on {day(swapped)} on, for some before it were already
         announced. {len(found)} matches began before that instant and were completed after it by the new arc, {fresh} of them
         with a peak below {BEFORE}."""
