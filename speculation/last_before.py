@@ -107,16 +107,15 @@ class LastBefore(Stage):
         if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window <= 0):
             raise AfaError(f"expected a number of ticks above 0 but got window={window!r}")
         fields = {field.name: field for field in self.event_schema.fields}
-        if order is not None and (order not in fields or fields[order].type not in (int, float) or fields[order].optional):
-            raise AfaError(f"expected a field of numbers in {self.event_schema.describe()} but got order={order!r}")
+        if order is not None and (order not in fields or fields[order].type not in (int, float, str) or fields[order].optional):
+            raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order={order!r}")
         self.conditions = {name: condition_of(source, self.event_schema) for name, source in where.items()}
         self.window, self.order = window, order
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
         self._lines: dict[Hashable, Timeline] = {}
-        self._due: SortedDict[int, dict[Hashable, None]] = (
-            SortedDict()
-        )  # by LE: keys that can forget something once it lies below the promise
+        self._due: SortedDict[int, dict[Hashable, None]] = SortedDict()  # by LE: keys to look at once it lies below the promise
+        self._noted: dict[Hashable, int] = {}  # the first such LE of each key
         self._coming: dict[Hashable, Touched] = {}
         self._revised = 0
         self._promised = BEGINNING
@@ -197,16 +196,17 @@ class LastBefore(Stage):
         place = (le, getattr(payload, self.order) if self.order is not None else 0)
         line.change(place, payload, re, diff, tuple(c.holds(payload) for c in self.conditions.values()), touched)
         self._note(le, key)
-        if self.window is not None and le <= FOREVER - self.window:
-            self._note(le + self.window - 1, key)
 
     def _note(self, le: int, key: Hashable) -> None:
+        """Note that a key has something to forget once the promise has passed an LE."""
+        if self._noted.get(key, FOREVER) <= le:
+            return
         keys = self._due.get(le)
         if keys is None:
             keys = {}
             self._journal.put(self._due, le, keys)
-        if key not in keys:
-            self._journal.put(keys, key, None)
+        self._journal.put(keys, key, None)
+        self._journal.put(self._noted, key, le)
 
     def revisions(self) -> Iterator[Change]:
         """Yield what the changes since the last time lead to: versions of events that go and come."""
@@ -222,10 +222,6 @@ class LastBefore(Stage):
             if line.empty:
                 self._journal.drop(self._lines, key)
 
-    def blank(self, payload: Any, le: int | None) -> Any:
-        """Return an event as it leaves where there is nothing to look back to."""
-        return self.filled(*payload, *(le if number is None else None for number in self._extra))
-
     def _filled(self, version: Version) -> Any:
         extra = (version.le if number is None else version.last[number] for number in self._extra)
         return self.filled(*version.payload, *extra)
@@ -237,14 +233,19 @@ class LastBefore(Stage):
         for le in list(self._due.irange(None, t, inclusive=(True, False))):
             keys |= self._due[le]
             self._journal.drop(self._due, le)
-        for key in list(self._lines) if t == FOREVER else keys:
+        for key in {**self._lines, **keys} if t == FOREVER else keys:
+            if key in self._noted:
+                self._journal.drop(self._noted, key)
             line = self._lines.get(key)
             if line is None:
                 continue
             for version in line.settle(t):
                 yield Change(version.payload, version.le, version.re, version.diff, key)
-            if line.empty or t == FOREVER:
+            due = line.due
+            if due is None or t == FOREVER:
                 self._journal.drop(self._lines, key)
+            elif due < FOREVER:
+                self._note(due, key)
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------------
 
@@ -314,8 +315,9 @@ class LastBefore(Stage):
                 "the last events below the promise", 0 <= number < len(line.hits) and low <= as_time(le, "le") < promised, floors
             )
             line.floors[number] = le
-            if self.window is not None:
-                self._note(le + self.window - 1, key)
+        due = line.due
+        if due is not None and due < FOREVER:
+            self._note(due, key)
         for place in line.events:
             line.lasts[place] = line.last(place)
 

@@ -14,7 +14,7 @@ from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
 from speculation.before_after import Around
-from speculation.stage import STAGES, Output, checked
+from speculation.stage import STAGES, Output
 
 
 class LookBack(Around):
@@ -103,9 +103,8 @@ class LookBack(Around):
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take an event, or the policy, if it is late."""
         core, stage = self._core, self.stage
-        item = checked(item)
-        payload = stage.event_schema.take(stage.event_schema.dated(item.payload, item.le))
-        change = core.typed(item._replace(payload=stage.blank(payload, item.le)), key)._replace(payload=payload)
+        schema = stage.event_schema
+        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), key)
         assert change.le is not None
         if change.le < core.progress.events:
             core.take_late(change, core.progress.events)

@@ -17,6 +17,7 @@ from sortedcontainers import SortedDict
 
 from afa.journal import Journal
 from afa.model.copies import added
+from punctuation.time import FOREVER
 
 Place = tuple[Any, ...]
 Last = tuple[int | None, ...]
@@ -170,6 +171,14 @@ class Timeline:
         self._journal.drop(self.events, place)
         if place in self.lasts:
             self._journal.drop(self.lasts, place)
+
+    @property
+    def due(self) -> int | None:
+        """The LE that the next promise must have passed to let something be forgotten; None: nothing is held."""
+        found = [next(iter(self.events))[0]] if self.events else []
+        if self.floors:
+            found += [FOREVER] if self._window is None else [le + self._window - 1 for le in self.floors.values()]
+        return min(found, default=None)
 
     @property
     def empty(self) -> bool:

@@ -325,7 +325,10 @@ class Core(Member):
     def typed(self, change: Change, key: Hashable) -> Change:
         """Return the change of an event with its payload in the schema's form, its full lifetime and its key."""
         payload = change.payload if self._dated is None else self._dated(change.payload, change.le)
-        payload = self._take(payload)
+        return self.timed(change, self._take(payload), key)
+
+    def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
+        """Return the change of an event whose payload has its form with its full lifetime and its key."""
         if change.le is None:
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
         le = change.le
