@@ -7,6 +7,7 @@ bytes           a file, or standard input
 read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
 run             the loop: batches, promises, changes
+show            what `afa show` shows
 screen          what is shown
 write           changes -> Parquet or JSON lines
 fault           one clear line for whatever goes wrong
