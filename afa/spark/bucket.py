@@ -74,7 +74,7 @@ class Bucket:
             return
         try:
             self._restore([_saved(image.note)] if image is not None else list(map(_unpack, blobs)), image, late)
-        except (AfaError, MemoryError):
+        except (SnapshotError, MemoryError):
             raise
         except Exception as error:  # what comes from outside may be wrong in any way
             if image is not None and isinstance(error, OSError):  # no room for it to grow
