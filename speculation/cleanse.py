@@ -232,7 +232,7 @@ class Cleanse(Stage):
         elif isinstance(item, Punctuation):
             released = self.punctuate(as_ticks(item.t, "t"))
             if released is not None:
-                out += released
+                out += self._waiting.listed(released)
                 out.append(item)
         elif self.passes(item):
             out.append(item)

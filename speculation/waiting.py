@@ -192,6 +192,10 @@ class Waiting:
         """What waits, rows as changes."""
         return self.changes or [change for table in self.tables for change in self._changes_of(table)]
 
+    def listed(self, items: Any) -> list[Change]:
+        """Return what has left, rows as changes."""
+        return items if isinstance(items, list) else list(self._changes_of(items))
+
     def _changes_of(self, table: pa.Table) -> Iterable[Change]:
         assert self.changes_of is not None
         return self.changes_of(table)

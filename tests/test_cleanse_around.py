@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pyarrow as pa
@@ -279,6 +280,7 @@ def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:
     assert wide.stage.rows.num_rows == len(held)
     assert wide.stage.waiting() == held
     assert Cleanse.restore(wide.stage.snapshot(), payload=T).push(Punctuation(99))[:-1] == held
+    assert copy.copy(wide.stage).push(Punctuation(99)) == [*held, Punctuation(99)]
     assert wide.push(insert(T(0, 4), 3)) == []
     assert (wide.stage.rows, wide.stage.statistics.held) == (None, 3), "beside a change they are changes"
     assert [match.key for match in wide.push(Punctuation(99))[:-1]] == [3]

@@ -74,7 +74,7 @@ class Bucket:
             return
         try:
             self._restore([_saved(image.note)] if image is not None else list(map(_unpack, blobs)), image, late)
-        except (AfaError, MemoryError):
+        except (SnapshotError, MemoryError):
             raise
         except Exception as error:  # what comes from outside may be wrong in any way
             if image is not None and isinstance(error, OSError):  # no room for it to grow
@@ -162,8 +162,6 @@ class Bucket:
 
     def _call(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
         """Carry out a batch, as one call. What it raises stops the query: no bucket may go on without what others have."""
-        if len(self._windows.spans) == 1:
-            self._core.window = self._windows.spans[0][1]
         return self._core.calls.call(self._carry_out, waited, promised, step, rows)
 
     def _carry_out(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
@@ -210,7 +208,9 @@ class Bucket:
         return [Fault(reason, f"bucket {self._number}", None, pc.min(early["le"]).as_py())]
 
     def _lived(self, rows: Any) -> Any:
-        """Return rows, each with the lifetime that its time says."""
+        """Return rows, each with the lifetime that its time says, be it by the one window, which the operator gets to know."""
+        if len(self._windows.spans) == 1:
+            self._core.window = self._windows.spans[0][1]
         if rows is None:
             return None
         rows = self._windows.lived(rows)

@@ -30,6 +30,7 @@ from afa.errors import AutomatonError, SnapshotError
 from afa.expression.arc_functions import Readable, functions_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.state.sound import wanted
 
 VERSION = "{}.{}".format(*sys.version_info)
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
@@ -227,6 +228,8 @@ def difference(before: Recipe, now: Recipe) -> Difference:
     old, new = before["arcs"], now["arcs"]
     gone = [item for item in old if not any(_same(item, other) for other in new)]
     come = [item for item in new if not any(_same(other, item) for other in old)]
+    for item in gone:
+        wanted("the name of an arc", type(item.get("name")) in (str, type(None)), item)
     for item in come:
         if item.get("python"):
             raise SnapshotError(

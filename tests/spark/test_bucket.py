@@ -207,12 +207,19 @@ def test_damaged_state_is_refused() -> None:
         (6, 2**63),
     ]:
         torn = msgpack.packb([*body[:place], wrong, *body[place + 1 :]])
-        with pytest.raises(AfaError):
+        with pytest.raises(SnapshotError):
             Bucket(here, 0, [torn])
+    unnamed = {**body[2][0], "arcs": [{**arc, "name": 3} for arc in body[2][0]["arcs"]]}
+    for place, wrong, said in [
+        (2, [body[2][0], unnamed], "expected the name of an arc but got {.*'name': 3"),
+        (1, [msgpack.packb([[], ["{}"]]), body[1][1]], "expected the state of a bucket but got something else: expected "),
+    ]:
+        with pytest.raises(SnapshotError, match=said):
+            Bucket(here, 0, [msgpack.packb([*body[:place], wrong, *body[place + 1 :]])])
     choose = Seeded("torn")
     for _ in range(400):
         i = choose.number(0, len(blob) - 1)
-        with contextlib.suppress(AfaError):
+        with contextlib.suppress(SnapshotError):
             Bucket(here, 0, [blob[:i] + bytes([blob[i] ^ 1 << choose.number(0, 7)]) + blob[i + 1 :]])
 
 

@@ -247,6 +247,18 @@ def test_the_window_is_told_and_forgotten() -> None:
     assert {row[-2:] for row in net(all_of.job, all_of.told)} == {(10 * MS, 70 * MS), (12 * MS, FOREVER)}
 
 
+def test_a_row_that_waits_while_the_window_changes_twice_lives_by_its_own() -> None:
+    arcs = [Arc("a", "c", "True", name="all")]
+    all_of = Buckets(job(arcs, 60, 1, ahead=0))
+    all_of.run([{"who": 1, "n": 0, "le": 10 * MS, "diff": 1}])
+    all_of.job = job(arcs, 30, 1, ahead=0)
+    all_of.run([], 11 * MS)
+    all_of.run([{"who": 2, "n": 0, "le": 17 * MS, "diff": 1}], 15 * MS)  # from here on the first window is forgotten
+    all_of.job = job(arcs, 9, 1, ahead=0)
+    all_of.run([], 18 * MS)
+    assert {row[-2:] for row in net(all_of.job, all_of.told)} == {(10 * MS, 70 * MS), (17 * MS, 47 * MS)}
+
+
 @pytest.mark.parametrize("ahead", [None, 0])
 def test_another_window_waits_until_the_watermark_is_not_held_back(ahead: int | None) -> None:
     """By another stream of the query: rows past the present have come, and their retractions are to find them."""
