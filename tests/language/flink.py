@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import random
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import afa
 from afa import insert, retract
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, IsNone, Not, Or, Text, conjunction, disjunction
-from afa.language.pattern import Component, Pattern, Tree
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, IsNone, Not, Text, conjunction, disjunction, walk
+from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Ref, changed
 from speculation.choose import Choose
 
 CASES: dict[str, dict[str, Any]] = {
@@ -45,7 +47,7 @@ class Item(NamedTuple):
 def items(case: dict[str, Any]) -> list[Item]:
     """The events. If their times do not grow, their places are their times: Flink takes events as they come."""
     rows = case["events"]
-    grows = all(a[0] <= b[0] for a, b in zip(rows, rows[1:]))
+    grows = all(a[0] <= b[0] for a, b in pairwise(rows))
     return [
         Item(i, 2**i, name, price, "SubEvent" if volume else "Event", *(volume or [None]), at if grows else i)
         for i, (at, name, price, *volume) in enumerate(rows)
@@ -88,7 +90,7 @@ def _term(node: ast.expr) -> Expr:
             total = Aggregate(identifier(stage), "sum", field)
             return If(IsNone(total), Const(0.0), total)
         case ast.Call(ast.Name("first"), [ast.Constant(stage), ast.Constant(field)]):
-            return Ref(identifier(stage), "first", field)
+            return Ref(identifier(stage), "one", field)
         case ast.Call(ast.Name("count"), [ast.Constant(stage)]):
             return Aggregate(identifier(stage), "count")
     raise AssertionError(ast.dump(node))
@@ -122,10 +124,45 @@ def component(stage: dict[str, Any], case: dict[str, Any], absent: bool = False)
     where = term(stage["where"])
     conditions = where.items if isinstance(where, And) else () if where == Const(True) else (where,)
     gap = (case.get("within") or {}).get("previous_and_current")
-    if gap is not None and stage["contiguity"] != "begin" and not absent:
-        before = Ref("", "last", "at")
-        conditions += (Or((IsNone(before), Compare("<", Binary("-", Field("e", "at"), before), Const(gap)))),)
-    return Component(("not_" if absent else "") + identifier(stage["name"]), where=conditions)
+    if gap is not None and not absent and stage["contiguity"] != "begin":
+        stages = [each["name"] for each in case["pattern"]]
+        before = Ref(identifier(stages[stages.index(stage["name"]) - 1]), "one", "at")
+        conditions += (Compare("<", Binary("-", Field("e", "at"), before), Const(gap)),)
+    name = identifier(stage["name"])
+    if absent or "times" not in stage:
+        return Component(("not_" if absent else "") + name, where=conditions)
+    return asked_again(Component(name, where=conditions))
+
+
+def asked_again(of: Component) -> Component:
+    """A component that repeats: what reads its own events is asked of the first one with sums and counts of 0."""
+    own = tuple(each for each in of.where if any(getattr(node, "component", None) == of.name for node in walk(each)))
+    where = tuple(each for each in of.where if each not in own)
+
+    def of_nothing(node: Expr) -> Expr | None:
+        match node:
+            case If(IsNone(Aggregate(of.name, "sum"))):
+                return Const(0.0)
+            case Aggregate(of.name, "count"):
+                return Const(0)
+        return None
+
+    first = tuple(changed(each, of_nothing) for each in own)
+    return replace(of, where=where, first=(*of.first, *first), rest=(*of.rest, *own))
+
+
+def taken_at_most(name: str, pattern: Pattern) -> float:
+    """How many events a component takes."""
+    match pattern:
+        case Component():
+            return pattern.name == name
+        case Repeat(item, _, high):
+            inner = taken_at_most(name, item)
+            return inner and inner * (math.inf if high is None else high)
+        case Seq(parts):
+            return sum(taken_at_most(name, part) for part in parts)
+        case Either(parts):
+            return max(taken_at_most(name, part) for part in parts)
 
 
 def query(case: dict[str, Any], pattern: Pattern, absent: tuple[Component, ...] = ()) -> Tree:
@@ -140,8 +177,10 @@ def query(case: dict[str, Any], pattern: Pattern, absent: tuple[Component, ...] 
         order="number",
         window=window,
         after=absent,
-        returns=tuple((name, Aggregate(name, "sum", "bit")) for name in names(case["pattern"])),
-        time="at",
+        returns=tuple(
+            (name, Ref(name, "one", "bit") if taken_at_most(name, pattern) <= 1 else Aggregate(name, "sum", "bit"))
+            for name in names(case["pattern"])
+        ),
     )
 
 
@@ -186,7 +225,12 @@ def net(operator: Any, changes: list[Any]) -> set[Match]:
 
 # -- AFTER MATCH SKIP ------------------------------------------------------------------------------------------------------------
 
-SKIPS = {"SKIP_PAST_LAST_EVENT": "past last row", "SKIP_TO_NEXT": "to next row", "SKIP_TO_FIRST": "to first", "SKIP_TO_LAST": "to last"}
+SKIPS = {
+    "SKIP_PAST_LAST_EVENT": "past last row",
+    "SKIP_TO_NEXT": "to next row",
+    "SKIP_TO_FIRST": "to first",
+    "SKIP_TO_LAST": "to last",
+}
 CHOSEN_BY = ("first_at", "first_number", "last_number", "taken", "to_at", "to_number")
 
 
@@ -195,7 +239,7 @@ def skipping(case: dict[str, Any], tree: Tree) -> Tree:
     if "skip" not in case:
         return tree
     kind, *stage = case["skip"]
-    return replace(tree, skip=" ".join([SKIPS[kind], *map(identifier, stage)]))
+    return replace(tree, time="at", skip=" ".join([SKIPS[kind], *map(identifier, stage)]))
 
 
 def operator(case: dict[str, Any], tree: Tree, engine: Any) -> Any:

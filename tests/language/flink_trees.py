@@ -1,7 +1,7 @@
 """Patterns of Flink's as pattern trees: word for word, and as Flink means them.
 
-Word for word, next, followedBy and followedByAny are our ``next``, ``followed_by`` and ``followed_by_any``. `RULES` says what Flink means
-beside that; each rule can be heeded or not:
+Word for word, next, followedBy and followedByAny are our ``next``, ``followed_by`` and ``followed_by_any``. `RULES` says what Flink
+means beside that; each rule can be heeded or not:
 
     loop        The stage that waits says what may be skipped, not the one in which a match rests: followedBy(b) skips what b could
                 not take, so behind a loop also what one more iteration could take. Said with ``followed_by_any``, b absent.
@@ -21,7 +21,7 @@ from typing import Any
 
 from afa.expression.nodes import Const, Expr, conjunction
 from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
-from tests.language.flink import component, exclusive, fails, query, term
+from tests.language.flink import asked_again, component, exclusive, fails, query, term
 
 Stage = dict[str, Any]
 RULES = ("loop", "optional", "until", "greedy", "not in loop", "notNext")
@@ -107,7 +107,7 @@ def with_stage(way: Way, stage: Stage, case: dict[str, Any], rules: frozenset[st
     found = []
     for links in taken(stage, case, rules):
         for absent, head in joins(way):
-            begun = replace(links[0], absent=absent, head=head)
+            begun = replace(links[0], absent=(*links[0].absent, *absent), head=head)
             found.append(Way((*way.links, begun, *links[1:]), greedy=greedy, until=until))
     if stage.get("optional") and "optional" in rules:
         found.append(replace(way, greedy=(*way.greedy, *greedy), until=until or way.until))
@@ -127,7 +127,7 @@ def taken(stage: Stage, case: dict[str, Any], rules: frozenset[str]) -> list[tup
     """The ways in which a stage takes events."""
     low, high = stage.get("times", (1, 1))
     optional = bool(stage.get("optional")) and "optional" not in rules
-    if "group" in stage and ("loop" in rules or "optional" in rules):
+    if "group" in stage and not rules.isdisjoint(("loop", "optional", "until")):
         return [(replace(links[0], contiguity=stage["contiguity"]), *links[1:]) for links in rounds(stage, case, rules)]
     if "group" in stage:
         inner = [pattern for way in ways(stage["group"], case, rules) for pattern in joined(way, rules)]
@@ -137,7 +137,7 @@ def taken(stage: Stage, case: dict[str, Any], rules: frozenset[str]) -> list[tup
     gap = Gap(STRATEGIES[stage["loop"]]) if high != 1 else Gap()
     if "until" in stage:
         until = term(stage["until"])
-        item = replace(item, where=(*item.where, fails(until)))
+        item = asked_again(replace(item, where=(*item.where, fails(until))))
         gap = replace(gap, absent=(Component(f"until_{item.name}", where=(until,)),)) if gap.strategy != STRICT else gap
     repeats = "times" in stage
     pattern: Pattern = Repeat(item, low, high, gap, bool(stage.get("greedy"))) if repeats else item
@@ -160,7 +160,11 @@ def rounds(stage: Stage, case: dict[str, Any], rules: frozenset[str]) -> list[tu
             found.append(tuple(link for part in (parts[0], *again) for link in part))
     if stage.get("optional") and "optional" not in rules:
         raise UnsaidError("a group that may be missing, by its rounds")
-    return found
+    if "until" not in stage:
+        return found
+    until = Component("until_group", where=(term(stage["until"]),))
+    barred = [fails(whole(until))]
+    return [tuple(replace(x, pattern=narrowed(x.pattern, barred), absent=(*x.absent, until)) for x in links) for links in found]
 
 
 def between(pattern: Repeat, absent: Component) -> Repeat:
