@@ -285,6 +285,14 @@ def test_late_changes_go_to_the_policy_as_they_came() -> None:
         alone.push(Punctuation(13))
 
 
+def test_an_arc_begins_past_a_retraction_that_waits() -> None:
+    op = LastBefore(Tick, WHERE, filled=Seen).before(Operator(calm, window=9))
+    op.push(retract(Tick("c", 0, 0), 50))
+    op.push_arc(insert(Arc("0", "2", "kind == 'd'", name="d")))
+    assert op.push_many([insert(Tick("d", 0, 0), 50)]) == []
+    assert len(op.push_many([insert(Tick("d", 0, 0), 51)])) == 1
+
+
 def test_what_a_promise_lets_be_forgotten() -> None:
     for window, left in ((None, 50), (8, 5)):
         stage = LastBefore(Tick, {"last_a": "kind == 'a'"}, window=window)
