@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import afa
-from afa import insert, retract
+from afa import Punctuation, insert, retract
 from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, IsNone, Not, Text, conjunction, disjunction, walk
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.language.terms import Aggregate, Ref, changed
+from punctuation.time import FOREVER
 from speculation.choose import Choose
 
-CASES: dict[str, dict[str, Any]] = {
-    case["name"]: case for case in json.loads((Path(__file__).parents[1] / "cases" / "flink.json").read_text())["cases"]
-}
+_READ = json.loads((Path(__file__).parents[1] / "cases" / "flink.json").read_text())
+CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in _READ["cases"]}
+STREAMS: dict[str, dict[str, Any]] = {case["name"]: case for case in _READ["streams"]}
 COMPARES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 Match = frozenset[tuple[str, int]]
 
@@ -42,6 +43,7 @@ class Item(NamedTuple):
     kind: str
     volume: float | None
     at: afa.Instant
+    id: int = 0
 
 
 def items(case: dict[str, Any]) -> list[Item]:
@@ -52,6 +54,20 @@ def items(case: dict[str, Any]) -> list[Item]:
         Item(i, 2**i, name, price, "SubEvent" if volume else "Event", *(volume or [None]), at if grows else i)
         for i, (at, name, price, *volume) in enumerate(rows)
     ]
+
+
+def stream(case: dict[str, Any]) -> list[Item | Punctuation]:
+    """What arrives, out of order. An event at a watermark is late there: so much is promised here."""
+    found: list[Item | Punctuation] = []
+    number = 0
+    for row in case["arrivals"]:
+        if not isinstance(row, list):
+            found.append(Punctuation(FOREVER if row == "end" else row + 1))
+            continue
+        at, name, price, key, *volume = row
+        found.append(Item(number, 2**number, name, price, "SubEvent" if volume else "Event", *(volume or [None]), at, key))
+        number += 1
+    return found
 
 
 def expected(case: dict[str, Any]) -> set[Match]:
@@ -174,7 +190,8 @@ def query(case: dict[str, Any], pattern: Pattern, absent: tuple[Component, ...] 
     return Tree(
         pattern,
         Item,
-        order="number",
+        key=(case["key"],) if "key" in case else (),
+        order=case.get("order", "number"),
         window=window,
         after=absent,
         returns=tuple(
@@ -217,6 +234,8 @@ def net(operator: Any, changes: list[Any]) -> set[Match]:
     force: Counter[Any] = Counter()
     for change in changes:
         for match in operator.push(change):
+            if isinstance(match, Punctuation):
+                continue
             force[match.payload, match.le, match.re] += match.diff
     assert set(force.values()) <= {0, 1}, force
     found = [payload._asdict() for (payload, _, _), n in force.items() if n]
@@ -242,14 +261,14 @@ def skipping(case: dict[str, Any], tree: Tree) -> Tree:
     return replace(tree, time="at", skip=" ".join([SKIPS[kind], *map(identifier, stage)]))
 
 
-def operator(case: dict[str, Any], tree: Tree, engine: Any) -> Any:
+def operator(case: dict[str, Any], tree: Tree, engine: Any, **options: Any) -> Any:
     """An operator of a query; where its case skips, behind a stage that chooses as Flink does.
 
     Of the matches with one first event Flink takes that which is complete first, and of these the one with the most events. SQL's
     words prefer by how often parts of the pattern are repeated.
     """
     if "skip" not in case:
-        return Query(tree).operator(engine=engine)
+        return Query(tree).operator(engine=engine, **options)
     kind, *stage = case["skip"]
     asked: list[Expr] = [Ref("", "first", "at"), Ref("", "first", "number"), Ref("", "last", "number"), Aggregate("", "count")]
     to = () if not stage else CHOSEN_BY[4:]
@@ -262,4 +281,4 @@ def operator(case: dict[str, Any], tree: Tree, engine: Any) -> Any:
         prefer=("last_number", "-taken"),
         to=to,
     )
-    return choose.after(Query(whole).operator(engine=engine))
+    return choose.after(Query(whole).operator(engine=engine, **options))

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from afa import QueryError
+from afa import Punctuation, QueryError, insert
 from afa.language.builder_printer import builder_text
 from afa.language.pattern import Component, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
-from tests.language.flink import CASES, Item, Match, arrivals, expected, items, net, operator, skipping
+from speculation import Cleanse
+from tests.language.flink import CASES, STREAMS, Item, Match, arrivals, expected, items, net, operator, skipping, stream
 from tests.language.flink_trees import RULES, UnsaidError, tree
 from tests.language.oracle import Event, matches
 from tests.language.test_builder_printer import built
@@ -38,6 +39,17 @@ def test_as_flink_means_it(name: str, engine: str) -> None:
     assert found(case, query, engine) == wanted
     for order in range(ORDERS):
         assert net(operator(case, query, engine), arrivals(items(case), f"{name}/{order}")) == wanted, order
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_out_of_order(name: str, engine: str) -> None:
+    """Only what is final leaves, as at Flink's operator; an event is late here where it is late there."""
+    case, late = STREAMS[name], list[int]()
+    started = operator(case, tree(case, ALL), engine, late=lambda change: late.append(change.payload.number))
+    rows = [item if isinstance(item, Punctuation) else insert(item, item.at) for item in stream(case)]
+    shown = net(Cleanse(0).after(started), rows)
+    assert {sum(bits for _, bits in match) for match in shown} == {sum(2**i for i in events) for events in case["matches"]}
+    assert late == case["late"]
 
 
 def table() -> Iterator[tuple[str, frozenset[str], str]]:
@@ -64,6 +76,7 @@ def test_the_page_lists_what_differs_word_for_word() -> None:
     assert f"**{len(CASES) - len(listed)} of the {len(CASES)} patterns" in PAGE
     assert f"The other {len(listed)} need" in PAGE
     assert listed.keys() <= CASES.keys()
+    assert len(STREAMS) == 10
 
 
 def test_the_oracle_means_the_same() -> None:
