@@ -149,3 +149,18 @@ def test_the_place_of_an_error_is_one_line() -> None:
     query = write("bad.sase", SASE.replace("b.price AS price", "b.prize AS price"))
     said = "bad.sase: line 5, column 41: expected a value but got prize, which is no field of Stock; its fields: symbol, price, at"
     assert fails("run", query, csv()) == said
+
+
+def test_a_type_that_no_row_has_is_told() -> None:
+    rows = write("kinds.csv", "type,tag,le\nshelf,1,1\nexit,1,4\n")
+    text = "PATTERN SEQ(Shelf a, ~(till b), exit c) WHERE skip_till_next_match(a, b, c) { [tag] } WITHIN 9"
+    said = call("run", write("theft.sase", text), rows, "--quiet")
+    assert said.stderr == "afa: no row has 'Shelf' in column type, which holds 'exit', 'shelf'\n"
+    assert call("run", write("theft.sase", text.replace("Shelf", "shelf")), rows, "--quiet").stderr == ""
+
+
+def test_the_time_is_that_of_order_by() -> None:
+    text = """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY AT MEASURES b.at - a.at AS took
+              AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE b AS b.price < a.price)"""
+    found = matches(write("fall.sql", text), csv("symbol,price,at"))
+    assert [line.rpartition(" ")[2] for line in found] == ["took=16000", "took=4000"]

@@ -27,8 +27,7 @@ from punctuation.door import scalar_of
 SUFFIXES = (".sase", ".sql")
 TIMES = ("at", "time", "instant", "le_")
 """What the times are called, where their column is called le: no field is."""
-TIES = "events of one instant"
-"""How the warning begins that ties can make a query exponential."""
+ORDER = re.compile(r"\bORDER\s+BY\s+[\"`]?(\w+)", re.IGNORECASE)
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -56,7 +55,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
     written = _text(job.pattern) if given is None else given
     kinds = source.kinds()
-    job = job._replace(le=job.le or _time(kinds))
+    job = job._replace(le=job.le or _time(kinds, written if is_sql(job.pattern) else None))
     needed: set[str | None] = {job.sequence}
     try:
         found = _read(job, written, kinds, needed)
@@ -69,8 +68,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     if tick not in TICKS and not whole:
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
-    ties = next((text for text in found.explain().warnings if text.startswith(TIES)), None)
-    return found, job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick, ties=ties)
+    return found, job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
 
 
 def _text(file: str) -> str:
@@ -91,15 +89,24 @@ def _read(job: Job, written: str | Query | Builder, kinds: dict[str, Any], neede
         told["tick"] = written.tick or (None if known else job.tick)
         return written.query(None if known else _event("Event", job, kinds, needed), type=job.type, **told)
     text = written
-    if Path(job.pattern).suffix.lower() == ".sql":
+    if is_sql(job.pattern):
         return sql(text, event=_event("Event", job, kinds, needed), **told)
     name = TYPE.search(text)
     event: Any = _event(name[1] if name and not {job.type, "type"} & set(kinds) else "Event", job, kinds, needed)
     return query(text, event=event, type=job.type, **told)
 
 
-def _time(kinds: dict[str, Any]) -> str | None:
-    """Return the column of times, where none is named: the only one that holds some."""
+def is_sql(pattern: str) -> bool:
+    """Return whether PATTERN is the file of a query in SQL."""
+    return Path(pattern).suffix.lower() == ".sql"
+
+
+def _time(kinds: dict[str, Any], statement: Any) -> str | None:
+    """Return the column of times, where none is named: that of ORDER BY, or the only one that holds some."""
+    ordered = ORDER.search(statement) if statement else None
+    for name in kinds:
+        if ordered and name.lower() == ordered[1].lower():
+            return name
     times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)]
     return times[0] if len(times) == 1 and "le" not in kinds else None
 
