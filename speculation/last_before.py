@@ -194,7 +194,7 @@ class LastBefore(Stage):
             touched = self._coming[key] = Touched(len(self.conditions))
         assert le is not None
         place = (le, getattr(payload, self.order) if self.order is not None else 0)
-        line.change(place, payload, re, diff, tuple(c.holds(payload) for c in self.conditions.values()), touched)
+        line.change(place, payload, re, diff, tuple([condition.holds(payload) for condition in self.conditions.values()]), touched)
         self._note(le, key)
 
     def _note(self, le: int, key: Hashable) -> None:
@@ -223,7 +223,7 @@ class LastBefore(Stage):
                 self._journal.drop(self._lines, key)
 
     def _filled(self, version: Version) -> Any:
-        extra = (version.le if number is None else version.last[number] for number in self._extra)
+        extra = [version.le if number is None else version.last[number] for number in self._extra]
         return self.filled(*version.payload, *extra)
 
     def settled(self, t: int) -> Iterator[Change]:
