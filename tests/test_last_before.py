@@ -136,6 +136,25 @@ def netted(held: Counter[Any], out: list[Any]) -> Counter[Any]:
     return +held
 
 
+def test_the_class_of_what_leaves_is_made() -> None:
+    Money = float  # noqa: N806  (a name that only this function knows)
+
+    class Trade(NamedTuple):
+        price: Money | None
+        note: Any
+        at: Instant
+        last: int | None = None
+
+    Trade.__annotations__.update(price=Money | None)
+    for name in ("last", "_at", "a b", "class"):
+        with pytest.raises(AfaError, match=rf"expected a name for a field beside those of Trade\(.*\) but got '{name}'"):
+            LastBefore(Trade, {name: "price > 3"})
+    stage = LastBefore(Trade, {"dear": "price > 3"}, window=10)
+    assert stage._extra == [0]
+    out = stage.push_many([insert(Trade(4.0, ("n",), 3), 3), insert(Trade(None, None, None), 5)])  # type: ignore[arg-type]
+    assert [tuple(change.payload) for change in out] == [(4.0, ("n",), 3, None, None), (None, None, 5, None, 3)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_an_event_sees_is_a_function_of_the_set_of_events(seed: int) -> None:
     revised = 0
