@@ -164,3 +164,10 @@ def test_the_time_is_that_of_order_by() -> None:
               AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE b AS b.price < a.price)"""
     found = matches(write("fall.sql", text), csv("symbol,price,at"))
     assert [line.rpartition(" ")[2] for line in found] == ["took=16000", "took=4000"]
+
+
+def test_a_column_that_can_be_no_field() -> None:
+    text = """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY "class" ORDER BY at MEASURES a.price AS low
+              AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE b AS b.price < a.price)"""
+    said = fails("run", write("fall.sql", text), csv("class,price,at"))
+    assert said.endswith("its fields: price, at; rename column 'class': it is no name of a field")

@@ -62,7 +62,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         needed |= {found.tree.order, *found.tree.key}
         found = _read(job, written, kinds, needed)  # whose keys and order are never None
     except AfaError as error:
-        raise CommandError(f"{job.pattern}: {str(error).splitlines()[0]}") from error
+        raise CommandError(f"{job.pattern}: {str(error).splitlines()[0]}{_unnamed(kinds, str(error))}") from error
     tick = found.tree.tick or job.tick
     whole = all(pa.types.is_integer(kinds[name]) for name in (job.le or "le", job.re or "re") if name in kinds)
     if tick not in TICKS and not whole:
@@ -117,7 +117,7 @@ def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) 
     fields: list[tuple[str, Any]] = []
     for column, kind in kinds.items():
         scalar = scalar_of(kind)
-        if column in beside or not column.isidentifier() or keyword.iskeyword(column) or column.startswith("_"):
+        if column in beside or not _is_field(column):
             continue
         if column == job.le:
             fields.append((column, Instant))
@@ -127,3 +127,14 @@ def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) 
         fields.append((next((column for column in TIMES if column not in kinds), "le__"), Instant))
     make: Any = NamedTuple  # its fields are known at run time only
     return make(name, fields)
+
+
+def _is_field(column: str) -> bool:
+    return column.isidentifier() and not keyword.iskeyword(column) and not column.startswith("_")
+
+
+def _unnamed(kinds: dict[str, Any], said: str) -> str:
+    """Return why a column that an error names is no field."""
+    return next(
+        (f"; rename column {name!r}: it is no name of a field" for name in kinds if not _is_field(name) and repr(name) in said), ""
+    )
