@@ -56,7 +56,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     written = _text(job.pattern) if given is None else given
     kinds = source.kinds()
     job = job._replace(le=job.le or _time(kinds, written if is_sql(job.pattern) else None))
-    needed: set[str | None] = {job.sequence}
+    needed: set[str | None] = {job.sequence, *source.full}
     try:
         found = _read(job, written, kinds, needed)
         needed |= {found.tree.order, *found.tree.key}
