@@ -7,6 +7,7 @@ condition (`speculation.timeline`).
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +17,7 @@ from afa.change import Change
 from afa.conditions.condition import condition_of
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.model.copies import as_plain, as_total
-from afa.schema import Schema, as_ticks
+from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -109,6 +110,9 @@ class LastBefore(Stage):
         fields = {field.name: field for field in self.event_schema.fields}
         if order is not None and (order not in fields or fields[order].type not in (int, float, str) or fields[order].optional):
             raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order={order!r}")
+        for name in where:
+            if name in fields or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+                raise AfaError(f"expected a name for a field beside those of {self.event_schema.describe()} but got {name!r}")
         self.conditions = {name: condition_of(source, self.event_schema) for name, source in where.items()}
         self.window, self.order = window, order
         self.filled: Any = self._made_filled() if filled is None else filled
@@ -123,9 +127,13 @@ class LastBefore(Stage):
 
     def _made_filled(self) -> Any:
         """Make the class of the events that leave."""
-        hints = dict(self.event_schema.cls.__annotations__)
+        schema = self.event_schema
+        given = [
+            (name, Instant if name == schema.instant else Any if kind is None else kind | None if optional else kind)
+            for name, kind, optional in schema.fields
+        ]
         make: Any = NamedTuple  # its fields are known at run time only
-        return make(self.event_schema.cls.__name__, [*hints.items(), *((name, int | None) for name in self.conditions)])
+        return make(schema.cls.__name__, [*given, *((name, int | None) for name in self.conditions)])
 
     def _extra_of(self, filled: Schema) -> list[int | None]:
         """Return for each field behind those of an event the number of its condition; None: it takes the LE."""
@@ -194,7 +202,7 @@ class LastBefore(Stage):
             touched = self._coming[key] = Touched(len(self.conditions))
         assert le is not None
         place = (le, getattr(payload, self.order) if self.order is not None else 0)
-        line.change(place, payload, re, diff, tuple(c.holds(payload) for c in self.conditions.values()), touched)
+        line.change(place, payload, re, diff, tuple([condition.holds(payload) for condition in self.conditions.values()]), touched)
         self._note(le, key)
 
     def _note(self, le: int, key: Hashable) -> None:
@@ -223,7 +231,7 @@ class LastBefore(Stage):
                 self._journal.drop(self._lines, key)
 
     def _filled(self, version: Version) -> Any:
-        extra = (version.le if number is None else version.last[number] for number in self._extra)
+        extra = [version.le if number is None else version.last[number] for number in self._extra]
         return self.filled(*version.payload, *extra)
 
     def settled(self, t: int) -> Iterator[Change]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.model.copies import as_diff
 from afa.operator.tables import Come, items_of
 from afa.schema import Schema, as_ticks
 from afa.state.sound import wanted
@@ -117,7 +116,7 @@ class LookBack(Around):
         for change in sorted(self.stage.settled(t), key=lambda change: (change.le, repr(change))):
             at = "" if change.key is None else f" of key {change.key!r}"
             core.late.take(
-                change._replace(diff=as_diff(change.diff, change.payload)),
+                change,
                 f"expected the insertion of {change.payload!r} at le={change.le}{at} before {t} (promised) "
                 f"but got its retraction only",
             )

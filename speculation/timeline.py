@@ -31,6 +31,9 @@ class Held(NamedTuple):
     shown: int
 
 
+NOTHING = Held(0, 0)
+
+
 class Touched:
     """What the changes of a call concern: places whose events come or go; for each condition, where one that satisfies it does."""
 
@@ -91,9 +94,9 @@ class Timeline:
         if bucket is None:
             bucket = {}
             self._journal.put(self.events, place, bucket)
-        held = bucket.get((payload, re), Held(0, 0))
+        held = bucket.get((payload, re), NOTHING)
         copies = added(held.copies, diff, payload, place[0])
-        self._journal.put(bucket, (payload, re), held._replace(copies=copies))
+        self._journal.put(bucket, (payload, re), Held(copies, held.shown))
         touched.places.add(place)
         if (copies > 0) is not (held.copies > 0):
             for number, hits in enumerate(self.hits):
@@ -143,7 +146,7 @@ class Timeline:
 
     def last(self, place: Place) -> Last:
         """Return for each condition the LE of the last event before a place that satisfies it."""
-        return tuple(self._last(number, place) for number in range(len(self.hits)))
+        return tuple([self._last(number, place) for number in range(len(self.hits))])
 
     def _last(self, number: int, place: Place) -> int | None:
         found = next(self.hits[number].irange(None, place, inclusive=(True, False), reverse=True), None)

@@ -136,6 +136,25 @@ def netted(held: Counter[Any], out: list[Any]) -> Counter[Any]:
     return +held
 
 
+def test_the_class_of_what_leaves_is_made() -> None:
+    Money = float  # noqa: N806  (a name that only this function knows)
+
+    class Trade(NamedTuple):
+        price: Money | None
+        note: Any
+        at: Instant
+        last: int | None = None
+
+    Trade.__annotations__.update(price=Money | None)
+    for name in ("last", "_at", "a b", "class"):
+        with pytest.raises(AfaError, match=rf"expected a name for a field beside those of Trade\(.*\) but got '{name}'"):
+            LastBefore(Trade, {name: "price > 3"})
+    stage = LastBefore(Trade, {"dear": "price > 3"}, window=10)
+    assert stage._extra == [0]
+    out = stage.push_many([insert(Trade(4.0, ("n",), 3), 3), insert(Trade(None, None, None), 5)])  # type: ignore[arg-type]
+    assert [tuple(change.payload) for change in out] == [(4.0, ("n",), 3, None, None), (None, None, 5, None, 3)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_an_event_sees_is_a_function_of_the_set_of_events(seed: int) -> None:
     revised = 0
@@ -283,6 +302,14 @@ def test_late_changes_go_to_the_policy_as_they_came() -> None:
         alone.push(insert(Tick("a", 0, 0), 4))
     with pytest.raises(LateEventError, match="expected the insertion of Tick"):
         alone.push(Punctuation(13))
+
+
+def test_an_arc_begins_past_a_retraction_that_waits() -> None:
+    op = LastBefore(Tick, WHERE, filled=Seen).before(Operator(calm, window=9))
+    op.push(retract(Tick("c", 0, 0), 50))
+    op.push_arc(insert(Arc("0", "2", "kind == 'd'", name="d")))
+    assert op.push_many([insert(Tick("d", 0, 0), 50)]) == []
+    assert len(op.push_many([insert(Tick("d", 0, 0), 51)])) == 1
 
 
 def test_what_a_promise_lets_be_forgotten() -> None:

@@ -8,7 +8,7 @@ read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
 run             the loop: batches, promises, changes
 show            what `afa show` shows
-screen          what is shown
+screen          what is shown; advice: what the user of a query should know
 write           changes -> Parquet or JSON lines
 fault           one clear line for whatever goes wrong
 """

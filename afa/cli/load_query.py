@@ -27,8 +27,7 @@ from punctuation.door import scalar_of
 SUFFIXES = (".sase", ".sql")
 TIMES = ("at", "time", "instant", "le_")
 """What the times are called, where their column is called le: no field is."""
-TIES = "events of one instant"
-"""How the warning begins that ties can make a query exponential."""
+ORDER = re.compile(r"\bORDER\s+BY\s+[\"`]?(\w+)", re.IGNORECASE)
 TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
 """The type of the first component: where no column holds types, all events are of it."""
 
@@ -56,21 +55,20 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
     written = _text(job.pattern) if given is None else given
     kinds = source.kinds()
-    job = job._replace(le=job.le or _time(kinds))
-    needed: set[str | None] = {job.sequence}
+    job = job._replace(le=job.le or _time(kinds, written if is_sql(job.pattern) else None))
+    needed: set[str | None] = {job.sequence, *source.full}
     try:
         found = _read(job, written, kinds, needed)
         needed |= {found.tree.order, *found.tree.key}
         found = _read(job, written, kinds, needed)  # whose keys and order are never None
     except AfaError as error:
-        raise CommandError(f"{job.pattern}: {str(error).splitlines()[0]}") from error
+        raise CommandError(f"{job.pattern}: {str(error).splitlines()[0]}{_unnamed(kinds, str(error))}") from error
     tick = found.tree.tick or job.tick
     whole = all(pa.types.is_integer(kinds[name]) for name in (job.le or "le", job.re or "re") if name in kinds)
     if tick not in TICKS and not whole:
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
-    ties = next((text for text in found.explain().warnings if text.startswith(TIES)), None)
-    return found, job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick, ties=ties)
+    return found, job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
 
 
 def _text(file: str) -> str:
@@ -91,15 +89,24 @@ def _read(job: Job, written: str | Query | Builder, kinds: dict[str, Any], neede
         told["tick"] = written.tick or (None if known else job.tick)
         return written.query(None if known else _event("Event", job, kinds, needed), type=job.type, **told)
     text = written
-    if Path(job.pattern).suffix.lower() == ".sql":
+    if is_sql(job.pattern):
         return sql(text, event=_event("Event", job, kinds, needed), **told)
     name = TYPE.search(text)
     event: Any = _event(name[1] if name and not {job.type, "type"} & set(kinds) else "Event", job, kinds, needed)
     return query(text, event=event, type=job.type, **told)
 
 
-def _time(kinds: dict[str, Any]) -> str | None:
-    """Return the column of times, where none is named: the only one that holds some."""
+def is_sql(pattern: str) -> bool:
+    """Return whether PATTERN is the file of a query in SQL."""
+    return Path(pattern).suffix.lower() == ".sql"
+
+
+def _time(kinds: dict[str, Any], statement: Any) -> str | None:
+    """Return the column of times, where none is named: that of ORDER BY, or the only one that holds some."""
+    ordered = ORDER.search(statement) if statement else None
+    for name in kinds:
+        if ordered and name.lower() == ordered[1].lower():
+            return name
     times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)]
     return times[0] if len(times) == 1 and "le" not in kinds else None
 
@@ -110,7 +117,7 @@ def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) 
     fields: list[tuple[str, Any]] = []
     for column, kind in kinds.items():
         scalar = scalar_of(kind)
-        if column in beside or not column.isidentifier() or keyword.iskeyword(column) or column.startswith("_"):
+        if column in beside or not _is_field(column):
             continue
         if column == job.le:
             fields.append((column, Instant))
@@ -120,3 +127,14 @@ def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) 
         fields.append((next((column for column in TIMES if column not in kinds), "le__"), Instant))
     make: Any = NamedTuple  # its fields are known at run time only
     return make(name, fields)
+
+
+def _is_field(column: str) -> bool:
+    return column.isidentifier() and not keyword.iskeyword(column) and not column.startswith("_")
+
+
+def _unnamed(kinds: dict[str, Any], said: str) -> str:
+    """Return why a column that an error names is no field."""
+    return next(
+        (f"; rename column {name!r}: it is no name of a field" for name in kinds if not _is_field(name) and repr(name) in said), ""
+    )

@@ -38,6 +38,9 @@ class Source(Protocol):
     first_row: int
     total: int
 
+    full: frozenset[str]
+    """The columns that have a value in every row, as far as the file says it."""
+
     def kinds(self) -> dict[str, Any]:
         """Return the Arrow types of the columns, as far as the first rows show them."""
 
@@ -110,6 +113,7 @@ class Csv:
 
     first_row = 2
     sparse = False
+    full: frozenset[str] = frozenset()
 
     def __init__(self, file: File | Stdin) -> None:
         self._file = file
@@ -208,6 +212,7 @@ class JsonLines:
 
     first_row = 1
     sparse = True
+    full: frozenset[str] = frozenset()
 
     def __init__(self, file: File | Stdin) -> None:
         self._file = file
@@ -297,6 +302,7 @@ class Parquet:
     def __init__(self, file: File | Stdin) -> None:
         self._bytes = file.whole()
         self._file = pyarrow.parquet.ParquetFile(self._bytes)
+        self.full = _full(self._file.metadata)
         self.names: list[str] | None = list(self._file.schema_arrow.names)
         self.total = self._file.metadata.num_rows
         self._done = 0
@@ -316,6 +322,17 @@ class Parquet:
         for batch in coded.iter_batches(rows, columns=wanted):
             self._done += len(batch)
             yield pa.Table.from_batches([batch])
+
+
+def _full(told: Any) -> frozenset[str]:
+    """Return the columns of a Parquet file whose statistics count no null."""
+    groups = [told.row_group(i) for i in range(told.num_row_groups)]
+    columns = [[group.column(i) for group in groups] for i in range(told.num_columns)]
+    return frozenset(
+        parts[0].path_in_schema
+        for parts in columns
+        if parts and all(part.statistics is not None and part.statistics.null_count == 0 for part in parts)
+    )
 
 
 FORMS: dict[str, Callable[[File | Stdin], Source]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}

@@ -29,7 +29,6 @@ class Job(NamedTuple):
     output: str | None = None
     matches: int = 20
     quiet: bool = False
-    ties: str | None = None  # what to say before rows of one instant are taken
 
     @property
     def rows(self) -> int:

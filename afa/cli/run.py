@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 
 from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
+from afa.cli.advice import Advice
 from afa.cli.fault import CommandError, one_line
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert
 from afa.cli.load import load
@@ -35,7 +35,8 @@ def run(job: Job) -> None:
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
-        _run(query.automaton, Schema.of(query.tree.event, "event"), query.operator(late=job.late), query.shown, source, job)
+        events, operator = Schema.of(query.tree.event, "event"), query.operator(late=job.late)
+        _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
         return
     try:
         check_whole(automaton)
@@ -48,15 +49,19 @@ def run(job: Job) -> None:
     _run(automaton, automaton.event_schema, _operator(automaton, job), automaton.match_schema, source, job)
 
 
-def _run(automaton: Automaton, events: Schema, operator: Any, shown: Schema, source: Source, job: Job) -> None:
+def _run(
+    automaton: Automaton, events: Schema, operator: Any, shown: Schema, source: Source, job: Job, advice: Advice | None = None
+) -> None:
     """Take the input through an operator; ``events``, ``shown``: the schemas of the events that come, and of its payloads."""
     named = {"le": job.le, "re": job.re, "diff": job.diff}
     columns = choose(job.file, source.names, source.sparse, events, named, job.keys)
     with Screen(job, source) as screen:
-        summary = _drive(operator, shown, job, source, columns, screen)
+        summary = _drive(operator, shown, job, Input(job, source, columns, screen, advice), source, screen)
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
+    if advice is not None:
+        advice.finish()
 
 
 def _operator(automaton: Automaton, job: Job) -> Any:
@@ -69,10 +74,10 @@ def _operator(automaton: Automaton, job: Job) -> Any:
 class Input:
     """The input in the operator's form, batch by batch; there is always one, if an empty one."""
 
-    def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen) -> None:
+    def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen, advice: Advice | None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
         self._job, self._source, self._columns, self._screen = job, source, columns, screen
-        self._ties = job.ties
+        self._advice = advice
 
     def __iter__(self) -> Iterator[pa.Table]:
         job, row = self._job, None
@@ -87,16 +92,9 @@ class Input:
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
         found = convert(table, self._columns, self._job.tick, Place(self._job.file, row))
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
-        if self._ties is not None:
-            self._look(found, self._ties)
+        if self._advice is not None:
+            self._advice.look(found)
         return found
-
-    def _look(self, table: pa.Table, said: str) -> None:
-        """Warn, before it takes long: of ties that a query has not put in order."""
-        instants = table.group_by([*self._job.keys, "le"]).aggregate([([], "count_all")])
-        if len(instants) < len(table):
-            typer.echo(f"afa: {said.replace('order=', '--sequence')}", err=True)
-            self._ties = None
 
     @property
     def end(self) -> int:
@@ -104,9 +102,8 @@ class Input:
         return FOREVER if self._job.end == "forever" else self.latest
 
 
-def _drive(operator: Any, shown: Schema, job: Job, source: Source, columns: list[Column], screen: Screen) -> Summary:
+def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: Source, screen: Screen) -> Summary:
     """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
-    batches_in = Input(job, source, columns, screen)
     tables = iter(batches_in)
     table = next(tables)
     none, scalar = table.slice(0, 0), shown.scalar

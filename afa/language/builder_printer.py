@@ -53,6 +53,7 @@ class _Printer:
             raise _unsaid("a subset or AFTER MATCH SKIP, which are SQL's")
         self.tree = tree
         self.places = places(tree.pattern, tree.before, tree.after)
+        self.named: set[str] = set()  # components written so far
 
     def text(self) -> str:
         """Return the whole, each joint on a line of its own."""
@@ -123,6 +124,9 @@ class _Printer:
 
     def arguments(self, component: Component) -> str:
         """Return name, type and predicates."""
+        if component.name in self.named:
+            raise _unsaid(f"the component {component.name} at several places; give each a name of its own")
+        self.named.add(component.name)
         parts = [_quoted(component.name)]
         if component.type is not None:
             parts.append(_quoted(component.type))
@@ -155,6 +159,10 @@ class _Printer:
 
     def term(self, expr: Expr) -> Expr:
         """Return an expression whose terms are written as fields of parts of m."""
+        for node in walk(expr):
+            of = self.places.get(node.component) if isinstance(node, Ref | Aggregate) else None
+            if of is not None and not of.many and getattr(node, "which", "all") != "one":
+                raise _unsaid(f"a term over the events of {getattr(node, 'component', '')}, which takes one event")
         return changed(expr, partial(_as_field))
 
 

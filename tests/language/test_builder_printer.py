@@ -75,6 +75,8 @@ OWN = Compare("<", Field("e", "price"), Ref("a", "last", "price"))
         (Tree(Seq((A, Component("b")), (Gap(STRICT),)), Stock, key=("symbol",)), "but got strict contiguity with a key"),
         (Tree(Seq((A, Component("b")), (Gap(PARTITION),)), Stock), "but got partition contiguity without a key"),
         (Tree(Repeat(Component("a", where=(OWN,))), Stock), "but got a condition on all events of a that reads those before them"),
+        (Tree(A, Stock, returns=(("x", Aggregate("a", "sum", "price")),)), "but got a term over the events of a, which takes one"),
+        (Tree(Seq((A, A), (Gap(),)), Stock), "but got the component a at several places; give each a name of its own"),
         (Tree(Repeat(A, 0, 1, Gap(STRICT)), Stock), "but got a strategy between the iterations of what comes once at most"),
         (
             Tree(Seq((Seq((A, Component("b")), (Gap(),)), Component("c")), (Gap(),)), Stock),

@@ -79,7 +79,7 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         key=choose.one((("key",), ("key",), ("key",), ("key", "s"))) if keyed else (),
         order="seq" if allowed.ties and choose.chance(30) else None,
         window=None if choose.chance(10) else choose.number(3, 12),
-        before=(make.absent(alone=True),) if allowed.start and choose.chance(60) else (),
+        before=tuple(make.absent(alone=True) for _ in range(choose.one((0, 1, 1, 2)) if allowed.start else 0)),
         returns=make.returns(),
         subsets=tuple(make.subsets),
         time="at" if skip else None,

@@ -20,7 +20,6 @@ from afa import AfaError, Punctuation, insert, retract
 from afa.language.pattern import Tree
 from afa.language.query import Query
 from punctuation.time import BEGINNING
-from speculation import After
 from tests.language.oracle import Event, matches
 from tests.language.shrink import smaller_trees
 from tests.language.trees import TYPES, Allowed, Tick, tree
@@ -190,9 +189,8 @@ class Side:
     def step(self, op: Op) -> Seen:
         """One operation, held against the oracle."""
         if op[0] == "save":
-            if not isinstance(self.operator, After):
-                self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
-                self.operator._check()
+            self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
+            self.operator._check()
             return Seen(1)
         for each in op[1] if op[0] == "batch" else [op]:
             self.note(each)
@@ -208,8 +206,7 @@ class Side:
             self.held ^= {match}
         expected = matches(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
-        if not isinstance(self.operator, After):
-            self.operator._check()
+        self.operator._check()
         return Seen(1, len(self.held - before), retractions)
 
     def note(self, op: Op) -> None:
