@@ -9,7 +9,6 @@ A `Table` returns the columns by name, and knows the kind of the input, so that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 EXACT = 2**53
 """Up to here each int is a float and the other way round."""
-FOREIGN = re.compile(r"\b(U?Int128|Object)\b")
+FOREIGN = ("Int128", "UInt128", "Object")
 """Types of polars for which Arrow has none: 128 bits; Python objects, of which it would be handed the addresses."""
 
 
@@ -123,7 +122,7 @@ def table_of(item: Any) -> Table | None:
     if not _is_foreign(item):
         return None
     if kind == "polars":
-        foreign = {name: str(type_) for name, type_ in item.schema.items() if FOREIGN.search(str(type_))}
+        foreign = {name: str(type_) for name, type_ in item.schema.items() if _is_beyond_arrow(type_)}
         return Table(kind, item, _read(item.drop(foreign) if foreign else item), foreign)
     table = _read(item)
     return Table("arrow", table, table)
@@ -201,12 +200,19 @@ def _read(stream: Any) -> pa.Table:
 def _read_column(column: Any, name: str) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    if FOREIGN.search(str(type_of(column))):
+    if type(column).__module__.startswith("polars") and _is_beyond_arrow(column.dtype):
         raise _refused(name, str(type_of(column)))
     try:
         return without_views(pa.chunked_array(column))
     except Exception as error:  # of any library
         raise AfaError(f"expected a column that Arrow holds but got column {name!r} of a {type(column)!r}: {error}") from error
+
+
+def _is_beyond_arrow(kind: Any) -> bool:
+    """Return whether Arrow has no type for one of polars, or for what a list or a struct of it holds."""
+    parts = [getattr(kind, "inner", None), *(field.dtype for field in getattr(kind, "fields", ()))]
+    name = kind.__name__ if isinstance(kind, type) else type(kind).__name__
+    return name in FOREIGN or any(_is_beyond_arrow(part) for part in parts if part is not None)
 
 
 def _refused(name: str, kind: str) -> AfaError:

@@ -252,10 +252,8 @@ class Before(Around):
 
     def _rows_of(self, table: Table) -> Any:
         """Return a table as rows that may wait as such; None: a row is of another form, or may break a promise with a condition."""
-        rows, progress = self._columns.of(table), self._core.progress
-        if rows is None or not self.stage.takes_rows(rows):
-            return None
-        return None if progress.some > progress.events and (rows.column("le").to_numpy() < progress.some).any() else rows
+        rows = self._columns.of(table)
+        return None if rows is None or not self.stage.takes_rows(rows) or self._columns.may_break(rows) else rows
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Return what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""

@@ -80,12 +80,19 @@ class Columns:
     def step(self, rows: Any, promised: int = BEGINNING) -> Any:
         """Return rows of this form as `Core.take` takes them; ``promised`` is the promise that stands right behind them."""
         core, keys = self._core, self._keys
+        if self.may_break(rows):
+            return [("event", change, change.key) for change in self.changes(rows)]
         fields, times = ({name: rows.column(name) for name in names} for names in (self._names, TIMES))
         of_keys = [rows.column(name) for name in keys.names] if keys else None
         try:
             return core.engine.encode(fields, times, [], core.window, of_keys, keys is None or keys.single).promised(promised)
         except Unfit:
             return [("event", change, change.key) for change in self.changes(rows)]
+
+    def may_break(self, rows: Any) -> bool:
+        """Return whether a row of this form may break a promise with a condition: then they go row by row."""
+        progress = self._core.progress
+        return progress.some > progress.events and bool((rows.column("le").to_numpy() < progress.some).any())
 
     def changes(self, rows: Any) -> list[Change]:
         """Return rows of this form as changes in their form, with their keys."""

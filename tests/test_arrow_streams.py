@@ -227,6 +227,26 @@ def test_a_source_refuses_such_times(column: Any) -> None:
         Operator(AUTOMATON, window=20).push_many(Foreign(frame))
 
 
+@pytest.mark.parametrize("text", ["Object", "Int128"])
+def test_a_text_that_is_called_like_such_a_type_is_none(text: str) -> None:
+    columns = {**COLUMNS, "word": [text] * N}
+    wanted = Operator(AUTOMATON, window=20).push_many(columns)
+    enum = pl.Series([text] * N, dtype=pl.Enum([text, "b"]))
+    for batch in (pl.DataFrame(columns).with_columns(enum.alias("word")), {**columns, "word": enum}):
+        assert len(Operator(AUTOMATON, window=20).push_many(batch)["le"]) == len(wanted["le"])
+    held = pl.DataFrame({**columns, "word": [{text: 1}] * N})
+    with pytest.raises(AfaError, match="expected word: str but got word="):
+        Operator(AUTOMATON, window=20).push_many(held)
+
+
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this polars has no integers of 128 bits")
+def test_a_list_of_such_a_type_is_refused() -> None:
+    lists = pl.Series("word", [[1]] * N, dtype=pl.List(pl.Int128))
+    for batch in (pl.DataFrame(COLUMNS).with_columns(lists), {**COLUMNS, "word": lists}):
+        with pytest.raises(AfaError, match=r"column 'word' of List\(Int128\); cast it"):
+            Operator(AUTOMATON, window=20).push_many(batch)
+
+
 def test_a_column_of_no_library_is_refused() -> None:
     with pytest.raises(AfaError, match=r"expected a column that Arrow holds but got column 'size' of a .*Foreign'>: no_such"):
         Operator(AUTOMATON, window=20).push_many({**COLUMNS, "size": duckdb_that_fails()})

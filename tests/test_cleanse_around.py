@@ -297,6 +297,14 @@ def restoring(here: Setting, operator: Any, engine: str) -> Any:
     return lambda blob: type(operator).restore(here.automaton, blob, arcs=arcs, engine=engine, **more)
 
 
+def test_rows_that_wait_while_the_operator_itself_is_promised_something_are_late_when_they_leave(engine: str) -> None:
+    before = Cleanse(0).before(Operator(wide_pair, window=9, engine=engine, retractions=False, late="drop"))
+    before.push_many(pa.table({"sort": [0, 1], "seq": [1, 1], "le": [7, 8]}))
+    before.operator.push(Punctuation(20, where="sort == 0"))
+    assert before.push(Punctuation(30)) == [Punctuation(30)]
+    assert before.statistics.late == 1
+
+
 @pytest.mark.parametrize("as_table", [False, True])
 def test_what_breaks_a_promise_with_a_condition_is_late_at_once_not_when_it_would_leave(engine: str, as_table: bool) -> None:
     def pushed(before: Before, le: int, diff: int = 1) -> Any:
