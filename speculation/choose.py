@@ -65,7 +65,7 @@ class Choose(Stage):
         Fields that say where it ends, behind its LE.
     prefer : sequence of str
         Fields that say which of the matches with one start is preferred: the smaller value; with ``-`` before the name the larger
-        one. Behind them the later end is preferred.
+        one, with ``:`` choices as the bits of an int behind its first one. Behind them the later end is preferred.
     to : sequence of str
         Fields that say where the next match may begin, in place of ``skip``. None in them: as "to next row".
     shown : NamedTuple class, optional
@@ -124,10 +124,10 @@ class Choose(Stage):
                 raise AfaError(f"expected {name}= of as many fields as start=, {size} with RE - window or LE, but got {found}")
         self.skip, self.by, self.window, self.shown = skip, by, window, shown
         self.opens, self.closes, self.prefer, self.to = tuple(start), tuple(end), tuple(prefer), tuple(to)
-        names = [*self.opens, *self.closes, *(name.removeprefix("-") for name in self.prefer), *self.to]
+        names = [*self.opens, *self.closes, *(name.lstrip("-:") for name in self.prefer), *self.to]
         ends = list(accumulate([len(self.opens), len(self.closes), len(self.prefer), len(self.to)], initial=0))
         self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
-        self._prefer = [(prefers.start + i, name.startswith("-")) for i, name in enumerate(self.prefer)]
+        self._prefer = [(prefers.start + i, name[:1]) for i, name in enumerate(self.prefer)]
         self._read = _reader(names)
         self._chains: dict[Hashable, Chain] = {}
         self._leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
@@ -177,6 +177,10 @@ class Choose(Stage):
             values = self._read(payload)
         except AttributeError as error:
             raise ChangeError(f"expected a match with the fields that Choose names but got {payload!r}: {error}") from None
+        if any(how == ":" and not values[i] for i, how in self._prefer):
+            raise ChangeError(
+                f"expected a match of at most 62 choices of its pattern, as a group in it repeats, but got {payload!r}"
+            )
         start = self._start(item, values)
         group = start if self.by == "start" else (le, *values[self._closes])
         chain = self._chains.get(key)
@@ -301,7 +305,7 @@ class Choose(Stage):
     def _rank(self, match: Change) -> tuple[Any, ...]:
         """Return what the matches of one group are ordered by: the first one is preferred."""
         values = self._read(match.payload)
-        prefer = [_preferred(values[i], down) for i, down in self._prefer]
+        prefer = [_preferred(values[i], how) for i, how in self._prefer]
         if self.by == "end":
             last = _down(self._start(match, values))
             return (last, *prefer, _Tie(match.payload), match.re)
@@ -358,11 +362,13 @@ def _not_comparable(payload: Any, error: TypeError) -> ChangeError:
     return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
 
 
-def _preferred(value: Any, down: bool) -> tuple[Any, ...]:
+def _preferred(value: Any, how: str) -> tuple[Any, ...]:
     """Return what a field says of the preference; smaller is preferred, NaN behind all numbers, None last."""
     if value is None:
         return (2,)
-    return (1,) if value != value else (0, _down(value) if down else value)
+    if how == ":":
+        return (0, f"{value:b}"[1:])
+    return (1,) if value != value else (0, _down(value) if how == "-" else value)
 
 
 def _down(value: Any) -> Any:

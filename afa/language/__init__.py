@@ -5,6 +5,7 @@ terms            what predicates read of a match
 positions        the tree taken apart into places that take one event, and which may follow which
 items            values of the match that a register can hold
 three_values     predicates that can be unknown, in Python's two values
+preference       which way of a pattern is preferred: the choices of a match as bits
 match_states     where a match rests, and what it skips there; steps: how it goes on
 registers        which values are held in which state; what RETURN shows
 payload_classes  classes of registers and payloads

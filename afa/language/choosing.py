@@ -2,7 +2,8 @@
 
 Of the matches with one start the preferred one is the first in the order of the choices that the pattern makes from left to right:
 one more iteration before none (greedy) or the reverse (reluctant), the left alternative before the right one. Where no group
-repeats, these choices are counts of what components have taken, so that a match tells them all.
+repeats, and no component stands at several places, these choices are counts of what components have taken, and a match tells them
+all. Else the match carries them as bits (`terms.Choices`), at most 62 of them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from afa.errors import QueryError
 from afa.expression.nodes import And, Binary, Compare, Const, Expr, If, Or, Unary
 from afa.language.lowering import Lowered
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
-from afa.language.terms import Aggregate, Ref
+from afa.language.terms import Aggregate, Choices, Ref
 from speculation.choose import SKIPS
 
 NONE: Expr = Const(0)
+
+
+class _Untold(Exception):  # noqa: N818  (no error: choices that are told otherwise)
+    """Raised where counts do not tell the choices."""
 
 
 def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
@@ -28,7 +33,7 @@ def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
     Raises
     ------
     QueryError
-        The pattern repeats a group, or does not say where a match starts.
+        The pattern does not say where a match starts.
     """
     values: list[tuple[str, Expr]] = []
     returns = tree.returns or Lowered(tree).returns
@@ -53,7 +58,10 @@ def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
 
     start = position("", "first", tree.window is None)
     options: dict[str, Any] = {"window": tree.window, "start": start, "end": position("", "last", False)}
-    options["prefer"] = [field(value) for value in _choices(tree.pattern, tree)]
+    try:
+        options["prefer"] = [field(value) for value in list(_choices(tree.pattern, tree))]
+    except _Untold:
+        options["prefer"] = [f":{field(Choices())}"]
     if tree.skip in SKIPS:
         options["skip"] = tree.skip
     else:
@@ -84,10 +92,7 @@ def _choices(pattern: Pattern, tree: Tree) -> Iterator[Expr]:
                 yield If(there, NONE, Const(1)) if greedy else If(there, Const(1), NONE)
                 yield from _choices(item, tree)
             elif low != high or any(True for _ in _choices(item, tree)):
-                raise QueryError(
-                    f"expected a pattern that repeats single components where matches are chosen ({tree.skip}) but got a group "
-                    f"that repeats; name its rows apart, or let each row be its own component"
-                )
+                raise _Untold
 
 
 def _alternative(items: Sequence[Pattern], tree: Tree) -> Expr:
@@ -130,10 +135,7 @@ def _in_order(item: Pattern, tree: Tree) -> Expr:
     """Return whether the components of a sequence have taken their events in its order: of one of PERMUTE."""
     names = _names(item)
     if not isinstance(item, Seq) or not all(isinstance(each, Component) for each in item.items) or tree.time is None:
-        raise QueryError(
-            f"expected alternatives of different variables where matches are chosen ({tree.skip}), or PERMUTE of single variables "
-            f"with a field that holds the time, but got {', '.join(names)} in several of them"
-        )
+        raise _Untold
     tests = [_before(a, b, tree) for a, b in pairwise(names)]
     return tests[0] if len(tests) == 1 else And(tuple(tests))
 
@@ -151,10 +153,7 @@ def _only_here(tree: Tree, names: Sequence[str]) -> None:
     """Refuse a component that stands elsewhere, too: then its count does not tell this choice."""
     for name in names:
         if _names(tree.pattern).count(name) > 1:
-            raise QueryError(
-                f"expected {name} once in the pattern where matches are chosen ({tree.skip}) but got it at several places; give "
-                f"them names of their own"
-            )
+            raise _Untold
 
 
 def _names(pattern: Pattern) -> list[str]:

@@ -153,6 +153,11 @@ def _warnings(lowered: Lowered) -> list[str]:
             "events of one instant are alternatives, of which a match takes one: a repetition over many of them has as many "
             "matches as there are choices; order= names the field that puts them in order"
         )
+    if any(item.kind == "path" for item in lowered.registers.fields):
+        found.append(
+            "a group repeats, or a name stands at several places: a match carries its choices, at most 62; each way to take the "
+            "same rows is a partial match of its own, so let their conditions exclude each other"
+        )
     if lowered.tree.window is None:
         found.append("without WITHIN a match never expires: what has begun is held for ever")
     return found

@@ -3,6 +3,7 @@
     first, last     a field of the first event that a component has taken; of the last one, or of the one so many before it
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
+    path            the choices of the pattern so far, as bits; of the whole match
 
 `read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is
 one of a component, of several (a subset), or of all ("").
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
-from afa.language.terms import Aggregate, Classifier, Ref, changed
+from afa.language.terms import Aggregate, Choices, Classifier, Ref, changed
 from afa.schema import Schema
 
 
@@ -24,7 +25,7 @@ class Item(Expr):
     """A value of the match; ``now``: as it is when the event under test counts as well."""
 
     component: str
-    kind: str  # "first", "last", "min", "max", "sum", "count"
+    kind: str  # "first", "last", "min", "max", "sum", "count", "path"
     field: str | None
     back: int = 0  # of "last"
     now: bool = False
@@ -40,7 +41,7 @@ class Item(Expr):
     @property
     def needs(self) -> int:
         """How many events the component must have taken for the item to be there."""
-        return 0 if self.kind == "count" else self.back + 1
+        return 0 if self.kind in ("count", "path") else self.back + 1
 
 
 class Reader:
@@ -78,6 +79,8 @@ class Reader:
                 return Item(component, "last", field, back if which == "last" else 0)
             case Aggregate(component, function, field, now):
                 return self._aggregate(component, function, field, now)
+            case Choices():
+                return Item("", "path", None)
             case Field("e", name):
                 self._check("", name)
         return None
@@ -143,7 +146,7 @@ class Reader:
     def type_of(self, item: Item) -> type | None:
         """Return the type of an item's values: a scalar, or None for objects."""
         kind = int if item.field is None else self.types[item.field].type
-        return int if item.kind == "count" or (item.kind == "sum" and kind is bool) else kind
+        return int if item.kind in ("count", "path") or (item.kind == "sum" and kind is bool) else kind
 
     def optional(self, item: Item) -> bool:
         """Return whether an item can be None though its component has taken enough events."""

@@ -66,7 +66,7 @@ class Lowered:
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
         self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values], ended)
-        self.steps = Steps(self.conditions, self.reader)
+        self.steps = Steps(self.conditions, self.reader, tree.pattern)
         self.registers = Registers(self.steps, values, tree.payload)
         self.names = self._names()
         self.automaton = Automaton(

@@ -78,7 +78,7 @@ class Conditions:
         asked += [tuple(ended), () if self.limit is None else (self.limit,)]
         self.items = {replace(item, now=False) for exprs in [*asked, returns] for expr in exprs for item in items_of(expr)}
         self.told = {c.name for c in positions.components if c.first or c.rest}
-        self.told |= {item.component for item in self.items if item.kind != "last"}
+        self.told |= {item.component for item in self.items if item.kind not in ("last", "path")}
         self._later = [self._takable(p) for p in range(len(positions.components))]
 
     def _read(self, component: Component, exprs: tuple[Expr, ...], typed: bool = False) -> tuple[Expr, ...]:

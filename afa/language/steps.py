@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from afa.expression.nodes import Expr
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, If
 from afa.language.items import Item, Reader, replaced
 from afa.language.match_states import WAITS, Conditions, State
+from afa.language.pattern import Pattern
 from afa.language.positions import Edge
+from afa.language.preference import END, Preference
 from afa.language.three_values import both, no, true
 
 Counts = dict[str, int]
+CHOICES = 62
+"""How many bits of choices an int holds behind the first 1."""
 
 
 class Step(NamedTuple):
@@ -36,8 +40,8 @@ class Steps:
         Where a complete match waits for its window's end.
     """
 
-    def __init__(self, conditions: Conditions, reader: Reader) -> None:
-        self.conditions, self.reader = conditions, reader
+    def __init__(self, conditions: Conditions, reader: Reader, pattern: Pattern) -> None:
+        self.conditions, self.reader, self._preference = conditions, reader, Preference(pattern)
         self.names = [component.name for component in conditions.positions.components]
         self.states = conditions.states(-1, frozenset())
         self.steps: list[Step] = []
@@ -104,7 +108,22 @@ class Steps:
 
     def after(self, step: Step, item: Item) -> Expr:
         """Return the value of an item when the event of a step is taken, over items as they are before."""
+        if item.kind == "path":
+            return self._path_after(step, item)
         return self.reader.after(item, self.names[step.to], item.component in step.src.seen)
+
+    def _path_after(self, step: Step, path: Item) -> Expr:
+        """Return the choices with those of a step; 0 where an int does not hold them any more."""
+        bits = self._preference.bits(step.src.position, step.to)
+        if step.dst is None:
+            bits += self._preference.bits(step.to, END)
+        if step.src.position < 0:
+            return Const(int("1" + bits, 2))
+        if not bits:
+            return path
+        more = Binary("+", Binary("*", path, Const(1 << len(bits))), Const(int(bits, 2)))
+        fits = And((Compare(">", path, Const(0)), Compare("<", path, Const(1 << CHOICES + 1 - len(bits)))))
+        return If(fits, more, Const(0))
 
     def value_after(self, step: Step, expr: Expr) -> Expr:
         """Return an expression over items as they are when the event of a step is taken."""

@@ -53,6 +53,14 @@ class Classifier(Expr):
     """The name of the component that took the last event of the match. In RETURN only."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choices(Expr):
+    """The choices that the pattern made for the match, as bits (`afa.language.preference`) behind a first 1. In RETURN only.
+
+    0: there were more than an int holds.
+    """
+
+
 def changed(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     """Return an expression with the nodes replaced for which ``change`` returns one; a node before those below it.
 

@@ -124,5 +124,5 @@ def test_chosen_matches_do_not_depend_on_how_rows_come(case: Case, engine: str) 
         world = World(case, engine, seed)
         for number in range(25):
             world.step(number)
-        assert world.promised > 5
+        assert world.promised > 0
         assert world.op.stage.statistics.drawn > 4

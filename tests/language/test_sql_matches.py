@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import Change, Punctuation, insert, retract
+from afa import Change, ChangeError, Punctuation, insert, retract
 from afa.language.query import Query
 from afa.language.sql_reader import read
 
@@ -90,6 +90,29 @@ CASES = [
         },
         lambda m: (m[0][1].at, min(x.price for x in of(m, "s", "d")), of(m, "u")[0].at if of(m, "u") else None),
     ),
+    Case(
+        "(a b)+ c", "a AS price > 1, b AS kind <> 'z', c AS price > 2",
+        "FIRST(a.at) AS a, LAST(b.at) AS b, c.at AS c, COUNT(*) AS n",
+        "PAST LAST ROW", ("seq", ("+", ("seq", "a", "b")), "c"),
+        {"a": lambda e, m: e.price > 1, "b": lambda e, m: e.kind != "z", "c": lambda e, m: e.price > 2},
+        lambda m: (m[0][1].at, of(m, "b")[-1].at, m[-1][1].at, len(m)),
+    ),
+    Case(
+        "(a | b){2,} d??", "a AS price > 1, b AS kind = 'z', d AS kind = 'x'",
+        "FIRST(at) AS a, COUNT(a.at) AS n, LAST(b.at) AS b, d.at AS d, COUNT(*) AS m",
+        "TO NEXT ROW", ("seq", ("{2,}", ("|", "a", "b")), ("??", "d")),
+        {"a": lambda e, m: e.price > 1, "b": lambda e, m: e.kind == "z", "d": lambda e, m: e.kind == "x"},
+        lambda m: (
+            m[0][1].at, len(of(m, "a")), of(m, "b")[-1].at if of(m, "b") else None,
+            of(m, "d")[0].at if of(m, "d") else None, len(m),
+        ),
+    ),
+    Case(
+        "a (a b?)*? c", "a AS price > 1, b AS price <= 1, c AS kind <> 'y'", "FIRST(a.at) AS a, COUNT(b.at) AS n, c.at AS c",
+        "TO LAST a", ("seq", "a", ("*?", ("seq", "a", ("?", "b"))), "c"),
+        {"a": lambda e, m: e.price > 1, "b": lambda e, m: e.price <= 1, "c": lambda e, m: e.kind != "y"},
+        lambda m: (m[0][1].at, len(of(m, "b")), m[-1][1].at),
+    ),
 ]  # fmt: skip
 
 
@@ -163,7 +186,7 @@ class Matcher:
                 i += 1
             else:
                 taken = [j for j, (name, _) in enumerate(rows) if name == skip[2]]
-                i += taken[0 if skip[1] == "FIRST" else -1] if taken else 1
+                i += max(1, taken[0 if skip[1] == "FIRST" else -1]) if taken else 1
         return found
 
 
@@ -214,3 +237,21 @@ def test_chosen_matches_are_those_of_backtracking(case: Case, engine: str) -> No
             assert held == expected(case, rows, window), (seed, step)
         matches += len(held)
     assert matches > 5
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_group_repeats_as_often_as_an_int_holds_its_choices(engine: Any) -> None:
+    case = CASES[6]
+    query = Query(read(text(case, None), Tick))
+    assert "a group repeats, or a name stands at several places" in str(query.explain())
+    op = query.operator(engine=engine)
+    rows = [Tick("A", i, 0, 2.0, "x") for i in range(124)]
+    end = Tick("A", 200, 0, 3.0, "x")
+    op.push_many([insert(row, row.at) for row in rows])
+    assert [c.payload[:3] for c in op.push(insert(end, 200))] == [(0, 123, 200)]
+    op.push_many([retract(end, 200), *(insert(Tick("A", i, 0, 2.0, "x"), i) for i in (124, 125))])
+    with pytest.raises(
+        ChangeError, match="expected a match of at most 62 choices of its pattern, as a group in it repeats, but got"
+    ):
+        op.push(insert(end, 200))
+    assert op.statistics.events == 126
