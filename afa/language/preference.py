@@ -1,7 +1,8 @@
 """Which way of a pattern is preferred: at each position the ways on, in the order in which a matcher with backtracking tries them.
 
 One more iteration before none (reluctant: the reverse), the left alternative before the right one. Two ways of a pattern are
-compared where they part; so the choices of a match, from its first event to its end, say how it is preferred among those with one start.
+compared where they part; so the choices of a match, from its first event to its end, say how it is preferred among those with one
+start.
 
     (a b)+ c     positions a0 b1 c2     behind b1: a0, then c2
 
