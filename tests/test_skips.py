@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
+from afa.compiled import inforce
 from afa.draw.mermaid import mermaid
 from tests import strategies
 from tests.strategies import Seeded
 from tests.stress.mixes import mix
 from tests.stress.run import Seen, run
-from tests.text import E
+from tests.text import E, automaton_of
 
 ENGINES = ["interpreted", "compiled"]
 A, B, X, C = (E(kind) for kind in range(4))
@@ -124,3 +126,27 @@ def test_long_mixes_with_skips(engine: str, monkeypatch: pytest.MonkeyPatch) -> 
         seen = seen.plus(run(mix(Seeded(f"skips/{number}"), None, Seeded(f"skips/family {number // 8}")), engine))
     assert seen.matches > 500
     assert seen.retractions > 300
+
+
+@pytest.mark.parametrize("window", [9, None])
+def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
+    window: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inforce, "WARM", 1)
+    monkeypatch.setattr(inforce, "LONG", 1)
+    monkeypatch.setattr(strategies, "SKIPS", 60)
+    found = 0
+    for seed in range(12):
+        choose = Seeded(f"skips in tables {seed}")
+        automaton = automaton_of(strategies.chain(choose))
+        ops = [Operator(automaton, window=window, engine=engine) for engine in ENGINES]
+        for begin in range(0, 300, 75):
+            le = list(range(begin, begin + 75))
+            table = {"kind": [choose.one([0, 1, 2, 2, 2]) for _ in le], "seq": [0] * 75, "le": le}
+            if window is None:
+                table["re"] = [t + choose.one([1, 2, 4, 30]) for t in le]
+            outs = [op.push_many({name: np.array(column) for name, column in table.items()}) for op in ops]
+            rows = [sorted(zip(*(np.asarray(out[name]).tolist() for name in sorted(out)))) for out in outs]
+            assert rows[0] == rows[1], f"seed {seed}"
+            found += len(rows[0])
+    assert found > 300
