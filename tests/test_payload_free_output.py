@@ -157,8 +157,8 @@ class World:
 
 
 def without(statistics: Any) -> Any:
-    """Nothing that depends on how runs are kept."""
-    return statistics._replace(partial_matches=0, intervals=0, state_size=0)
+    """Nothing that depends on how runs are kept, or on which events of an instant differ."""
+    return statistics._replace(partial_matches=0, intervals=0, state_size=0, ties=0)
 
 
 def table_of(batch: list[Any], arcs: list[Arc], window: int) -> Any:

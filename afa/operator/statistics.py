@@ -49,7 +49,7 @@ class Statistics(NamedTuple):
         Gaps that can still close.
     ties : int
         Events held beyond the first of their key and instant (LE, and sequence, where there is one): alternatives, of which a match
-        takes one. Copies of an event count once.
+        takes one. Copies of an event count once; with ``keep_payloads=False`` also events of one triggering set.
     """
 
     events: int
