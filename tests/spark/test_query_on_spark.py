@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,3 +112,53 @@ def test_a_running_job_takes_another_threshold(spark: Any, static: bool, tmp_pat
 def micros(moment: datetime) -> int:
     """A timestamp of Spark's, in the zone of the machine."""
     return round(moment.astimezone(timezone.utc).timestamp() * 1_000_000)
+
+
+LONGER = """
+PATTERN SEQ(Stock a, Stock b{}) WHERE {}(a, b{}) {{ [symbol] and b.price > a.price and a.price < 4{} }}
+WITHIN 30 seconds RETURN a.price AS low, b.price AS high
+"""
+SHORT = LONGER.format("", "skip_till_next_match", "", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LONGER.format(", Stock c", "skip_till_next_match", ", c", " and c.price < b.price"),
+        LONGER.format("", "skip_till_any_match", "", ""),
+    ],
+    ids=["a component more", "another strategy"],
+)
+def test_a_running_job_takes_another_query(spark: Any, text: str, tmp_path: Path) -> None:
+    """What the job says is what an operator says whose arcs have the same lifetimes."""
+    short, other = (afa.query(each, event=Stock, tick="us") for each in (SHORT, text))
+    told, second = short.changes_to(other), 1_000_000
+    rng, base = random.Random(text), datetime(2024, 1, 1, tzinfo=timezone.utc)
+    start = int(base.timestamp()) * second
+    swap = start + 25 * second
+    stream = [(rng.choice("AB"), rng.randint(1, 6), t) for t in rng.sample(range(60), 60)]
+    events, log = Files(tmp_path / "in"), afa.spark.arc_log(tmp_path / "arcs", short.automaton)
+    op, net = short.operator(), Counter[Any]()
+    for arc, _, _, diff, _ in told.arcs:
+        if diff > 0:
+            op.push_arc(afa.insert(arc, swap, afa.FOREVER))
+        else:
+            op.push_arc(afa.retract(arc, afa.BEGINNING, afa.FOREVER))
+            op.push_arc(afa.insert(arc, afa.BEGINNING, swap))
+    for part in range(2):
+        rows = stream[part * 30 : part * 30 + 30]
+        events.put([json.dumps({"symbol": s, "price": p, "time": (base + timedelta(seconds=t)).isoformat()}) for s, p, t in rows])
+        for arc, _, _, diff, _ in told.arcs if part else ():
+            if diff > 0:
+                log.insert(arc, at=swap)
+            else:
+                log.retract(arc.name, at=swap)
+        read = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(events.path))
+        run(read.transform(match(short, time="time", arcs=log.read(spark), lateness="1 hour", buckets=2)), tmp_path)
+        for symbol, price, t in rows:
+            for change in op.push(afa.insert(Stock(symbol, price), start + t * second)):
+                net[change.key, tuple(change.payload), change.le, change.re] += change.diff
+    found = afa.spark.current(spark.read.parquet(str(tmp_path / "changes"))).collect()
+    got = {(row.symbol, (row.low, row.high), micros(row.le), micros(row.re)) for row in found}
+    assert len(got) > 5
+    assert got == {match for match, n in net.items() if n}
