@@ -43,7 +43,7 @@ def test_what_may_still_fire_is_counted(engine: Any) -> None:
 
 def test_it_is_what_a_promise_of_all_time_brings(engine: Any) -> None:
     counted = 0
-    for number in range(150):
+    for number in range(300):
         spec = world(Seeded(f"open/{number}"))
         here = World(spec)
         if not any(arc.get("kind") == "timeout" for arc in here.specs):
