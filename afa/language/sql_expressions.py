@@ -281,6 +281,8 @@ class Reader:
         raise self._refused(node, f"expected an expression over rows but got {node.sql()!r}; {why}")
 
     def _previous(self, node: Any) -> Expr:
+        if not 1 <= len(node.expressions) <= 2:
+            raise self._refused(node, f"expected PREV(x) or PREV(x, k) but got {node.sql()!r}")
         column, *offset = node.expressions
         back = self._offset(offset[0]) if offset else 1
         variable, field = self._parts(column)

@@ -158,7 +158,7 @@ class _Text:
 
         try:
             trees = sqlglot.parse(self._cut, dialect=DIALECT)
-        except SqlglotError as error:
+        except (SqlglotError, ValueError) as error:  # of an empty PATTERN it makes a ValueError
             told = (getattr(error, "errors", None) or [{}])[0]
             what = re.sub(r"<Token .*?text: ([^,]*),.*?>", r"'\1'", str(told.get("description") or str(error).split("\n")[0]))
             raise RefusedError(f"expected SQL but got what can't be read: {what}", self._at(told)) from None

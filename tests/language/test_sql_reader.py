@@ -125,6 +125,8 @@ REFUSED = [
     (sql("b AS price > NEXT(price)"), "but got 'NEXT(price)'; what comes next is not known"),
     (sql("a AS price > PREV(price)"), "expected a to be preceded by 1 row of the match but got 'PREV(price)'"),
     (sql("b AS price > PREV(price, 2)"), "expected b to be preceded by 2 rows of the match"),
+    (sql("b AS price > PREV()"), "expected PREV(x) or PREV(x, k) but got 'PREV()'"),
+    (sql(pattern=""), "expected SQL but got what can't be read"),
     (sql(pattern="^ a"), "expected variables but got ^; where a partition begins"),
     (sql(pattern="a ()"), "expected rows but got ()"),
     (sql(pattern="a*"), "expected a pattern of at least one row"),
