@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -18,6 +19,14 @@ from tests.text import E, automaton_of
 
 ENGINES = ["interpreted", "compiled"]
 A, B, X, C = (E(kind) for kind in range(4))
+
+
+class Numbered(NamedTuple):
+    """An event with a number."""
+
+    kind: int
+    seq: int
+    who: int = 0
 
 
 def waits(*arcs: Arc) -> Automaton:
@@ -150,3 +159,16 @@ def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
             assert rows[0] == rows[1], f"seed {seed}"
             found += len(rows[0])
     assert found > 300
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_skips_the_last_event_of_a_key_outlives_it(engine: str) -> None:
+    """Of numbered events a key is forgotten when all of it is over, not when its last event is."""
+    automaton = Automaton(start="s", final={"f"}, event=Numbered, arcs=[*waits(Arc.skip("a", "e.kind == 2")).arcs])
+    op = Keyed(automaton, key="who", gapless="seq", engine=engine)
+    op.push_many([insert(Numbered(0, 0), 1, 100), insert(Numbered(2, 1), 2, 3), Punctuation(50)])
+    op = Keyed.restore(automaton, op.snapshot(), key="who", engine=engine)
+    assert [(match.le, match.re) for match in op.push(insert(Numbered(3, 2), 60, 90))] == [(60, 90)]
+    op._check()
+    op.push(Punctuation(100))
+    assert op.keys == []

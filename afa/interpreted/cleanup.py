@@ -31,12 +31,12 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
         s.journal.note(setattr, s, "pruned", s.pruned)
         s.pruned = None  # its list is what the one before gave, and the next one needs
     s.keep(cover)
-    if cover.events:
-        cover.over = max(re for _, re in cover.events)
     layer = s.layer(cover)
     # What a time-out before t has made stands in the list from now on: the arc that made it may be dropped.
     fired = dict.fromkeys(q for p in layer for _, q in algorithm.transitions.fired(p, cover.rest, min(cover.horizon, t - 1)))
     alive = {p: 1 for p in {**layer, **fired} if p.re > t}
+    if cover.events:  # what has skipped them may outlive them
+        cover.over = max([*(re for _, re in cover.events), *(p.re for p in alive)])
     for p in layer:
         algorithm.emit(s, cover, p, -1)
     for key in list(s.index.irange(maximum=cover.key, inclusive=(True, False))):

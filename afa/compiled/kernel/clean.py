@@ -78,9 +78,10 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     n = cover_list(m, w, p, b, cover, t)
     if n < 0:
         return n
-    alive = 0
+    alive, until = 0, BEGINNING
     for k in range(n):
         if w[rows + k * s + N_M] > t:
+            until = max(until, w[rows + k * s + N_M])
             copy(w, rows + k * s, w, rows + alive * s, s)
             alive += 1
     if not room(w, 64):
@@ -91,7 +92,8 @@ def clean(m: Any, w: Any, p: Any, b: int, t: int) -> int:
     waits = max(waits_since(m, b, cover), t)
     m[b + H_SINCE] = waits
     if m[C_GAPLESS] and m[slices + i] & COUNT:
-        m[b + H_OVER] = m[b + m[b + H_EVENTS] + (m[slices + i] >> 24) * (E_WORDS + m[C_V]) + E_RE]
+        event = b + m[b + H_EVENTS] + (m[slices + i] >> 24) * (E_WORDS + m[C_V])
+        m[b + H_OVER] = max(m[event + E_RE], until)  # what has skipped the event may outlive it
     put(m, w, slices + i, 0)
     nodes = b + m[b + H_NODES] + top * s
     copy(w, rows, m, nodes, alive * s)

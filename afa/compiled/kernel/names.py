@@ -121,7 +121,7 @@ H_PRUNED = H("LE of the last step whose list is not what the one before it gives
 H_THINNED = H("how many steps there were when the block was pruned last")
 H_TOLD = H("where numbers are gapless: gaps that end before are final, and told")
 H_GAP = H("no gap that can still close ends before this LE")
-H_OVER = H("RE of the event of cover")
+H_OVER = H("RE of the event of cover, or until when its list lives, if that is later")
 HEAD = H.size
 
 # -- m: columns of a block, `cap` words each ---------------------------------------------------------------------------------
