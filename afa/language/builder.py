@@ -59,8 +59,15 @@ class Builder(Said):
     # -- repetitions -------------------------------------------------------------------------------------------------------------
 
     def times(self, low: int, high: int | None = -1, /) -> Builder:
-        """Repeat all that stands here: ``times(2)`` twice, ``times(2, 4)`` two to four times, ``times(2, None)`` twice or more."""
-        return self._repeated(low, low if high == -1 else high)
+        """Repeat all that stands here: ``times(2)`` twice, ``times(2, 4)`` two to four times, ``times(2, None)`` twice or more.
+
+        ``many("a").times(3)`` is three events; to repeat what repeats itself, write ``times(3, 3, many("a"))``.
+        """
+        found = self._repeated(low, low if high == -1 else high)
+        repeat, there = found.pattern, self.pattern
+        if isinstance(repeat, Repeat) and isinstance(there, Repeat) and _is_many(there):
+            return replace(self, pattern=replace(there, low=repeat.low, high=repeat.high))
+        return found
 
     def optional(self) -> Builder:
         """Let all that stands here be missing."""
@@ -278,7 +285,7 @@ def many(
     """
     if isinstance(name, Builder):
         _no_predicates("many", of, (where, first, rest, done))
-        return name.times(1, None)
+        return name._repeated(1, None)
     component, event = _component("many", name, of, where=where, first=first, rest=rest, done=done)
     return Builder(Repeat(component, 1, None, Gap(UNSAID)), event=event)
 
@@ -295,7 +302,7 @@ def times(low: int, high: int | None, name: str | Builder, *of: Any, **predicate
     """Take low to high events (None: without bound); of a pattern: repeat it so often. Predicates as of `many`."""
     repeated = many(name, *of, **predicates)
     assert isinstance(repeated.pattern, Repeat)
-    return replace(repeated, pattern=repeated.pattern.item).times(low, high)
+    return replace(repeated, pattern=repeated.pattern.item)._repeated(low, high)
 
 
 def either(*patterns: Builder) -> Builder:
@@ -311,6 +318,11 @@ def either(*patterns: Builder) -> Builder:
 def absent(name: str, *of: Any, where: Callable[..., Any] | None = None) -> Builder:
     """Begin with what must not come before the first event, within the window that ends with the match."""
     return Builder().absent(name, *of, where=where)
+
+
+def _is_many(repeat: Repeat) -> bool:
+    """Whether a repetition is ``many("a")``, whose bounds nobody has said."""
+    return isinstance(repeat.item, Component) and (repeat.low, repeat.high) == (1, None)
 
 
 # -- components ------------------------------------------------------------------------------------------------------------------

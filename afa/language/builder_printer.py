@@ -106,7 +106,13 @@ class _Printer:
             text = self.component("many", item)
         else:
             high = "" if repeat.high == repeat.low else f", {repeat.high}"
-            text = self.element(item, joint) + (".optional()" if bounds == (0, 1) else f".times({repeat.low}{high})")
+            text = self.element(item, joint)
+            if bounds == (0, 1):
+                text += ".optional()"
+            elif isinstance(item, Repeat):
+                text = f"times({repeat.low}, {repeat.high}, {text})"
+            else:
+                text += f".times({repeat.low}{high})"
         gap = repeat.gap
         if bounds[1] != 1:
             text += "".join(f".absent_between({self.arguments(each)})" for each in gap.absent)
