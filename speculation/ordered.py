@@ -15,6 +15,7 @@ from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
 from afa.operator.keyed import KeyOf
 from afa.operator.operator import EngineName, Matching
+from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
@@ -37,7 +38,7 @@ class Ordered(Matching):
         As ``gapless`` of `Operator`.
     key : str, sequence of str, or callable, optional
         As of `Keyed`: each key has numbers of its own. None: one stream.
-    window, engine, late, arc_punctuation, gaps, repeated, on_gap
+    window, engine, late, arc_punctuation, gaps, repeated, on_gap, tick
         As of `Operator`.
 
     Notes
@@ -68,19 +69,21 @@ class Ordered(Matching):
         *,
         number: str = "seq",
         key: KeyOf | None = None,
-        window: int | None = None,
+        window: Duration | None = None,
         engine: EngineName = "auto",
         late: Policy = "raise",
         arc_punctuation: bool = False,
         repeated: Repeated = "raise",
         gaps: str = "break",
         on_gap: OnGap | None = None,
+        tick: str | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
         self._core = Core(
             automaton,
             window=window,
+            tick=tick,
             engine=engine,
             sequence=None,
             late=late,

@@ -12,7 +12,6 @@ payload_classes  classes of registers and payloads
 lowering         tree to automaton
 query            `Query`, `afa.query`; explain_query: what became of it; changes: from one to another, while it runs
 conjuncts        conditions over several components: which one they are asked of, and when
-durations        12 hours, as ticks
 return_names     names of what RETURN shows, where none is given
 sase_reader      SASE+ text -> tree. sase_grammar: its frame; sase_pattern: PATTERN; sase_code,
                  sase_expressions: conditions; sase_returns: items of RETURN

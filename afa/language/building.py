@@ -13,13 +13,13 @@ from typing import Any
 from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, Or, walk
 from afa.language.conjuncts import Place, places
-from afa.language.durations import ticks
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.previous import with_known_previous
 from afa.language.return_names import named
 from afa.language.terms import Aggregate, Ref
 from afa.schema import Schema
+from punctuation.durations import ticks
 
 UNSAID = ""
 """The strategy between two iterations, as long as nothing is said about it."""
@@ -70,7 +70,7 @@ def read_tree(said: Said) -> Tree:
         maker.type_column,
         key=said.fields,
         order=said.order_field,
-        window=ticks(said.duration, said.tick) if said.duration else None,
+        window=ticks(said.duration, said.tick, QueryError) if said.duration else None,
         before=tuple(maker.component(each) for each in said.before),
         after=tuple(maker.component(each) for each in said.pending),
         returns=shown[1],

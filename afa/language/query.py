@@ -121,6 +121,8 @@ class Query:
                     f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
                 )
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
+        if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
+            raise AfaError(f"expected the query's own tick={self.tree.tick!r} but got tick={options['tick']!r}")
         made: Keyed | Operator | LookBack
         made = Operator(self.automaton, **options) if self.key is None else Keyed(self.automaton, key=self.key, **options)
         if self._lowered.back is not None:

@@ -17,7 +17,6 @@ from afa.errors import QueryError
 from afa.expression.nodes import Expr
 from afa.expression.translate import BUILTINS
 from afa.language.conjuncts import MisplacedError, Placed, filled, filled_component, place, places, returned, same
-from afa.language.durations import ticks
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import named
 from afa.language.sase_expressions import Attributes, Reader, Written
@@ -26,6 +25,7 @@ from afa.language.sase_pattern import PatternReader, Types
 from afa.language.sase_returns import is_call, name_and_value, several, split
 from afa.language.terms import AGGREGATES
 from afa.schema import Schema
+from punctuation.durations import ticks
 
 STRATEGIES = {
     "strict_contiguity": STRICT, "partition_contiguity": PARTITION, "skip_till_next_match": NEXT, "skip_till_any_match": ANY,
@@ -238,7 +238,7 @@ class _Text:
         for number, unit in zip(tokens[::2], tokens[1::2]):
             pairs.append((str(number), None if unit is None else str(unit)))
         try:
-            return ticks(pairs, self.tick)
+            return ticks(pairs, self.tick, QueryError)
         except QueryError as error:
             wrong = next((unit for unit in tokens[1::2] if unit is not None and repr(str(unit)) in str(error)), tokens[0])
             raise RefusedError(str(error), wrong.start_pos) from None

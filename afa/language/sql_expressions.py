@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from afa.errors import QueryError
 from afa.expression.nodes import (
     And,
     Binary,
@@ -26,9 +27,9 @@ from afa.expression.nodes import (
     conjunction,
     disjunction,
 )  # fmt: skip
-from afa.language.durations import ticks
 from afa.language.sase_grammar import RefusedError
 from afa.language.terms import Aggregate, Classifier, Ref
+from punctuation.durations import ticks
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*"}
@@ -224,7 +225,7 @@ class Reader:
             number, unit = parts
         if unit is None:
             raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {node.sql()!r}")
-        return Const(ticks([(number, unit)], self._scope.tick))
+        return Const(ticks([(number, unit)], self._scope.tick, QueryError))
 
     # -- rows ------------------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from afa.errors import QueryError
 from afa.expression.nodes import Expr
-from afa.language.durations import ticks
 from afa.language.first_row import FALSE, TRUE, at_first, positive, reads_before, with_last
 from afa.language.pattern import Component, Pattern, Tree
 from afa.language.row_pattern import read_pattern
@@ -25,6 +24,7 @@ from afa.language.row_places import least_of, places_of, times_of, with_componen
 from afa.language.sase_grammar import LONGEST, RefusedError, query_error
 from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of, place_of
 from afa.schema import Schema
+from punctuation.durations import ticks
 
 DIALECT = "snowflake"
 """Of sqlglot's dialects the one that reads the most forms of MATCH_RECOGNIZE."""
@@ -137,13 +137,13 @@ class _Text:
     def _duration(self, within: re.Match[str]) -> int:
         try:
             if within[4]:
-                return ticks([(within[4], None)], self._tick)
+                return ticks([(within[4], None)], self._tick, QueryError)
             parts = within[2].split()
             if within[3]:
                 parts.append(within[3])
             if len(parts) != 2:
                 raise QueryError(f"expected INTERVAL 'n' UNIT but got {within[1]}")
-            return ticks([(parts[0], parts[1])], self._tick)
+            return ticks([(parts[0], parts[1])], self._tick, QueryError)
         except QueryError as error:
             raise RefusedError(str(error), within.start(1)) from None
 

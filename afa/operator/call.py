@@ -35,10 +35,11 @@ from afa.operator.gapless import Gapless, check_number, sequence_of
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
+from punctuation.durations import Duration, ticks_of_duration, unit_of
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_time, end_of_time
+from punctuation.time import BEGINNING, FOREVER, end_of_time
 
 Output = list["Change | Punctuation"]
 
@@ -52,7 +53,7 @@ class Core(Member):
         self,
         automaton: Automaton,
         *,
-        window: int | None,
+        window: Duration | None,
         engine: str,
         sequence: str | None,
         late: Policy,
@@ -62,17 +63,18 @@ class Core(Member):
         keyed: bool = False,
         faults: Faults | None = None,
         gapless: Gapless | None = None,
+        tick: str | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
         if not keep_payloads:
             check_options(automaton, retractions, arc_punctuation)
-        window = None if window is None else as_time(window, "window")
-        if window is not None and window < 1:
+        self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")  # what one int of LE counts
+        self.window = None if window is None else ticks_of_duration(window, self.tick, "window")
+        if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         self.gapless = gapless
         self.automaton = automaton
-        self.window = window
         self.sequence = sequence = sequence_of(automaton, sequence, gapless, keep_payloads)
         self.keyed = keyed
         self.retractions = retractions

@@ -13,6 +13,7 @@ from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.operator import EngineName, Matching
+from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
@@ -29,7 +30,7 @@ class Keyed(Matching):
     key : str, sequence of str, or callable
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
-    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap
+    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick
         As of `Operator`. An arc pushed without a lifetime begins one tick past all that was seen, over all keys.
 
     Examples
@@ -54,7 +55,7 @@ class Keyed(Matching):
         automaton: Automaton,
         *,
         key: KeyOf,
-        window: int | None = None,
+        window: Duration | None = None,
         engine: EngineName = "auto",
         sequence: str | None = None,
         late: Policy = "raise",
@@ -65,10 +66,12 @@ class Keyed(Matching):
         gaps: str = "break",
         repeated: Repeated = "raise",
         on_gap: OnGap | None = None,
+        tick: str | None = None,
     ) -> None:
         self._core = Core(
             automaton,
             window=window,
+            tick=tick,
             engine=engine,
             sequence=sequence,
             late=late,

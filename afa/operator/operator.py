@@ -13,6 +13,7 @@ from afa.operator.call import Core, Output, twin
 from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.shipping import shipped
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
+from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
@@ -112,8 +113,9 @@ class Operator(Matching):
     Parameters
     ----------
     automaton : Automaton
-    window : int, optional
-        Ticks: an event lives from its LE to ``RE = LE + window``, unless its RE is given. None: it lives for ever.
+    window : int (ticks), str or timedelta, optional
+        An event lives from its LE to ``RE = LE + window``, unless its RE is given. None: it lives for ever. ``"10 minutes"`` and a
+        ``timedelta`` need ``tick``.
     engine : "auto", "compiled" or "interpreted"
         "auto": the compiled engine if all fields are scalars, else the interpreted one. An arc that does not compile runs in
         Python, and the log says so. "compiled" refuses such arcs (`AutomatonError`) and such automata (`AfaError`).
@@ -146,6 +148,8 @@ class Operator(Matching):
         callable gets the change, once all else of its call has worked; what it raises rejects the call.
     on_gap : callable, optional
         ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
+    tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
+        What one int of LE counts; durations are turned into ticks by it.
 
     Examples
     --------
@@ -164,7 +168,7 @@ class Operator(Matching):
         self,
         automaton: Automaton,
         *,
-        window: int | None = None,
+        window: Duration | None = None,
         engine: EngineName = "auto",
         sequence: str | None = None,
         late: Policy = "raise",
@@ -175,10 +179,12 @@ class Operator(Matching):
         gaps: str = "break",
         repeated: Repeated = "raise",
         on_gap: OnGap | None = None,
+        tick: str | None = None,
     ) -> None:
         self._core = Core(
             automaton,
             window=window,
+            tick=tick,
             engine=engine,
             sequence=sequence,
             late=late,

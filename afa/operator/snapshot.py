@@ -6,7 +6,8 @@ Format, version 7
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
-    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits]
+    options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
+                  and the tick, if there is one
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -44,12 +45,15 @@ from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
 from afa.state.states import States
 from punctuation import sealed
+from punctuation.durations import NANOSECONDS
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.sealed import seal
 from punctuation.time import as_time
 
 MAGIC, VERSION, TUPLE = b"AFAS", 7, 1
+BITS = 7
+"""Where the bits stand in the options."""
 DEPTH = 32
 """How deep tuples may nest."""
 
@@ -106,6 +110,7 @@ def head(core: Core) -> list[Any]:
             [[condition.text, t] for condition, t in core.conditions.all],
             None if core.gapless is None else _numbers(core.gapless),
             core.engine.bits,
+            *([] if core.tick is None else [core.tick]),
         ],
         list(map(as_plain, core.progress.marks())),
         None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
@@ -174,7 +179,7 @@ def load(
         _check_chain(automaton, blobs, bodies, keyed)
         core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap)
         states = _states(core, held, bodies)
-        core.put_table(in_force, bodies[-1][2][-1])
+        core.put_table(in_force, bodies[-1][2][BITS])
         for part in states:
             core.engine.load(part)
         core.call_worked()
@@ -189,7 +194,8 @@ def load(
 def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
     """Return how the automaton was rewritten. None: payloads were kept, or the data is malformed, which its reader reports."""
     try:
-        _, sequence, *_, bits = bodies[-1][2]
+        _, sequence, *_ = bodies[-1][2]
+        bits = bodies[-1][2][BITS]
     except (TypeError, ValueError, LookupError):
         return None
     return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
@@ -272,13 +278,13 @@ def without_states(
 ) -> tuple[Core, ArcTable]:
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
-    window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits = options
+    window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *tick = options
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
     core = Core(
         automaton,
-        window=window,
+        window=None if window is None else as_time(window, "window"),
         engine=engine,
         sequence=sequence,
         late=policy if late is None else late,
@@ -288,6 +294,7 @@ def without_states(
         keyed=keyed,
         faults=faults,
         gapless=_gapless(automaton, numbers, repeated, on_gap),
+        tick=_tick(*tick),
     )
     core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     marks = _marks(marks)
@@ -300,6 +307,11 @@ def without_states(
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, events
+
+
+def _tick(tick: Any = None) -> str | None:
+    wanted("a unit of time as the tick", tick is None or tick in NANOSECONDS, tick)
+    return tick  # type: ignore[no-any-return]
 
 
 def _numbers(gapless: Gapless) -> list[Any]:

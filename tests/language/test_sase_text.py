@@ -11,10 +11,10 @@ import pytest
 
 from afa.errors import QueryError
 from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, In, Not, Or
-from afa.language.durations import ticks, ticks_of
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Repeat, Seq, Tree
 from afa.language.sase_reader import read_sase
 from afa.language.terms import Aggregate, Ref
+from punctuation.durations import ticks
 from tests.language.test_sase_errors import FRAME, GROUPS, PATTERN, RETURN, WHERE
 from tests.language.test_sase_papers import EVERY
 
@@ -261,12 +261,12 @@ def test_durations(text: str, tick: str | None, expected: int) -> None:
 
 
 def test_durations_of_the_builder() -> None:
-    assert ticks_of({"hours": 1, "minutes": 0.5}, "s") == 3630
-    for units, message in [({"hours": True}, "expected a number but got 'True'"), ({"hours": float("nan")}, "but got 'nan'")]:
+    assert ticks([(1, "hours"), (0.5, "minutes")], "s", QueryError) == 3630
+    for number, message in [(True, "expected a number but got 'True'"), (float("nan"), "but got 'nan'")]:
         with pytest.raises(QueryError, match=message):
-            ticks_of(units, "s")
+            ticks([(number, "hours")], "s", QueryError)
     with pytest.raises(QueryError, match="expected a duration from 1 tick"):
-        ticks([(-1, None)], None)
+        ticks([(-1, None)], None, QueryError)
 
 
 # -- hostile text ----------------------------------------------------------------------------------------------------------------
