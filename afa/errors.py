@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from punctuation.base_errors import AfaError, LateEventError
 
 __all__ = [
@@ -15,6 +18,7 @@ __all__ = [
     "QueryError",
     "SnapshotError",
     "blame",
+    "did_you_mean",
 ]
 
 
@@ -55,3 +59,17 @@ def blame(error: Exception, where: str) -> None:
         error.add_note(where)
     elif error.args and isinstance(error.args[0], str):  # pragma: no cover (Python 3.10)
         error.args = (f"{error.args[0]}; {where}", *error.args[1:])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the known name that is closest to it, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("amout", ["amount", "kind"])
+    "; did you mean 'amount'?"
+    >>> did_you_mean("x", ["amount", "kind"])
+    ''
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from afa import Arc, Automaton, Change, Operator, Punctuation, insert, retract
+from afa import Arc, Automaton, Change, Operator, Punctuation, insert
 
 
 class Reading(NamedTuple):
@@ -60,8 +60,7 @@ def main() -> None:
     operator = Operator(PATTERN, window=10)
     print("170 degrees at 1:", told(operator.push(insert(Reading(170), le=1))))
     print("175 degrees at 2:", told(operator.push(insert(Reading(175), le=2))))
-    operator.push_arc(retract(too_hot(200)))  # found by its name
-    operator.push_arc(insert(too_hot(180)))  # serves the events after the largest LE so far
+    operator.swap("above 200", too_hot(180))  # serves the events after the largest LE so far
     print("limit 200 -> 180")
     print("185 degrees at 3:", told(operator.push(insert(Reading(185), le=3))))
 

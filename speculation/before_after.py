@@ -70,9 +70,8 @@ class Around(Matching):
         """Return a call of one event that the engine takes alone; None where it must go another way."""
         return None
 
-    def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc, its retraction, or a promise of the arc input. As `Operator.push_arc`."""
-        return self._core.calls.call(self.run, Come([("arc", change, None)]), net=True)
+    def _arc_input(self, item: Any) -> Output:
+        return self._core.calls.call(self.run, Come([("arc", item, None)]), net=True)
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
         """Take a batch, as one call. As `Operator.push_many`."""

@@ -173,6 +173,8 @@ KINDS: dict[str, Kind] = {
     "after": Kind(around(AFTER), lambda op: op.push(tick(2, 8)), of_around),
     "after, table": Kind(around(AFTER), lambda op: op.push_many(columns(30)), of_around),
     "after, arc": Kind(around(AFTER), lambda op: op.push_arc(insert(SWAPPED, 4, 12)), of_around),
+    "after, swap": Kind(around(AFTER), lambda op: op.swap("last", fence="x < 5", at=4), of_around),
+    "look back, swap": Kind(looks, lambda op: op.swap("calm", fence="x > 7 and last is None", at=4), of_around),
     "last before": Kind(looked, lambda stage: stage.push_many([change for change in LATE if change not in LATE[3:4]]), of_stage),
     "look back": Kind(looks, lambda op: op.push_many(LATE), of_around),
     "look back, one": Kind(looks, lambda op: op.push(tick(1, 6, "b")), of_around),

@@ -6,7 +6,6 @@ times as ticks, and numbers of rows.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.cli.fault import CommandError
+from afa.errors import did_you_mean
 from afa.schema import Schema
 from punctuation.door import arrow_type, scalar_of, without_views
 
@@ -90,8 +90,7 @@ def _there(file: str, names: Sequence[str], column: Column) -> None:
     if count > 1:
         raise CommandError(f"{file}: expected one column {column.source!r} ({column.role}) but got {count}")
     if count == 0:
-        close = difflib.get_close_matches(column.source, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(column.source, names)
         if column.role == "--le" and column.source == "le":
             hint = "; say which column holds the timestamps with --le"
         raise CommandError(f"{file}: no column {column.source!r} ({column.role}) among {', '.join(names)}{hint}")

@@ -174,6 +174,34 @@ class Arc:
 
         return wire.json_of(self, automaton)
 
+    def changed(
+        self,
+        *,
+        name: str | None = None,
+        fence: Callable[..., Any] | str | None = None,
+        transfer: Callable[..., Any] | str | None = None,
+    ) -> Arc:
+        """Return the same arc with another name, fence or transfer; None: as it is.
+
+        Raises
+        ------
+        AutomatonError
+            An arc of this kind has no fence, or no transfer.
+
+        Examples
+        --------
+        >>> Arc("a", "b", "amount > 500", name="big").changed(fence="amount > 300").fence
+        'amount > 300'
+        """
+        if fence is not None and self.kind == TIMEOUT:
+            raise AutomatonError(f"expected no fence for {self!r}, which fires at its instant, but got fence={fence!r}")
+        if transfer is not None and self.kind in (TIMEOUT, SKIP):
+            raise AutomatonError(f"expected no transfer for {self!r} but got transfer={transfer!r}")
+        given = self.name if name is None else name, self.fence if fence is None else fence, transfer or self.transfer
+        arc = Arc.__new__(Arc)
+        arc._fill(self.kind, self.src, self.dst, given[1], given[2], self.at, given[0], self.final, self.select)
+        return arc
+
     def __setattr__(self, field: str, value: Any) -> None:
         raise AttributeError(f"an Arc is frozen: {field} can't be set")
 

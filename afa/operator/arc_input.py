@@ -9,6 +9,7 @@ from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
+from afa.operator.named_swap import NamedSwap
 from afa.schema import as_ticks
 from punctuation.late import Late
 from punctuation.progress import Progress
@@ -58,6 +59,12 @@ class ArcInput:
             self._late.take(change, f"expected le >= {promise} (promised) but got le={le} for {arc!r}")
             return
         self._change_exactly(ArcEvent(arc, le, re), change.diff)
+
+    def swap(self, wanted: NamedSwap, check: Callable[[Arc], None]) -> None:
+        """Take a swap by name; ``check`` refuses an arc that does not fit. A late swap is refused, whatever the policy says."""
+        table, event = wanted.carried_out(self.table, self._progress.now, self._progress.arc_promise)
+        check(event.arc)
+        self._put(table.cleaned(self._progress.final), event.le, event.re)
 
     def _change_from_now(self, arc: Arc, diff: int) -> None:
         """Put an arc in force, or end one, from one tick past all that was seen on: the default mode."""

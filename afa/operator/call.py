@@ -32,6 +32,7 @@ from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, check_number, sequence_of
+from afa.operator.named_swap import NamedSwap
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
@@ -297,6 +298,8 @@ class Core(Member):
         elif port == "arc" and isinstance(item, Change):
             self.automaton.check_arc(item.payload)
             self.arcs.change(item)
+        elif port == "arc" and isinstance(item, NamedSwap):
+            self.arcs.swap(item, self.automaton.check_arc)
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
 from afa.change import Change
@@ -11,8 +11,10 @@ from afa.model.automaton import Automaton
 from afa.operator import snapshot, tables
 from afa.operator.call import Core, Output, twin
 from afa.operator.gapless import OnGap, Repeated, gapless_of
+from afa.operator.named_swap import named_swap
 from afa.operator.shipping import shipped
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
+from afa.schema import as_ticks
 from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
@@ -36,7 +38,64 @@ class Matching:
         ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen. With ``le`` (and ``re``) the arc serves the
         events whose LE lies in that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
         """
-        return self._core.calls.call(self._core.run, [("arc", change, None)], net=True)
+        return self._arc_input(change)
+
+    def swap(
+        self,
+        name: str,
+        arc: Arc | None = None,
+        *,
+        fence: Callable[..., Any] | str | None = None,
+        transfer: Callable[..., Any] | str | None = None,
+        at: int | None = None,
+    ) -> Output:
+        """Put another arc in the place of the one in force that has this name, for all keys, as one call.
+
+        Partial matches stay, and go on under the new arc. A swap that is refused leaves the arc in force as it was.
+
+        Parameters
+        ----------
+        name : str
+        arc : Arc, optional
+            Without a name it gets ``name``. None: the arc in force, with another ``fence``, another ``transfer``, or both.
+        fence, transfer : callable or str, optional
+            As of `Arc`.
+        at : int, optional
+            The old arc serves the events before this LE, the new one those from there on. An instant in the past revises matches.
+            None: the present, one tick past all that was seen; as `push_arc` with a retraction and an insertion without lifetimes.
+
+        Returns
+        -------
+        list of Change and Punctuation
+            As of `push`.
+
+        Raises
+        ------
+        ChangeError
+            No arc of this name, or more than one, lasts beyond that instant; or another arc has the new one's name.
+        AutomatonError
+            The new arc does not fit the automaton.
+        LateEventError
+            ``at`` lies below the last punctuation of the arc input; whatever the policy for late changes is.
+
+        Examples
+        --------
+        >>> from typing import NamedTuple
+        >>> from afa import Automaton, insert
+        >>> class Pay(NamedTuple):
+        ...     amount: int
+        >>> arcs = [Arc("a", "b", "amount > 500", name="above 500")]
+        >>> op = Operator(Automaton(start="a", final={"b"}, event=Pay, arcs=arcs))
+        >>> op.swap("above 500", fence="amount > 300")
+        []
+        >>> len(op.push(insert(Pay(400), le=1)))
+        1
+        """
+        return self._arc_input(named_swap(name, arc, fence, transfer, None if at is None else as_ticks(at, "at")))
+
+    def _arc_input(self, item: Any) -> Output:
+        """Take one item of the arc input, as one call."""
+        return self._core.calls.call(self._core.run, [("arc", item, None)], net=True)
 
     @overload
     def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...

@@ -115,8 +115,9 @@ class Triggers:
 
     def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Triggers:
         if le < now:
-            new, old = Counter(events), Counter(self.events)
-            arc = next(event.arc for event in (*(new - old), *(old - new)))
+            new, old = Counter(map(_exactly, events)), Counter(map(_exactly, self.events))
+            changed = {*(new - old), *(old - new)}
+            arc = next(event.arc for event in (*events, *self.events) if _exactly(event) in changed)
             raise ChangeError(
                 f"expected a change of an arc from {now} on (keep_payloads=False: the payloads before it are gone) "
                 f"but got le={le} for {arc!r}"
@@ -256,3 +257,8 @@ class Triggers:
             held = {bit: arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None and le <= at < re}
             self._known[place] = [(1 << bit, self._parts[id(arc)]) for bit, arc in sorted(held.items())]
         return self._known[place]
+
+
+def _exactly(event: ArcEvent) -> tuple[int, int, int]:
+    """Return what tells arc events apart of which the arcs have one name."""
+    return id(event.arc), event.le, event.re
