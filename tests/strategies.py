@@ -21,6 +21,8 @@ HORIZON = 8
 STATES = ("a", "b", "c", "d")
 SKIPS = 30
 """How many percent of the ignorable arcs are skips: all events of a step are asked, none is consumed."""
+NOTES = 0
+"""How many percent of the skips take note of what they pass, by a transfer."""
 
 
 class Choices(Protocol):
@@ -120,7 +122,7 @@ def arc(
     else:
         ignorable = loop and choose.chance(50)
         spec |= {"fence": fence(choose, width), "transfer": None if ignorable else transfer(choose, width)}
-    return as_skip(choose, thin(spec))
+    return as_skip(choose, thin(spec), width)
 
 
 def automaton(choose: Choices, waits: bool = False) -> dict[str, Any]:
@@ -176,14 +178,26 @@ def chain(choose: Choices) -> dict[str, Any]:
         spec["name"] = f"own{i}"
     register = [None, "R1(0)", "R2(0, 1)"][width]
     final = sorted({states[-1], choose.one([states[-1], states[-1], choose.one(states)])})
-    arcs = [as_skip(choose, thin(spec)) for spec in arcs]
+    arcs = [as_skip(choose, thin(spec), width) for spec in arcs]
     return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E"}
 
 
-def as_skip(choose: Choices, spec: dict[str, Any]) -> dict[str, Any]:
+def as_skip(choose: Choices, spec: dict[str, Any], width: int = 0) -> dict[str, Any]:
     """The spec of an ignorable arc, perhaps as one of a skip; that of another arc as it is."""
     ignorable = spec["src"] == spec["dst"] and not spec.keys() & {"kind", "transfer", "final"}
-    return {**spec, "kind": "skip"} if SKIPS and ignorable and choose.chance(SKIPS) else spec
+    if not (SKIPS and ignorable and choose.chance(SKIPS)):
+        return spec
+    notes = NOTES and width and "r." not in spec["fence"] and choose.chance(NOTES)  # in any order it must come to the same
+    return {**spec, "kind": "skip", **({"transfer": note(choose, width)} if notes else {})}
+
+
+def note(choose: Choices, width: int) -> str:
+    """The transfer of a skip."""
+    if width == 1:
+        texts = ["R1(max(r.x, e.kind))", "R1(min(r.x, e.seq))", "R1(r.x if e.kind != 2 else 2)", "R1((r.x + e.kind) % 3)"]
+    else:
+        texts = ["R2(max(r.x, e.kind), min(r.y, e.seq))", "r._replace(y=max(r.y, e.kind) if e.kind > 0 else r.y)"]
+    return choose.one(texts)
 
 
 def waiting(choose: Choices, width: int, states: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ import pytest
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
 from afa.compiled import inforce
 from afa.draw.mermaid import mermaid
-from tests import strategies
+from tests import oracle, strategies
 from tests.strategies import Seeded
 from tests.stress.mixes import mix
 from tests.stress.run import Seen, run
-from tests.text import E, automaton_of
+from tests.text import R1, E, automaton_of
 
 ENGINES = ["interpreted", "compiled"]
 A, B, X, C = (E(kind) for kind in range(4))
@@ -121,15 +122,69 @@ def test_json_pictures_and_what_is_refused() -> None:
         waits(Arc("a", "f", "True", select=3))  # type: ignore[arg-type]
     with pytest.raises(AutomatonError, match="expected dst equal to src, and not final"):
         Arc.from_json({**data, "dst": "b"})
-    with pytest.raises(AutomatonError, match="expected fence only but got transfer"):
-        Arc.from_json({**data, "transfer": "r"})
+    with pytest.raises(AutomatonError, match="expected fence and transfer only but got at"):
+        Arc.from_json({**data, "at": "3"})
     with pytest.raises(AutomatonError, match=r"expected fence\(e, r\) but got"):
         waits(Arc.skip("a", lambda r: True))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_long_mixes_with_skips(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_skip_with_a_transfer_takes_note_of_all_events_of_an_instant(engine: str) -> None:
+    """The largest x that was skipped is below the c that ends the match; its step stands as it is where nothing larger comes."""
+    arcs = [
+        Arc("s", "a", "e.kind == 0", "R1(0)"),
+        Arc.skip("a", "e.kind != 3", "R1(max(r.x, e.seq))", name="note"),
+        Arc("a", "f", "e.kind == 3 and r.x < e.seq"),
+    ]
+    automaton = Automaton(start="s", final={"f"}, register=R1(0), event=E, arcs=arcs)
+    op = Operator(automaton, engine=engine)
+    found = op.push_many([insert(A, 1, 50), insert(E(2, 5), 2, 3), insert(E(2, 7), 2, 4), insert(E(3, 8), 6, 40)])
+    assert [match[:3] for match in found] == [(R1(7), 6, 40)]
+    assert [match.diff for match in op.push(insert(E(1, 8), 2, 9))] == [-1]
+    assert [match.diff for match in op.push(retract(E(1, 8), 2, 9))] == [1]
+    assert [(m.payload.x, m.diff) for m in op.push(retract(E(2, 7), 2, 4))] == [(7, -1), (5, 1)]
+    data = arcs[1].to_json(automaton)
+    assert Arc.from_json(data).to_json(automaton) == data
+    assert not arcs[1].ignorable
+    again = Operator.restore(automaton, op.snapshot(), engine=engine)
+    assert [m.payload.x for m in again.push(insert(E(3, 9), 8, 60))] == []
+    again._check()
+
+
+def test_payload_free_operators_refuse_to_take_note() -> None:
+    arcs = [Arc("s", "a", "e.kind == 0"), Arc.skip("a", "True", "R1(r.x + 1)"), Arc("a", "f", "e.kind == 3")]
+    automaton = Automaton(start="s", final={"f"}, register=R1(0), event=E, arcs=arcs)
+    with pytest.raises(AutomatonError, match=r"expected arcs that split .* takes note of each event"):
+        Operator(automaton, keep_payloads=False, retractions=False)
+
+
+def noting(step: list[Any], alive: set[Any], arcs: list[Any], skip: bool) -> set[Any]:
+    """The oracle's `consume`, with what a skip's transfer makes of the register."""
+    plain = [arc for arc in arcs if arc.arc.kind != "skip" or arc.arc.transfer is None]
+    out = CONSUME(step, alive, plain, skip)
+    for c in alive if skip else ():
+        for arc, begin, end in arcs:
+            if arc.kind != "skip" or arc.transfer is None or arc.src != c.state or not begin <= step[0].le < end:
+                continue
+            if all(arc.fence(payload, c.register) for payload, _, _ in step) and step[0].le < c.m:
+                out.add(c._replace(register=reduce(lambda r, event: arc.transfer(event[0], r), step, c.register)))
+    return out
+
+
+CONSUME = oracle.consume
+
+
+@pytest.fixture(params=[0, 60], ids=["plain", "notes"])
+def skips(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Many skips; of them so many percent take note."""
     monkeypatch.setattr(strategies, "SKIPS", 60)
+    monkeypatch.setattr(strategies, "NOTES", request.param)
+    monkeypatch.setattr(oracle, "consume", noting)
+    return int(request.param)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_long_mixes_with_skips(engine: str, skips: int) -> None:
     seen = Seen()
     for number in range(120):
         seen = seen.plus(run(mix(Seeded(f"skips/{number}"), None, Seeded(f"skips/family {number // 8}")), engine))
@@ -139,11 +194,10 @@ def test_long_mixes_with_skips(engine: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("window", [9, None])
 def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
-    window: int | None, monkeypatch: pytest.MonkeyPatch
+    window: int | None, skips: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inforce, "WARM", 1)
     monkeypatch.setattr(inforce, "LONG", 1)
-    monkeypatch.setattr(strategies, "SKIPS", 60)
     found = 0
     for seed in range(12):
         choose = Seeded(f"skips in tables {seed}")

@@ -51,7 +51,7 @@ class Shared:
 
     def __init__(self, key: Any, known: dict[int, CompiledArc]) -> None:
         self.key, self.known = key, known
-        self.ignorable = any(arc.arc.ignorable for arc in known.values())
+        self.ignorable = any(arc.arc.may_stay for arc in known.values())
         self.slots: dict[Any, Slots] = {}
         self._programs: list[tuple[Form, Known]] = []
 
@@ -105,7 +105,7 @@ class InForce:
             self._number(state)
         self._known = known
         self._counted = k.BY_TIMEOUTS if table.timeouts else self._counted
-        ignorable = any(arc.arc.ignorable for arc in known.values()) if self._shared is None else self._shared.ignorable
+        ignorable = any(arc.arc.may_stay for arc in known.values()) if self._shared is None else self._shared.ignorable
         self._with_runs = self._with_runs or (not self._ordered and ignorable)
         self._make_program()
 

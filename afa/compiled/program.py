@@ -53,7 +53,7 @@ def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Any:
     """Return the class of an arc that reads events; None if Python runs it."""
     if arc.code is None or not arc.arc.reads_event:
         return None
-    return state, arc.code.shape, arc.arc.ignorable and with_runs, arc.arc.kind == SKIP
+    return state, arc.code.shape, arc.arc.may_stay and with_runs, arc.arc.kind == SKIP
 
 
 def slots(

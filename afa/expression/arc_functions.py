@@ -15,7 +15,7 @@ from afa.schema import Schema
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     "consume": (FENCE, TRANSFER),
-    "skip": (FENCE,),
+    "skip": (FENCE, TRANSFER),
     "epsilon": (EPSILON_FENCE, EPSILON_TRANSFER),
     "timeout": (AT,),
 }

@@ -8,7 +8,7 @@
     src, dst  str, not empty, at most 1,000 characters   an error
     kind      "consume", "skip", "epsilon", "timeout"    "consume"
     fence     str, text of a truth value                 an error; "True" of an epsilon arc; not of a time-out
-    transfer  str, text of a register                    the register stays; not of a time-out or skip
+    transfer  str, text of a register                    the register stays; not of a time-out
     at        str, text of an instant                    of a time-out an error; else not allowed
     name      str or null, at most 1,000 characters      no name
     final     true or false                              false

@@ -95,19 +95,31 @@ class Arc:
         return arc
 
     @classmethod
-    def skip(cls, state: str, fence: Callable[..., Any] | str, *, name: str | None = None) -> Arc:
+    def skip(
+        cls,
+        state: str,
+        fence: Callable[..., Any] | str,
+        transfer: Callable[..., Any] | str | None = None,
+        *,
+        name: str | None = None,
+    ) -> Arc:
         """Make an arc by which a computation in ``state`` passes all events of one instant, and consumes none of them.
 
         It is taken if ``fence(event, register)`` holds of *every* event of the step. An ignorable arc consumes one event of the
         step, whatever the others are, and that event's RE shortens the match; a skipped one shortens nothing. No run begins by it.
 
+        With a ``transfer`` the register goes from event to event of the step, and takes note of each: the largest price that was
+        skipped, say. In whatever order they are taken it must come to the same.
+
         Examples
         --------
         >>> Arc.skip("fall", "not change < 0")
         arc fall -> fall (skip)
+        >>> Arc.skip("fall", "change < 0", "r._replace(low=min(r.low, e.change))").ignorable
+        False
         """
         arc = cls.__new__(cls)
-        arc._fill(SKIP, state, state, fence, None, None, name, False)
+        arc._fill(SKIP, state, state, fence, transfer, None, name, False)
         return arc
 
     @classmethod
@@ -221,6 +233,11 @@ class Arc:
     def ignorable(self) -> bool:
         """Whether the arc is a self-loop that leaves the register as it is ([AFA10] App. D)."""
         return self.reads_event and self.src == self.dst and self.transfer is None
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether a partial match may stay as it is by the arc: an ignorable one, or a skip that takes note of some events."""
+        return self.ignorable or self.kind == SKIP
 
     @property
     def reads_event(self) -> bool:

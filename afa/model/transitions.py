@@ -83,16 +83,26 @@ class Transitions:
                             found += self.closure(p, le)[1:]
                     else:
                         found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le)
-            if self.table.skips and self._skips(source, le, events):
-                if source is p:
+            for passed in self._passed(source, le, events) if self.table.skips else ():
+                if source is p and passed.register == p.register:
                     stays = True
-                found += self.closure(source, le)[1 if source is p else 0 :]
+                    found += self.closure(p, le)[1:]
+                else:
+                    found += self.closure(passed, le)
         return found, stays
 
-    def _skips(self, p: PMatch, le: int, events: Mapping[tuple[Any, int], int]) -> bool:
-        """Return whether an arc lets ``p`` pass all events of a step at ``le``."""
-        arcs = [arc for arc, begin, end in self.table.skips.get(p.state, ()) if begin <= le < end]
-        return any(all(self.consume(arc, payload, p.register, le) is not None for payload, _ in events) for arc in arcs)
+    def _passed(self, p: PMatch, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
+        """Return what becomes of ``p`` by arcs that let it pass all events of a step at ``le``, each once."""
+        found: dict[Any, None] = {}
+        for arc, begin, end in self.table.skips.get(p.state, ()):
+            register = p.register if begin <= le < end else None
+            for payload, _ in events:
+                if register is None:
+                    break
+                register = self.consume(arc, payload, register, le)
+            if register is not None:
+                found[register] = None
+        return [PMatch(p.start, p.re, p.state, register) for register in found]
 
     def closure(self, p: PMatch, t: int) -> list[PMatch]:
         """Return ``p`` and all partial matches that epsilon arcs in force at ``t`` make of it, each once.

@@ -103,6 +103,8 @@ class Reduction:
         fence = split(self._read(arc, "fence", FENCE), self.schema, registers)
         if fence.mixed is not None:
             raise refused(arc, f"fence: {text_of_expr(fence.mixed)} needs the event and the register at once")
+        if arc.kind == SKIP and arc.transfer is not None:
+            raise refused(arc, "transfer: it takes note of each event, and several may have one triggering set")
         if arc.transfer is not None:
             transfer = self._read(arc, "transfer", TRANSFER)
             if "e" in sides(transfer):

@@ -54,7 +54,7 @@ def come_and_go(choose: Choices, width: int, states: list[str], name: str) -> di
     state = choose.one(states)
     if choose.chance(50):
         loop = strategies.thin({"src": state, "dst": state, "fence": strategies.letter(choose, width), "name": name})
-        return strategies.as_skip(choose, loop)
+        return strategies.as_skip(choose, loop, width)
     return strategies.arc(choose, width, states, name, final=choose.chance(20))
 
 

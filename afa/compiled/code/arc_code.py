@@ -57,10 +57,6 @@ class ArcCode:
         return items[:count]
 
     @property
-    def by_event(self) -> bool:
-        return self.fence is None or "r" not in self.fence.reads
-
-    @property
     def key(self) -> str:
         return f"arc {self.width} {self.shape}"
 

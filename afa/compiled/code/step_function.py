@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode, ends
+from afa.compiled.code.by_event import decide, keeps, may_be, may_keep
 from afa.compiled.code.emit import Emitter, Value
 from afa.compiled.code.term import Term
 from afa.compiled.kernel.names import ALONE, N_END, N_M, N_REG, N_STATE, STATES
@@ -180,7 +181,8 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.jump(slot.code.fence, yes, no)
     ways: list[tuple[str, str, str]] = []  # where the next result goes, whether the row stays, by which block
     e.place(yes)
-    if slot.ignorable and row.listed:
+    notes = slot.skip and slot.code.transfer is not None
+    if slot.ignorable and row.listed and not notes:
         stays, moves, first = e.name(), e.name(), e.name()
         e.branch("true" if slot.skip else e.let("icmp sle i64 %m, %re"), stays, moves)
         e.place(stays)
@@ -202,6 +204,8 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.copy(f"%reg{row.suffix}", e.address(to, HEAD), width)
     else:
         e.register(slot.code.transfer, e.address(to, HEAD))
+        if slot.ignorable and notes:
+            ways += _noted(e, to, after, width, stayed, end)
     ways.append((after, stayed, e.block))
     e.goto(end)
     e.place(no)
@@ -210,6 +214,23 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
     e.place(end)
     to = e.phi("ptr", *((ssa, block) for ssa, _, block in ways))
     return to, e.phi("i1", *((flag, block) for _, flag, block in ways)) if slot.ignorable and row.listed else stayed
+
+
+def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str) -> list[tuple[str, str, str]]:
+    """Let the row stay, once, if a skip has left its register as it was; else go on."""
+    same = "true"
+    for word in range(width):
+        before, now = e.load("i64", "%reg", word), e.load("i64", to, HEAD + word)
+        same = e.let(f"and i1 {same}, {e.let(f'icmp eq i64 {before}, {now}')}")
+    stays, first, moves = e.name(), e.name(), e.name()
+    e.branch(same, stays, moves)
+    e.place(stays)
+    e.branch(stayed, end, first)
+    e.place(first)
+    e.store("i64", "%i", to, N_END)
+    e.goto(end)
+    e.place(moves)
+    return [(to, "true", stays), (after, "true", first)]
 
 
 def _room(e: Emitter, to: str, width: int) -> str:
@@ -223,8 +244,9 @@ def _room(e: Emitter, to: str, width: int) -> str:
 def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
     """Return the code that tells which states an event leaves as they are.
 
-    Bit s (s < 62): of the arcs of s there is exactly one whose event part is not false, an ignorable one that the event alone
-    decides, and its fence is true. Bit 62: there is none such among the arcs of ``start``. What would ask: no bit.
+    Bit s (s < 62): of the arcs of s there is exactly one whose fence the event alone does not make false; by this one a row may
+    stay, and the event alone makes it hold, and leave the register as it is. Bit 62: there is none such among the arcs of
+    ``start``. What would ask: no bit.
     """
     e = Emitter({})
     e.line(f"ret i64 {put_unchanged(e, classes, start)}")
@@ -234,9 +256,15 @@ def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
 def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
     """Return the bits that `unchanged_ir` tells of, from the names of `UNCHANGED`."""
     mask = "0"
-    for state in sorted({c.state for c in classes if c.ignorable and c.code.by_event and c.state < START}):
+    for state in sorted({c.state for c in classes if c.state < START and _may_pass(c)}):
         mask = _unchanged(e, classes, state, state, mask)
     return _unchanged(e, classes, start, START, mask)
+
+
+def _may_pass(slot: SlotClass) -> bool:
+    """Return whether an event alone may let rows stay by an arc."""
+    fence, transfer = slot.code.fence, slot.code.transfer
+    return slot.ignorable and (fence is None or may_be(fence, True)) and (transfer is None or may_keep(transfer))
 
 
 def _unchanged(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, mask: str) -> str:
@@ -246,23 +274,28 @@ def _unchanged(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, m
     for k, slot in enumerate(classes):
         if slot.state != state:
             continue
-        yes, off, on = e.name(), e.name(), e.name()
+        holds, off, on = e.name(), e.name(), e.name()
         _active(e, k, slot.code, off)
-        for item in slot.code.event_part:
-            further = e.name()
-            e.jump(item, further, off)
-            e.place(further)
-        e.goto(yes)
-        e.place(yes)
-        if bit != START and slot.ignorable and slot.code.by_event:
+        passes = bit != START and _may_pass(slot)
+        if slot.code.fence is None:
+            e.goto(holds)
+        else:
+            decide(e, slot.code.fence, holds, off, no)
+        e.place(holds)
+        e.known = dict(known)
+        if passes and slot.code.transfer is not None:
+            kept = e.name()
+            keeps(e, slot.code.transfer, kept, no)
+            e.place(kept)
+        yes = e.block
+        if passes:
             e.branch(stays, no, on)
         else:
             e.goto(no)
         e.place(off)
-        ways = [(stays, off), ("true", yes)]
         e.goto(on)
         e.place(on)
-        stays = e.phi("i1", *(ways if bit != START and slot.ignorable and slot.code.by_event else ways[:1]))
+        stays = e.phi("i1", (stays, off), *([("true", yes)] if passes else []))
         e.known = dict(known)
     e.branch(stays, done, no)
     e.place(done)

@@ -19,7 +19,7 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import run_arc, seek
 from afa.compiled.kernel.closure import close, fire, undated
-from afa.compiled.kernel.lists import copy, unique
+from afa.compiled.kernel.lists import copy, equal, unique
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call9, kernel
 
@@ -184,23 +184,25 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
 
 @kernel
 def pass_step(m: Any, w: Any, p: Any, code: int, q: int, count: int, le: int, first: int, events: int, k: int) -> int:
-    """Add row ``q`` of W_READY to the ``count`` rows at W_NEW as it is, if a skip's fence holds of all events from ``first`` on.
+    """Add row ``q`` of W_READY to the ``count`` rows at W_NEW if a skip's fence holds of all events from ``first`` on.
 
-    As `consume`: the first one of W_READY is row ``k`` of the list and may stay. Returns how many rows there are, or a status.
+    Its register goes from event to event. As `consume`: the first one of W_READY is row ``k`` of the list, and stays if its
+    register is what it was. Returns how many rows there are, or a status.
     """
     if count + 2 >= w[W_ROWS]:
         return NEED_ROWS
     s = N_REG + m[C_R]
     source, target = w[W_READY] + q * s, w[W_NEW] + count * s
     m[C_PLACE] = le
+    copy(w, source, w, target, s)
     for j in range(events):
         event = first + j * (E_WORDS + m[C_V])
-        register, out = m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG)
+        copy(w, target + N_REG, w, target + s + N_REG, m[C_R])
+        register, out = m[C_W] + 8 * (target + s + N_REG), m[C_W] + 8 * (target + N_REG)
         taken = run_arc(m, p, code, m[C_M] + 8 * (event + E_WORDS), register, out)
         if taken < 0:
             return FAULT
         if taken == 0:
             return count
-    copy(w, source, w, target, s)
-    w[target + N_END] = k if q == 0 and m[C_RUNS] else ALONE
+    w[target + N_END] = k if q == 0 and m[C_RUNS] and equal(w, source, w, target, s) else ALONE
     return int(close(m, w, p, w[W_NEW], count, count + 1, le))
