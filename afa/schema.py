@@ -6,6 +6,7 @@ them. A field annotated ``Any`` holds any hashable value; only the interpreted e
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 import types
@@ -21,6 +22,8 @@ NAN = math.nan
 """The one NaN that payloads carry, so that NaN equals itself in every comparison of payloads."""
 
 
+NEAR = 4
+"""How many letters a name must have so that one near to it is suggested: a shorter one is near to many."""
 ODD = (ValueError, TypeError, OverflowError, NotImplementedError)
 """What Arrow, numpy and pandas raise for values that they can't convert: an instant beyond Python's, text that is no UTF-8."""
 
@@ -132,6 +135,12 @@ class Schema(NamedTuple):
             )
         items = [*value[:place], le, *value[place + 1 :]]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+
+    def hint(self, name: str) -> str:
+        """Return what to say about a name that is no field: ``its fields: price, size; did you mean 'price'?``."""
+        names = [field.name for field in self.fields]
+        close = difflib.get_close_matches(name, names, n=1) if len(name) >= NEAR else []
+        return f"its fields: {', '.join(names) or 'none'}" + (f"; did you mean {close[0]!r}?" if close else "")
 
     def describe(self) -> str:
         """Return the schema as text: ``Tick(price: float, size: int | None)``."""

@@ -7,6 +7,7 @@ from_text        text -> expression
 translate        the allow-list over ast that both share; values: what stands in between, events and registers
 function_source  the node of a function in its file, proven by its code
 live             what a function finds outside itself
+unknown_fields   a field that a function reads, and that there is not
 types            which types a value can have; what may raise
 text             expression -> text, which from_text reads back
 shapes           the constants taken out

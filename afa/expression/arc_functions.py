@@ -60,6 +60,17 @@ def expression_of(function: Any, kind: Kind, event_schema: Schema | None, regist
     return read(function, kind, event_schema, register_schema)
 
 
+class Derived(str):
+    """Text of a function that nobody wrote by hand: made of a query, or come as JSON. It may be a fence that no event satisfies."""
+
+    __slots__ = ()
+
+
+def by_hand(function: Any) -> bool:
+    """Return whether somebody has written a function where it stands: as Python or as text."""
+    return not isinstance(function, Readable) or (isinstance(function, Written) and not isinstance(function.text, Derived))
+
+
 class Readable:
     """A callable that knows its own expression, so that no source needs to be read."""
 

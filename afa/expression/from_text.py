@@ -65,10 +65,10 @@ def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: S
     >>> schemas = Schema.of(Tick, "event"), Schema.of(Vees, "register")
     >>> text_of_expr(parse("-0.5 < change <= 1 and not r.patterns", FENCE, *schemas))
     '-0.5 < e.change and e.change <= 1 and not r.patterns'
-    >>> parse("chance < 1", FENCE, *schemas)
+    >>> parse("price < 1", FENCE, *schemas)
     Traceback (most recent call last):
-    afa.errors.ExpressionError: expected fence(e, r) as text but chance is no field of Tick; its fields: change
-        chance < 1
+    afa.errors.ExpressionError: expected fence(e, r) as text but price is no field of Tick; its fields: change
+        price < 1
         ^
     """
     if not isinstance(text, str):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afa.expression.nodes import And, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text
+from afa.expression.nodes import And, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, conjunction, walk
 from afa.schema import Schema
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -122,22 +122,86 @@ def ranges(fence: Expr, event_schema: Schema) -> Ranges:
     >>> found["kind"].values
     ('a', 'b')
     """
-    found = _Allowed().where(fence, True) if event_schema.scalar else {}  # objects may compare as they like
+    found = _Allowed(frozenset()).where(fence, True) if event_schema.scalar else {}  # objects may compare as they like
     names = [field.name for field in event_schema.fields]
     return {name: NOTHING if found is None else found.get(name, EVERYTHING) for name in names}
 
 
-class _Allowed:
-    """The ranges of an expression's parts, each worked out once: a test is asked for both of its outcomes."""
+def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Expr, ...]] | None:
+    """Return a field that has no value for which a fence is true, with the conditions on it; None: none is known.
 
-    def __init__(self) -> None:
+    ``side``: whether the fields of ``schema`` are those of the event ("e") or of the register ("r"). Between two adjacent ints
+    there is no int. O(nodes * fields).
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class E(NamedTuple):
+    ...     n: int
+    >>> n = Field("e", "n")
+    >>> fence = And((Compare(">", n, Const(3)), Compare("<", n, Const(4))))
+    >>> contradiction(fence, Schema.of(E, "event"), "e") == ("n", fence.items)
+    True
+    """
+    if not schema.scalar:
+        return None
+    mine = _as_event(fence) if side == "r" else fence
+    pairs = list(zip(_conjuncts(fence), _conjuncts(mine)))
+    for field in schema.fields:
+        here = [(said, meant) for said, meant in pairs if Field("e", field.name) in walk(meant)]
+        allowed = _Allowed(frozenset({field.name}) if field.type in (int, bool) else frozenset())
+        if here and allowed.where(conjunction([meant for _, meant in here]), True) is None:
+            return field.name, tuple(said for said, _ in here)
+    return None
+
+
+def _conjuncts(fence: Expr) -> tuple[Expr, ...]:
+    return fence.items if isinstance(fence, And) else (fence,)
+
+
+def _as_event(expr: Expr) -> Expr:
+    """Return an expression with the register's fields as the event's, and the event's as the register's."""
+    if isinstance(expr, Field):
+        return Field("e" if expr.side == "r" else "r", expr.name)
+    names: tuple[str, ...] = type(expr).__slots__
+    return type(expr)(*(_turned(getattr(expr, name)) for name in names))
+
+
+def _turned(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(map(_turned, part))
+    return _as_event(part) if isinstance(part, Expr) else part
+
+
+def _whole(found: Range) -> Range:
+    """Return the range of an int field, between ints."""
+    low, high = found.low, found.high
+    if math.isfinite(low):
+        low = math.floor(low) + 1 if found.low_open else math.ceil(low)
+    if math.isfinite(high):
+        high = math.ceil(high) - 1 if found.high_open else math.floor(high)
+    return found._replace(low=low, high=high, low_open=False, high_open=False, nan=False)
+
+
+class _Allowed:
+    """The ranges of an expression's parts, each worked out once: a test is asked for both of its outcomes.
+
+    ``whole``: the fields that hold ints.
+    """
+
+    def __init__(self, whole: frozenset[str]) -> None:
+        self._whole = whole
         self._known: dict[tuple[int, bool], Ranges | None] = {}
 
     def where(self, expr: Expr, truth: bool) -> Ranges | None:
         """Return the ranges in which ``expr`` has this truth value. None: there are none."""
         key = id(expr), truth
         if key not in self._known:
-            self._known[key] = self._found(expr, truth)
+            found = self._found(expr, truth)
+            if found is not None and self._whole:
+                found = {name: _whole(held) if name in self._whole else held for name, held in found.items()}
+                found = None if any(held.empty for held in found.values()) else found
+            self._known[key] = found
         return self._known[key]
 
     def _found(self, expr: Expr, truth: bool) -> Ranges | None:

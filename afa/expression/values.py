@@ -149,8 +149,7 @@ class Records:
         if isinstance(base, Event | Make):
             schema = self.schema_of(base, node)
             if not is_field(schema.cls, name):
-                known = ", ".join(field.name for field in schema.fields) or "none"
-                raise Unreadable(f"{name} is no field of {schema.cls.__name__}", f"its fields: {known}", node)
+                raise Unreadable(f"{name} is no field of {schema.cls.__name__}", schema.hint(name), node)
             return self.field(base, [field.name for field in schema.fields].index(name))
         raise Unreadable(f".{name} of a value", HINT, node)
 

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from afa.errors import AutomatonError, ExpressionError
-from afa.expression.arc_functions import KINDS, ArcLike, Schemas, expression_of, functions_of
+from afa.expression.arc_functions import KINDS, ArcLike, Derived, Schemas, expression_of, functions_of
 from afa.expression.from_text import LONGEST, parse
 from afa.expression.kinds import Unreadable
 from afa.expression.nodes import Const
@@ -72,8 +72,8 @@ def fields_of(data: Any) -> tuple[Any, ...]:
     if kind == "skip" and (given["src"] != given["dst"] or given.get("final", False)):
         raise AutomatonError("expected dst equal to src, and not final, but got another one in the JSON of an arc of kind 'skip'")
     fence = given.get("fence", "True" if kind == "epsilon" else None)
-    rest = (given.get(key) for key in ("transfer", "at", "name"))
-    return kind, given["src"], given["dst"], fence, *rest, given.get("final", False), given.get("select")
+    fence, transfer, at = (None if text is None else Derived(text) for text in (fence, given.get("transfer"), given.get("at")))
+    return kind, given["src"], given["dst"], fence, transfer, at, given.get("name"), given.get("final", False), given.get("select")
 
 
 def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 
 from afa.errors import AutomatonError
+from afa.expression.arc_functions import Derived
 from afa.expression.nodes import Binary, Const, Expr
 from afa.expression.nodes import Field as Named
 from afa.expression.text import text_of_expr
@@ -135,7 +136,7 @@ class Lowered:
         """Yield the arcs by which a match that waits for its window's end gets there."""
         if self.steps.wait is None:
             return
-        at = text_of_expr(Binary("+", self.registers.written(self.registers.deadline), Const(self.tree.window)))
+        at = Derived(text_of_expr(Binary("+", self.registers.written(self.registers.deadline), Const(self.tree.window))))
         src, reset = self.names[self.steps.wait], self.registers.reset()
         if reset is None:
             yield Arc.timeout(src, self.final, at, name=_name(f"end: {src} -> {self.final}", at))
@@ -148,12 +149,12 @@ class Lowered:
 def take_arc(src: str, dst: str, fence: str, transfer: str | None, component: str) -> Arc:
     """Make the arc by which a component takes an event. Its name says what it does: equal arcs of two queries have one name."""
     name = _name(f"{component}: {src} -> {dst}", fence, transfer or "")
-    return Arc(src, dst, fence, transfer, name=name, select=component)
+    return Arc(src, dst, Derived(fence), transfer, name=name, select=component)
 
 
 def skip_arc(state: str, fence: str) -> Arc:
     """Make the arc by which a state skips events."""
-    return Arc.skip(state, fence, name=_name(f"skip: {state}", fence))
+    return Arc.skip(state, Derived(fence), name=_name(f"skip: {state}", fence))
 
 
 def _name(what: str, *texts: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from afa.errors import AutomatonError, ChangeError, Int64Error
 from afa.model.arc import Arc, check_arc, check_written
+from afa.model.unmatchable import check_all, check_servable
 from afa.schema import Schema
 
 
@@ -41,7 +42,7 @@ class Automaton:
     AutomatonError
         The message names what is wrong: a state that is no name, no final state, a register that does not fit its schema, a field
         that is no scalar, two arcs of one name, a function of the wrong arity, text that is no expression, an epsilon self-loop
-        that can't end.
+        that can't end, a field that an event or the register does not have, a fence that no value satisfies.
 
     Examples
     --------
@@ -98,6 +99,8 @@ class Automaton:
         fields["match_schema"] = _match_schema(shown, fields["register_schema"])
         for arc in fields["arcs"]:
             check_written(arc, fields["event_schema"], fields["register_schema"])
+        finals = fields["final"].union(arc.dst for arc in fields["arcs"] if arc.final)
+        check_all(fields["arcs"], start, finals, fields["event_schema"], fields["register_schema"])
         for field, value in fields.items():
             object.__setattr__(self, field, value)
 
@@ -109,6 +112,7 @@ class Automaton:
         """Refuse an arc that can't mean anything here (`AutomatonError`), by a message that names it."""
         check_arc(arc)
         check_written(arc, self.event_schema, self.register_schema)
+        check_servable(arc, self.event_schema, self.register_schema)
 
     _explained: ClassVar[Callable[..., Any]]
     """`afa.explain.explain`, which stands floors above: it asks the engines. ``import afa`` puts it here."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from afa.errors import AutomatonError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.unmatchable import states_from
 
 
 class Loose(NamedTuple):
@@ -58,7 +59,7 @@ def check_whole(automaton: Automaton) -> None:
 
 def reached_states(automaton: Automaton) -> set[str]:
     """Return the start state and all states to which arcs lead from it."""
-    return _reached(automaton.start, automaton.arcs)
+    return states_from(automaton.start, automaton.arcs)
 
 
 def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -> list[str]:
@@ -72,7 +73,7 @@ def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -
     ["arc 'typo': a -> zz leads to no match yet: no arc leaves 'zz', and it is not final"]
     """
     arcs = list(arcs)
-    reached, left = _reached(automaton.start, arcs), {arc.src for arc in arcs}
+    reached, left = states_from(automaton.start, arcs), {arc.src for arc in arcs}
     final = automaton.final.union(arc.dst for arc in arcs if arc.final)
     found = []
     for arc in come:
@@ -81,18 +82,6 @@ def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -
         if arc.dst not in left and arc.dst not in final:
             found.append(f"{arc!r} leads to no match yet: no arc leaves {arc.dst!r}, and it is not final")
     return found
-
-
-def _reached(start: str, arcs: Iterable[Arc]) -> set[str]:
-    ways: dict[str, set[str]] = {}
-    for arc in arcs:
-        ways.setdefault(arc.src, set()).add(arc.dst)
-    reached, ahead = {start}, [start]
-    while ahead:
-        more = ways.get(ahead.pop(), set()) - reached
-        reached |= more
-        ahead += more
-    return reached
 
 
 def _lead_to(state: str, automaton: Automaton) -> str:

@@ -30,6 +30,7 @@ from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
 from afa.model.keys import Keys
 from afa.model.raised import Faults
+from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, check_number, sequence_of
 from afa.operator.named_swap import NamedSwap
@@ -92,6 +93,7 @@ class Core(Member):
         self._ties = automaton.ties
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
         self.conditions = Conditions(automaton)
+        warn_of_waits(self.automaton, self.window)
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
         self.keys: Keys | None = None  # how keys are made, if there are any
