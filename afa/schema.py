@@ -6,7 +6,6 @@ them. A field annotated ``Any`` holds any hashable value; only the interpreted e
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import types
@@ -14,7 +13,7 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-from afa.errors import AfaError, AutomatonError, ChangeError, Int64Error
+from afa.errors import AfaError, AutomatonError, ChangeError, Int64Error, did_you_mean
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 SCALARS: tuple[type, ...] = (int, float, bool, str)
@@ -139,8 +138,7 @@ class Schema(NamedTuple):
     def hint(self, name: str) -> str:
         """Return what to say about a name that is no field: ``its fields: price, size; did you mean 'price'?``."""
         names = [field.name for field in self.fields]
-        close = difflib.get_close_matches(name, names, n=1) if len(name) >= NEAR else []
-        return f"its fields: {', '.join(names) or 'none'}" + (f"; did you mean {close[0]!r}?" if close else "")
+        return f"its fields: {', '.join(names) or 'none'}" + (did_you_mean(name, names) if len(name) >= NEAR else "")
 
     def describe(self) -> str:
         """Return the schema as text: ``Tick(price: float, size: int | None)``."""
