@@ -64,6 +64,7 @@ from afa.errors import (
     QueryError,
     SnapshotError,
 )
+from afa.expression.spans import span
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
@@ -103,6 +104,7 @@ __all__ = [
     "insert",
     "query",
     "retract",
+    "span",
     "sql",
 ]
 

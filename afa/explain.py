@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from afa.errors import AutomatonError
 from afa.expression.arc_functions import Written, expression_of, functions_of
 from afa.expression.intervals import ranges
 from afa.expression.kinds import Kind, Unreadable
@@ -16,9 +17,10 @@ from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.binding import bound_arc
 from afa.model.reach import Loose, loose
 
-COMPILED, PYTHON, INTERPRETED = "compiled", "Python per partial match", "interpreted engine"
+COMPILED, PYTHON, INTERPRETED, REFUSED = "compiled", "Python per partial match", "interpreted engine", "no operator takes it"
 
 
 class Rung(NamedTuple):
@@ -112,4 +114,8 @@ def _explained(arc: Arc, automaton: Automaton) -> ArcExplanation:
             found = ranges(expr, automaton.event_schema)
             said = {f.name: found[f.name].text(f.type in (float, None), f.optional) for f in automaton.event_schema.fields}
             values = {name: text for name, text in said.items() if text != "anything"}
-    return ArcExplanation(arc, rung_of(arc, automaton), texts, parts, values)
+    try:
+        rung = rung_of(bound_arc(arc, "ns", automaton), automaton)  # whatever the tick is
+    except AutomatonError as error:
+        rung = Rung(REFUSED, str(error))
+    return ArcExplanation(arc, rung, texts, parts, values)

@@ -14,6 +14,7 @@ from typing import Any
 from afa.errors import AutomatonError
 from afa.expression import CONDITION, Unreadable, callable_of, parse, read, text_of_expr
 from afa.expression.nodes import Expr, Field, walk
+from afa.expression.spans import in_ticks
 from afa.model.automaton import NoRegister
 from afa.schema import Schema
 
@@ -31,6 +32,8 @@ class Condition:
         ``lambda e: e.floor <= 3``, one that can be taken apart.
     event_schema : Schema or None
         None: of an automaton without ``event=``, which has no conditions.
+    tick : str, optional
+        What one int of LE counts, for durations in the condition.
 
     Attributes
     ----------
@@ -65,12 +68,13 @@ class Condition:
 
     __slots__ = ("_function", "_hash", "event_schema", "expr", "fields", "text")
 
-    def __init__(self, source: str | Callable[[Any], Any], event_schema: Schema | None) -> None:
+    def __init__(self, source: str | Callable[[Any], Any], event_schema: Schema | None, tick: str | None = None) -> None:
         if event_schema is None:
             raise AutomatonError("expected an automaton with event=, whose fields a condition names, but got event=None")
         text = source if isinstance(source, str) else _text_of(source, event_schema)
         self.event_schema = event_schema
-        self.expr: Expr = parse(text, CONDITION, event_schema, NO_REGISTER)  # of a function, too: what its text means counts
+        expr = parse(text, CONDITION, event_schema, NO_REGISTER)  # of a function, too: what its text means counts
+        self.expr: Expr = in_ticks(expr, tick, f"the condition {text!r}")
         self.text: str = text_of_expr(self.expr)
         self._function = callable_of(self.expr, CONDITION, NO_REGISTER)
         self.fields = frozenset(node.name for node in walk(self.expr) if isinstance(node, Field))
@@ -116,11 +120,11 @@ def _text_of(function: Any, event_schema: Schema) -> str:
         raise AutomatonError(message) from None
 
 
-def condition_of(source: str | Callable[[Any], Any], event_schema: Schema | None) -> Condition:
+def condition_of(source: str | Callable[[Any], Any], event_schema: Schema | None, tick: str | None = None) -> Condition:
     """Return a `Condition`. Equal texts share one, which is cached."""
-    return _of_text(source, event_schema) if isinstance(source, str) else Condition(source, event_schema)
+    return _of_text(source, event_schema, tick) if isinstance(source, str) else Condition(source, event_schema, tick)
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_text(text: str, event_schema: Schema | None) -> Condition:
-    return Condition(text, event_schema)
+def _of_text(text: str, event_schema: Schema | None, tick: str | None) -> Condition:
+    return Condition(text, event_schema, tick)

@@ -269,9 +269,9 @@ class Conditions:
         A value: a call that fails restores it.
     """
 
-    def __init__(self, automaton: Automaton) -> None:
+    def __init__(self, automaton: Automaton, tick: str | None = None) -> None:
         self.all: Promised = ()
-        self._automaton = automaton
+        self._automaton, self._tick = automaton, tick
         self._paths: tuple[ArcTable, Paths] | None = None
 
     def broken(self, payload: Any, le: int) -> tuple[Condition, int] | None:
@@ -280,7 +280,7 @@ class Conditions:
 
     def add(self, where: Any, t: int, promised: int) -> bool:
         """Take a promise; ``promised`` is that for all events. Returns whether it says anything new."""
-        condition = condition_of(where, self._automaton.event_schema)
+        condition = condition_of(where, self._automaton.event_schema, self._tick)
         if t <= max(promised, dict(self.all).get(condition, t - 1)):
             return False
         self.all = (*((c, s) for c, s in self.all if c != condition and s > promised), (condition, t))

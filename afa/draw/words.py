@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from afa.expression.arc_functions import Written
+from afa.expression.arc_functions import Known, Written
 from afa.expression.function_source import Function, nodes_of
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc, always
 from afa.model.automaton import Automaton
@@ -53,7 +53,7 @@ def text_of(function: Any) -> str | None:
     >>> text_of(len) is None
     True
     """
-    if isinstance(function, Written):
+    if isinstance(function, Written | Known) and function.text is not None:
         return " ".join(function.text.split())
     texts = {_text(node) for node in nodes_of(function)}
     return texts.pop() if len(texts) == 1 else None

@@ -8,6 +8,7 @@ translate        the allow-list over ast that both share; values: what stands in
 function_source  the node of a function in its file, proven by its code
 live             what a function finds outside itself
 unknown_fields   a field that a function reads, and that there is not
+spans            durations, `afa.span`: constants once the tick is known
 types            which types a value can have; what may raise
 text             expression -> text, which from_text reads back
 shapes           the constants taken out

@@ -11,6 +11,7 @@ from afa.expression.from_functions import read
 from afa.expression.from_text import parse
 from afa.expression.kinds import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
 from afa.expression.nodes import Expr
+from afa.expression.text import text_of_expr
 from afa.schema import Schema
 
 KINDS: dict[str, tuple[Kind, ...]] = {
@@ -79,6 +80,28 @@ class Readable:
     def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
         """Return its expression under these schemas, or refuse it (`ExpressionError`, `Unreadable`)."""
         raise NotImplementedError
+
+
+class Known(Readable):
+    """A function that is given as its expression, under one register schema; ``text``: how it was said, if in other words."""
+
+    __slots__ = ("_expr", "_function", "_kind", "_schema", "text")
+
+    def __init__(self, expr: Expr, kind: Kind, register_schema: Schema, text: str | None = None) -> None:
+        self._expr, self._kind, self._schema, self.text = expr, kind, register_schema, text
+        self._function = callable_of(expr, kind, register_schema)
+
+    def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
+        return self._expr
+
+    def __call__(self, *values: Any) -> Any:
+        return self._function(*values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Known, (self._expr, self._kind, self._schema, self.text)
+
+    def __repr__(self) -> str:
+        return repr(self.text or text_of_expr(self._expr, self._schema))
 
 
 class Written(Readable):

@@ -22,6 +22,7 @@ from afa.expression.nodes import (
     Make,
     Not,
     Or,
+    Span,
     Text,
     Unary,
 )
@@ -60,6 +61,8 @@ def evaluate(expr: Expr, event: Any, register: Any) -> Any:
     match expr:
         case Const(const):
             return const
+        case Span():
+            return expr._unbound()
         case Field(side, name):
             return getattr(event if side == "e" else register, name)
         case Unary(op, x):
@@ -129,6 +132,8 @@ def _step(expr: Expr, cls: type) -> Step:
     match expr:
         case Const(const):
             return lambda e, r: const
+        case Span():
+            return lambda e, r: expr._unbound()
         case Field("e", name):
             return lambda e, r: getattr(e, name)
         case Field(_, name):

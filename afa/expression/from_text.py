@@ -5,6 +5,7 @@
     r._replace(balance=r.balance + 1)            a transfer; also R(1, patterns=2), Vees(1), (1, 2), r
     inf, nan, True, False, None                  constants
     min max abs round int float bool len         what may be called; and .startswith .endswith of a str
+    span('10 minutes')                           a duration, in ticks once the tick is known
 
 The names ``e``, ``r``, ``R``, ``inf``, ``nan``, the register's class and what may be called come before fields: a field of such a
 name is written with its side. Length, nesting and the size of numbers are limited before anything is done with the text.
@@ -115,6 +116,12 @@ class _TextTranslator(Translator):
         if self.kind.sees_event and not self._is_field(self.event_schema, name) and self._is_field(self.register_schema, name):
             raise Unreadable(f"{name} is a field of the register", f"write r.{name}", node)
         return self.attribute(base, ast.copy_location(ast.Attribute(node, name, ast.Load()), node))
+
+    def call(self, node: ast.Call, names: Names) -> Value:
+        """``span('10 minutes')``: only where it is called, as a field may have that name; or any other call."""
+        if ast.unparse(node.func) in ("span", "afa.span"):
+            return self.duration(*self.arguments(node, names), node)
+        return super().call(node, names)
 
     @staticmethod
     def _is_field(schema: Schema | None, name: str) -> bool:

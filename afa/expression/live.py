@@ -12,7 +12,7 @@ import types
 from typing import Any, NamedTuple
 
 from afa.expression.kinds import Unreadable
-from afa.expression.nodes import Const
+from afa.expression.nodes import Const, Span
 from punctuation.time import BEGINNING, FOREVER
 
 _GETTER: Any = type(NamedTuple("_", [("x", int)]).x)  # type: ignore[attr-defined]
@@ -26,8 +26,10 @@ class Live(NamedTuple):
     name: str
 
 
-def constant(value: Any, name: str) -> Const | Live:
-    """Return a scalar of exactly Python's types as a Const, any other object as `Live`."""
+def constant(value: Any, name: str) -> Const | Span | Live:
+    """Return a scalar of exactly Python's types as a Const, a `Span` as it is, any other object as `Live`."""
+    if isinstance(value, Span):
+        return value
     small = type(value) is int and BEGINNING <= value <= FOREVER
     if small or value is None or type(value) in (float, bool, str):
         return Const(value)

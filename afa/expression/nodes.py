@@ -1,6 +1,7 @@
 """Expressions: the one form of a fence or a transfer; a tree of these nodes, all frozen, compared by structure.
 
     Const(value)                 int, float, bool, str or None
+    Span(nanoseconds)            a duration: a constant int once the tick is known (`afa.expression.spans`)
     Field("e" | "r", name)       a field of the event, or of the register
     Unary("-" | "+" | "~", x)    Not(x)
     Binary(op, left, right)      + - * / // % ** & | ^
@@ -32,9 +33,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from punctuation.base_errors import AfaError
+from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING
 
 Scalar = int | float | bool | str | None
+LARGEST_FIRST = [(unit, length) for unit, length in reversed(NANOSECONDS.items()) if unit != "w"]
+"""Units and their nanoseconds, as a duration is written: in the largest one of which it is a whole number."""
 
 
 class Expr:
@@ -57,6 +62,29 @@ class Const(Expr):
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+@dataclass(frozen=True, slots=True)
+class Span(Expr):
+    """A duration that waits for a tick; what `afa.span` returns."""
+
+    nanoseconds: int
+
+    def _unbound(self, *_: Any) -> Any:
+        """Refuse to calculate: without a tick there is no number to calculate with."""
+        raise AfaError(
+            f"expected a duration in a function that can be taken apart, where its ticks stand for it, but got {self!r} calculated "
+            f"with by Python; write the function as one expression, or the duration as an int, a number of ticks"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = _unbound
+    __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __abs__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = _unbound
+
+    def __str__(self) -> str:
+        unit = next(unit for unit, length in LARGEST_FIRST if not self.nanoseconds % length)
+        return f"span('{self.nanoseconds // NANOSECONDS[unit]} {unit}')"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, In, Make, Or, Text, Unary, children
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, In, Make, Or, Span, Text, Unary, children
 from afa.expression.text import text_of_expr
 
 
@@ -50,7 +50,7 @@ def _bare(expr: Expr, params: list[Any]) -> Expr:
     """Return the expression with parameters in place of its constants; append the constants to a list."""
     if isinstance(expr, Const):
         return expr if expr.value is None else _param(type(expr.value).__name__, expr.value, params)
-    if isinstance(expr, Field):
+    if isinstance(expr, (Field, Span)):
         return expr
     if isinstance(expr, Text):
         x = _bare(expr.x, params)

@@ -6,7 +6,7 @@ Fields are written ``e.name`` and ``r.name``. Floats by repr, so that they come 
 
 from __future__ import annotations
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Span, Text, Unary
 from afa.schema import Schema
 
 IF, OR, AND, NOT, COMPARISON, UNARY, POWER, ATOM = 1, 2, 3, 4, 5, 11, 12, 13
@@ -45,6 +45,8 @@ def _form(expr: Expr) -> tuple[str, int]:
         case Const(value):
             text = repr(value)
             return text, UNARY if text[0] == "-" else ATOM
+        case Span():
+            return str(expr), ATOM
         case Field(side, name):
             return f"{side}.{name}", ATOM
         case Unary(op, x):

@@ -13,9 +13,11 @@ from typing import Any
 from afa.expression import nodes
 from afa.expression.kinds import HINT, Unreadable
 from afa.expression.live import Live, constant, plain
-from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not
+from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not, Span
+from afa.expression.spans import span
 from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, bits
 from afa.expression.values import Event, Names, Records, Row, Value, as_scalar, check_size, forget
+from punctuation.base_errors import AfaError
 from punctuation.time import BEGINNING, FOREVER
 
 BINARY: dict[type, str] = {
@@ -246,6 +248,8 @@ class Translator(Records):
             return Live(self.register_schema.cls, self.register_schema.cls.__name__)
         if called.value is self.register_schema.cls:
             return self.construct(arguments, keywords, node)
+        if called.value is span:
+            return self.duration(arguments, keywords, node)
         for name, (least, most) in BUILTINS.items():
             if called.value is getattr(builtins, name):
                 if keywords or not least <= len(arguments) <= most:
@@ -256,6 +260,16 @@ class Translator(Records):
         if of_float and len(arguments) == 1 and not keywords:
             return self.of_float(of_float, as_scalar(arguments[0], node), node)
         return self.call_other(called, arguments, keywords, node)
+
+    @staticmethod
+    def duration(arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Span:
+        """``afa.span("10 minutes")``; of a name, of a str or a timedelta."""
+        given = arguments[0] if len(arguments) == 1 and not keywords else None
+        try:
+            found: Span = span(given.value if isinstance(given, Const | Live) else None)  # type: ignore[arg-type]  # which refuses all else
+        except AfaError as error:
+            raise Unreadable(str(error), 'write span("10 minutes"), say', node) from None
+        return found
 
     def arguments(self, node: ast.Call, names: Names) -> tuple[list[Value], dict[str, Value]]:
         """Positional and keyword arguments, in the order in which Python evaluates them."""

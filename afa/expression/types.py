@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from afa.expression import nodes
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Span, Text, Unary
 from afa.schema import Schema
 
 Types = frozenset[type]
@@ -36,6 +36,8 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
     match expr:
         case Const(value):
             return frozenset({type(value)})
+        case Span():
+            return frozenset({int})
         case Field(side, name):
             return _field_types(event_schema if side == "e" else register_schema, name)
         case Not() | Compare() | In() | IsNone() | Text():
@@ -135,7 +137,7 @@ def _arithmetic(op: str, left: Types, right: Types) -> Types:
 
 def _total(node: Expr, event_schema: Schema | None, register_schema: Schema) -> bool:
     """Return whether the operation of ``node`` itself never raises, whatever its operands can be."""
-    if isinstance(node, (Const, Field, IsNone, Make)):
+    if isinstance(node, (Const, Span, Field, IsNone, Make)):
         return True
     operands = [types_of(x, event_schema, register_schema) for x in nodes.children(node)]
     used = frozenset[type]().union(*operands)

@@ -12,6 +12,7 @@ from typing import Any
 
 from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, Or, walk
+from afa.expression.spans import in_ticks
 from afa.language.conjuncts import Place, places
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
@@ -113,10 +114,10 @@ class _Maker:
             for unread in getattr(component, slot):
                 of = f"{slot} of component {name!r}"
                 if slot == "done":
-                    slots[slot] += read_done(unread.function, of, self.event, self.match(name, True))
+                    slots[slot] += [self.ticks(x, of) for x in read_done(unread.function, of, self.event, self.match(name, True))]
                     continue
                 for expr in read_predicate(unread.function, of, self.event, self.match(name, slot != "first")):
-                    for place, conjunct in self.placed(name, slot, expr):
+                    for place, conjunct in self.placed(name, slot, self.ticks(expr, of)):
                         slots[place].append(conjunct)
         asked: dict[str, Any] = {slot: tuple(found) for slot, found in slots.items()}
         return Component(name, self.type(component), **asked)
@@ -132,6 +133,10 @@ class _Maker:
         needed = max((term.back + 1 for term in own if isinstance(term, Ref) and term.which == "last"), default=1)
         enough = Compare("<", Aggregate(name, "count"), Const(needed))
         return [("rest", Or((enough, expr)) if needed > 1 else expr)]
+
+    def ticks(self, expr: Expr, of: str) -> Expr:
+        """Return an expression with durations (`afa.span`) as ticks."""
+        return in_ticks(expr, self.said.tick, of, QueryError)
 
     def match(self, name: str, own: bool) -> Match:
         """Return what m shows to a component: those before it; itself, if it repeats."""
@@ -162,12 +167,13 @@ class _Maker:
         match = Match({name: place.many for name, place in self.places.items() if not place.absent})
         if len(self.said.shows) == 1 and self.said.shows[0][0] is None:
             values = read_values(self.said.shows[0][1], "returns", self.event, match)
-            return values.cls.__name__ if values.cls else "Match", tuple(named(values.items))
+            items = [(name, self.ticks(value, "returns")) for name, value in values.items]
+            return values.cls.__name__ if values.cls else "Match", tuple(named(items))
         found = [(name, read_values(each, f"returns {name}=", self.event, match)) for name, each in self.said.shows]
         for name, values in found:
             if len(values.items) != 1:
                 raise QueryError(f"expected one value but got {len(values.items)} as returns {name}=; give each a name of its own")
-        return "Match", tuple(named((name, values.items[0][1]) for name, values in found))
+        return "Match", tuple(named((name, self.ticks(values.items[0][1], f"returns {name}=")) for name, values in found))
 
 
 def _places(said: Said) -> Mapping[str, Place]:

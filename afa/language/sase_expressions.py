@@ -11,11 +11,13 @@ import builtins
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from afa.errors import AutomatonError
 from afa.expression.from_text import check_bounds
 from afa.expression.kinds import Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Const, Expr
 from afa.expression.nodes import Field as FieldNode
+from afa.expression.spans import in_ticks
 from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import NUMBERS, TEXTS
 from afa.expression.values import Names, Value, check_size
@@ -52,9 +54,12 @@ class Reader(Translator):
     event_schema : Schema
     where : mapping of str to Place
         The components.
+    tick : str, optional
+        What one int of LE counts, for ``span('10 minutes')``.
     """
 
-    def __init__(self, event_schema: Schema, where: Mapping[str, Place]) -> None:
+    def __init__(self, event_schema: Schema, where: Mapping[str, Place], tick: str | None = None) -> None:
+        self.tick = tick
         super().__init__(event_schema, Schema(_None, ()))
         self.where = where
         self.seen: dict[Expr, tuple[str, ast.AST]] = {}
@@ -126,6 +131,8 @@ class Reader(Translator):
                 found = self.aggregate(function.lower(), argument, node)
                 if found is not None:
                     return found
+            case ast.Call(ast.Name(id=function)) if function.lower() == "span":
+                return self.span_of(node, names)
             case ast.Subscript(ast.Name(id=name), _) if name in self.where:
                 raise Unreadable(f"{name}[..] without a field", f"name a field behind it: {self.fields}", node)
             case ast.Subscript(ast.Name(id=name), _) | ast.Attribute(ast.Subscript(ast.Name(id=name), _), _) if self.unknown(name):
@@ -167,6 +174,14 @@ class Reader(Translator):
             if one and other and one <= TEXTS and other <= NUMBERS:
                 raise Unreadable("a comparison of a text with a number", "compare values of one type", node)
         return super().link(op, left, right, node)
+
+    def span_of(self, node: ast.Call, names: Names) -> Expr:
+        """``span('10 minutes')``, in ticks."""
+        span = self.duration(*self.arguments(node, names), node)
+        try:
+            return in_ticks(span, self.tick, "a condition")
+        except AutomatonError as error:
+            raise Unreadable(str(error), "write WITHIN in the same unit", node) from None
 
     # -- terms ---------------------------------------------------------------------------------------------------------------
 

@@ -112,7 +112,7 @@ class _Text:
         pattern, before, after = pattern_reader.read(elements)
         self.places = places(pattern, before, after)
         self.check_names(pattern_reader, clause)
-        self.reader = Reader(self.schema, self.places)
+        self.reader = Reader(self.schema, self.places, self.tick)
         placed, key = self.conditions(clause, pattern, before, after, pattern_reader.arrows)
         payload, returns = self.returns(_tokens(clauses.get("returns", [])))
         return Tree(

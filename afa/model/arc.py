@@ -53,7 +53,7 @@ class Arc:
     'change > -0.01'
     """
 
-    __slots__ = ("__weakref__", "at", "dst", "fence", "final", "kind", "name", "select", "src", "transfer")
+    __slots__ = ("__weakref__", "at", "dst", "fence", "final", "kind", "name", "origin", "select", "src", "transfer")
 
     at: Callable[..., Any]
     dst: str
@@ -61,6 +61,8 @@ class Arc:
     final: bool
     kind: str
     name: str | None
+    origin: Arc | None
+    """The arc that this one was made of, by binding its durations to a tick (`Automaton.bound`)."""
     select: str | None
     src: str
     transfer: Callable[..., Any] | None
@@ -146,7 +148,9 @@ class Arc:
         name: str | None,
         final: bool,
         select: str | None = None,
+        origin: Arc | None = None,
     ) -> None:
+        object.__setattr__(self, "origin", origin)
         for role, function in (("fence", fence), ("transfer", transfer), ("at", at)):
             if isinstance(function, str):
                 function = Written(function, Kind(role, kind in (CONSUME, SKIP)))
@@ -214,6 +218,13 @@ class Arc:
         arc._fill(self.kind, self.src, self.dst, given[1], given[2], self.at, given[0], self.final, self.select)
         return arc
 
+    def bound(self, functions: Mapping[str, Callable[..., Any]]) -> Arc:
+        """Return this arc with other functions of the same meaning, by role. It equals this one, also where it has no name."""
+        arc = Arc.__new__(Arc)
+        fence, transfer, at = (functions.get(role, getattr(self, role)) for role in ("fence", "transfer", "at"))
+        arc._fill(self.kind, self.src, self.dst, fence, transfer, at, self.name, self.final, self.select, self.origin or self)
+        return arc
+
     def __setattr__(self, field: str, value: Any) -> None:
         raise AttributeError(f"an Arc is frozen: {field} can't be set")
 
@@ -247,10 +258,12 @@ class Arc:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Arc):
             return NotImplemented
-        return self is other or (self.name is not None and self.name == other.name)
+        if self is other or self.name is not None or other.name is not None:
+            return self is other or self.name == other.name
+        return (self.origin or self) is (other.origin or other)
 
     def __hash__(self) -> int:
-        return hash(self.name) if self.name is not None else id(self) >> 4
+        return hash(self.name) if self.name is not None else id(self.origin or self) >> 4
 
     def __repr__(self) -> str:
         kind = "" if self.kind == CONSUME else f" ({self.kind})"

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from afa.errors import AutomatonError, ChangeError, Int64Error
 from afa.model.arc import Arc, check_arc, check_written
+from afa.model.binding import bound_arc
 from afa.model.unmatchable import check_all, check_servable
 from afa.schema import Schema
 
@@ -113,6 +114,34 @@ class Automaton:
         check_arc(arc)
         check_written(arc, self.event_schema, self.register_schema)
         check_servable(arc, self.event_schema, self.register_schema)
+
+    def bound(self, tick: str | None) -> Automaton:
+        """Return the automaton with each `afa.span` in its arcs as the ticks that it lasts; this very one if there are none.
+
+        An operator does so with its own ``tick``. Arcs stay equal, and keep their names.
+
+        Parameters
+        ----------
+        tick : "ns", "us", "ms", "s", "min", "h", "d" or None
+            What one int of LE counts.
+
+        Raises
+        ------
+        AutomatonError
+            There is no ``tick``, or a span is no whole number of ticks; or a function that can't be taken apart reads a span.
+
+        Examples
+        --------
+        >>> class Tick(NamedTuple):
+        ...     age: int
+        >>> young = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "age < span('10 minutes')")])
+        >>> [young.bound(tick).explain()[0].texts["fence"] for tick in ("s", "ms")]
+        ['e.age < 600', 'e.age < 600000']
+        """
+        arcs = tuple(bound_arc(arc, tick, self) for arc in self.arcs)
+        if all(arc is own for arc, own in zip(arcs, self.arcs)):
+            return self
+        return _automaton(self.start, self.final, arcs, self.register, self.event, self.shown, self.ties)
 
     _explained: ClassVar[Callable[..., Any]]
     """`afa.explain.explain`, which stands floors above: it asks the engines. ``import afa`` puts it here."""

@@ -60,10 +60,9 @@ class ArcInput:
             return
         self._change_exactly(ArcEvent(arc, le, re), change.diff)
 
-    def swap(self, wanted: NamedSwap, check: Callable[[Arc], None]) -> None:
-        """Take a swap by name; ``check`` refuses an arc that does not fit. A late swap is refused, whatever the policy says."""
-        table, event = wanted.carried_out(self.table, self._progress.now, self._progress.arc_promise)
-        check(event.arc)
+    def swap(self, wanted: NamedSwap, fitting: Callable[[Arc], Arc]) -> None:
+        """Take a swap by name; ``fitting`` binds an arc, or refuses it. A late swap is refused, whatever the policy says."""
+        table, event = wanted.carried_out(self.table, self._progress.now, self._progress.arc_promise, fitting)
         self._put(table.cleaned(self._progress.final), event.le, event.re)
 
     def _change_from_now(self, arc: Arc, diff: int) -> None:

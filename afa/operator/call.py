@@ -27,6 +27,7 @@ from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
+from afa.model.binding import Binder
 from afa.model.copies import as_diff
 from afa.model.keys import Keys
 from afa.model.raised import Faults
@@ -69,14 +70,16 @@ class Core(Member):
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
+        self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")  # what one int of LE counts
+        automaton = automaton.bound(self.tick)
         if not keep_payloads:
             check_options(automaton, retractions, arc_punctuation)
-        self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")  # what one int of LE counts
         self.window = None if window is None else ticks_of_duration(window, self.tick, "window")
         if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         self.gapless = gapless
         self.automaton = automaton
+        self.binder = Binder(self.tick, automaton)
         self.sequence = sequence = sequence_of(automaton, sequence, gapless, keep_payloads)
         self.keyed = keyed
         self.retractions = retractions
@@ -92,7 +95,7 @@ class Core(Member):
         self._numbered: Any = self.engine.numbers
         self._ties = automaton.ties
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
-        self.conditions = Conditions(automaton)
+        self.conditions = Conditions(automaton, self.tick)
         warn_of_waits(self.automaton, self.window)
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
@@ -298,10 +301,9 @@ class Core(Member):
             if promised:
                 self._punctuate()
         elif port == "arc" and isinstance(item, Change):
-            self.automaton.check_arc(item.payload)
-            self.arcs.change(item)
+            self.arcs.change(item._replace(payload=self.binder.fitting(item.payload)))
         elif port == "arc" and isinstance(item, NamedSwap):
-            self.arcs.swap(item, self.automaton.check_arc)
+            self.arcs.swap(item, self.binder.fitting)
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError, ChangeError, LateEventError, did_you_mean
@@ -19,7 +20,7 @@ class NamedSwap(NamedTuple):
     transfer: Any
     at: int | None  # ticks; None: the present
 
-    def carried_out(self, table: ArcTable, now: int, promised: int) -> tuple[ArcTable, ArcEvent]:
+    def carried_out(self, table: ArcTable, now: int, promised: int, fitting: Callable[[Arc], Arc]) -> tuple[ArcTable, ArcEvent]:
         """Return the table after the swap, and the arc event that it has put in force.
 
         Parameters
@@ -29,6 +30,8 @@ class NamedSwap(NamedTuple):
             One tick past all that was seen: where a swap without an instant takes effect.
         promised : int
             What the arc input has promised.
+        fitting : callable
+            Returns an arc bound to the operator's tick, or refuses it.
         """
         at = now if self.at is None else self.at
         if at == FOREVER:
@@ -36,7 +39,7 @@ class NamedSwap(NamedTuple):
         if at < promised:
             raise LateEventError(f"expected at >= {promised} (promised) but got at={at} for a swap of {self.name!r}")
         found = self._found(table, at)
-        event = ArcEvent(self.replacement(found.arc), at, FOREVER)
+        event = ArcEvent(fitting(self.replacement(found.arc)), at, FOREVER)
         table = table.ended(found, at)
         clash = [other for other in table.events if other.arc == event.arc and other.re > at]
         if clash:

@@ -35,6 +35,7 @@ from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
+from afa.model.binding import bound_arc
 from afa.model.copies import as_plain, as_total
 from afa.model.raised import Faults
 from afa.operator.arc_input import ArcInput
@@ -172,6 +173,10 @@ def load(
         automaton.check_arc(arc)
     blobs = list(blobs)
     bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
+    tick = _tick_in(bodies)
+    automaton = automaton.bound(tick)
+    once = {id(arc): bound_arc(arc, tick, automaton) for arc in given}
+    given = [once[id(arc)] for arc in given]
     reduction = _reduction(automaton, bodies)
     held = automaton if reduction is None else reduction.rewritten
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
@@ -199,6 +204,15 @@ def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
     except (TypeError, ValueError, LookupError):
         return None
     return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
+
+
+def _tick_in(bodies: list[Any]) -> str | None:
+    """Return the tick of a snapshot. None: it has none, or the data is malformed, which its reader reports."""
+    try:
+        tick = bodies[-1][2][BITS + 1]
+    except (TypeError, ValueError, LookupError):
+        return None
+    return tick if type(tick) is str and tick in NANOSECONDS else None
 
 
 def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:
@@ -296,6 +310,7 @@ def without_states(
         gapless=_gapless(automaton, numbers, repeated, on_gap),
         tick=_tick(*tick),
     )
+    core.binder.know(arcs)
     core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     marks = _marks(marks)
     check_marks(marks, arc_punctuation, core.conditions.all, retractions)

@@ -156,7 +156,7 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = ()) -> Come:
         schema = core.shown
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
-    return Come(parts, like, listed, list(arcs))
+    return Come(parts, like, listed, [core.binder.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs])
 
 
 def _item(core: Core, item: Any) -> Item:

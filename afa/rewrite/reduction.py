@@ -7,28 +7,11 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError, blame
 from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split, text_of_expr
-from afa.expression.arc_functions import Readable, expression_of
+from afa.expression.arc_functions import Known, expression_of
 from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
 from afa.model.arc import SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.rewrite.vectors import Vector, vector_of
-from afa.schema import Schema
-
-
-class Known(Readable):
-    """A fence or a transfer that is given as its expression."""
-
-    __slots__ = ("_expr", "_function")
-
-    def __init__(self, expr: Expr, kind: Kind, register_schema: Schema) -> None:
-        self._expr = expr
-        self._function = callable_of(expr, kind, register_schema)
-
-    def expression(self, event_schema: Schema | None, register_schema: Schema) -> Expr:
-        return self._expr
-
-    def __call__(self, event: Any, register: Any) -> Any:
-        return self._function(event, register)
 
 
 class Parts(NamedTuple):

@@ -108,7 +108,7 @@ class Fits:
     """What a job asks of a line, for `fitting_line`: two jobs with equal schemas ask the same."""
 
     def __init__(self, job: Job) -> None:
-        self.check = job.check_arc
+        self.fitting = job.fitting_arc
         event, register = job.automaton.event_schema, job.automaton.register_schema
         self._schemas = event and event.describe(), register.describe()
 
@@ -126,9 +126,7 @@ def fitting_line(raw: str | bytes | None, fits: Fits) -> Line:
 
 def _fitting_line(raw: str | bytes | None, fits: Fits) -> Line:
     line = read_line(raw)
-    if line.arc is not None:
-        fits.check(line.arc)
-    return line
+    return line if line.arc is None else line._replace(arc=fits.fitting(line.arc))
 
 
 known_line = functools.lru_cache(maxsize=KEPT)(_fitting_line)

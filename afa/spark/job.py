@@ -16,6 +16,7 @@ from afa.expression.arc_functions import Readable, functions_of
 from afa.expression.nodes import Const, walk
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.binding import bound_arc
 from afa.schema import Field
 from afa.spark.recipe import Recipe, recipe_of
 
@@ -71,10 +72,11 @@ class Job(NamedTuple):
         """As `Keyed` takes it."""
         return self.keys[0] if len(self.keys) == 1 else self.keys
 
-    def check_arc(self, arc: Arc) -> None:
-        """Refuse an arc that does not fit the automaton, or has text that no output can hold: in all buckets alike."""
+    def fitting_arc(self, arc: Arc) -> Arc:
+        """Return an arc bound to microseconds; refuse one that does not fit, or with text that no output holds, in all buckets."""
         self.automaton.check_arc(arc)
         check_texts(arc, self.automaton)
+        return bound_arc(arc, "us", self.automaton)
 
     @property
     def instant(self) -> str | None:
@@ -134,6 +136,7 @@ def job_of(
     schema = automaton.event_schema
     if schema is None or not schema.scalar or not automaton.register_schema.scalar:
         raise AfaError(f"expected an automaton with event= and scalar fields (Spark's columns have types) but got {automaton!r}")
+    automaton = automaton.bound("us")
     keys = (key,) if isinstance(key, str) else tuple(key)
     if not keys or not all(isinstance(name, str) for name in keys):
         raise AfaError(f"expected the names of key columns but got key={key!r}")

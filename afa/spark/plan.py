@@ -146,7 +146,7 @@ def match(
     """
 
     if isinstance(automaton, Builder):
-        automaton = automaton.query()
+        automaton = automaton.query(tick=automaton.tick or "us")
     if isinstance(automaton, Query):
         automaton, key, window, sequence = _said(automaton, key=key, window=window, sequence=sequence)
     if key is None:

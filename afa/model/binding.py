@@ -1,0 +1,76 @@
+"""Bind arcs to a tick: each `afa.span` becomes the number of ticks that it lasts."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+from afa.errors import AutomatonError
+from afa.expression.arc_functions import Known, Readable, Schemas, Written, expression_of, functions_of
+from afa.expression.kinds import Unreadable
+from afa.expression.spans import in_ticks, mentions_span
+from afa.expression.text import text_of_expr
+from afa.model.arc import Arc
+
+
+def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
+    """Return an arc with its spans as ticks, equal to the given one; the very same one if there are none.
+
+    Raises
+    ------
+    AutomatonError
+        There is no ``tick``; a span is no whole number of ticks; a function reads a span and can't be taken apart.
+    """
+    found = {}
+    for kind, function in functions_of(arc):
+        if isinstance(function, Written):
+            if "span" not in function.text:
+                continue
+        elif isinstance(function, Readable) or not mentions_span(function):
+            continue
+        try:
+            expr = expression_of(function, kind, schemas.event_schema, schemas.register_schema)
+        except Unreadable as error:
+            wanted = f"expected a {kind.role} that can be taken apart, as it reads afa.span(..),"
+            raise AutomatonError(f"{wanted} but {error.reason} in {arc!r}; {error.hint}") from None
+        ticks = in_ticks(expr, tick, f"the {kind.role} of {arc!r}")
+        if ticks is not expr:
+            found[kind.role] = Known(ticks, kind, schemas.register_schema, text_of_expr(expr, schemas.register_schema))
+    return arc.bound(found) if found else arc
+
+
+class Binder:
+    """Binds the arcs of one operator; an arc that comes again is the same bound arc, as long as that is in use.
+
+    Parameters
+    ----------
+    tick : str or None
+    automaton : Automaton
+        Bound already.
+    """
+
+    def __init__(self, tick: str | None, automaton: Any) -> None:
+        self._tick, self._automaton = tick, automaton
+        self._bound: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()  # by the id of what it was bound from
+        self.know(automaton.arcs)
+
+    def know(self, arcs: Iterable[Arc]) -> None:
+        """Remember bound arcs."""
+        self._bound.update({id(arc.origin): arc for arc in arcs if arc.origin is not None})
+
+    def fitting(self, arc: Any) -> Arc:
+        """Return an arc with its spans as ticks; refuse one that can't mean anything to the automaton."""
+        self._automaton.check_arc(arc)
+        return self.arc(arc)
+
+    def arc(self, arc: Arc) -> Arc:
+        """Return an arc with its spans as ticks; see `bound_arc`."""
+        if arc.origin is not None:
+            return arc
+        known = self._bound.get(id(arc))
+        if known is None:
+            known = bound_arc(arc, self._tick, self._automaton)
+            if known is not arc:
+                self._bound[id(arc)] = known
+        return known
