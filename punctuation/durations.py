@@ -97,6 +97,11 @@ def ticks(parts: Iterable[tuple[str | int | float, str | None]], tick: str | Non
     return found
 
 
+def has_unit(value: Any) -> bool:
+    """Return whether a value is a duration that needs a tick: text, or a ``timedelta`` of Python's, pandas' or numpy's."""
+    return isinstance(value, (str, timedelta, np.timedelta64))
+
+
 def ticks_of_duration(value: Duration, tick: str | None, name: str) -> int:
     """Return a duration in ticks. An int is ticks; text and ``timedelta`` need ``tick``, and a whole number of ticks.
 
@@ -124,7 +129,7 @@ def ticks_of_duration(value: Duration, tick: str | None, name: str) -> int:
     Traceback (most recent call last):
     punctuation.base_errors.AfaError: expected tick=, what one int of LE counts, beside window='1 second' but got none; give...
     """
-    if not isinstance(value, (str, timedelta, np.timedelta64)):
+    if not has_unit(value):
         return as_time(value, name)
     nanoseconds = nanoseconds_of(value, name)
     if tick is None:

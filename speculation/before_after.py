@@ -54,6 +54,7 @@ class Around(Matching):
 
     def _hold(self, stage: Any) -> None:
         self.stage = stage
+        stage.stand(self._core.tick)
         shown = getattr(stage, "shown", None)
         if shown is not None:
             self._core.show(shown)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
 from afa.state.sound import short, wanted
 from punctuation.calls import whole
+from punctuation.durations import Duration, ticks_of_duration
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.before_after import After, Before
@@ -63,15 +65,17 @@ class Cleanse(Stage):
 
     Parameters
     ----------
-    sigma : int, optional
-        The speculation factor, in ticks: a change waits until its LE is below the last punctuation + sigma. 0: all that leaves is
+    sigma : int (ticks), str or timedelta, optional
+        The speculation factor: a change waits until its LE is below the last punctuation + sigma. 0: all that leaves is
         in order and final. None or ``math.inf``: nothing waits, the maximum of speculation. ``sigma`` may be set while the stage
         runs; it then acts from the next punctuation on.
+    tick : str, optional
+        What one int of LE counts, for ``Cleanse("5 s")``; where the stage stands at an operator that one's.
 
     Raises
     ------
     AfaError
-        ``sigma`` is no int, or below 0.
+        ``sigma`` is no duration, or below 0; or it has a unit, and there is no tick when the first change comes.
 
     Notes
     -----
@@ -98,9 +102,9 @@ class Cleanse(Stage):
 
     _numbers = ("_sigma", "_last", "_bound", "_open", "_passed", "_released", "_annihilated", "_stale", "_peak")
 
-    def __init__(self, sigma: float | None = None) -> None:
-        super().__init__()
-        self.sigma = sigma
+    def __init__(self, sigma: float | Duration | None = None, *, tick: str | None = None) -> None:
+        super().__init__(tick)
+        self.sigma = self.ticks("sigma", sigma, 0)
         self._control: Control | None = None
         self._last = BEGINNING
         self._bound, self._open = self._reach(BEGINNING)
@@ -108,7 +112,13 @@ class Cleanse(Stage):
 
     @classmethod
     def auto(
-        cls, *, max_chattiness: float | None = None, max_delay: int | None = None, share: float = 0.05, memory: int = 1000
+        cls,
+        *,
+        max_chattiness: float | None = None,
+        max_delay: Duration | None = None,
+        share: float = 0.05,
+        memory: int = 1000,
+        tick: str | None = None,
     ) -> Cleanse:
         """Make a Cleanse that moves its sigma with each punctuation, so that a stated bound holds.
 
@@ -116,13 +126,15 @@ class Cleanse(Stage):
         ----------
         max_chattiness : float
             The bound on records out for each final match, at least 1. sigma is as large as this allows.
-        max_delay : int
-            The bound on how far, in ticks, the promise moves while a change waits, for all but a ``share`` of the changes. sigma is
+        max_delay : int (ticks), str or timedelta
+            The bound on how far the promise moves while a change waits, for all but a ``share`` of the changes. sigma is
             as small as this allows.
         share : float
             With ``max_delay``: the share of the changes that may wait longer.
         memory : int
             How many of the last matches or changes decide about sigma.
+        tick : str, optional
+            As of `Cleanse`.
 
         Raises
         ------
@@ -143,9 +155,9 @@ class Cleanse(Stage):
         """
         if (max_chattiness is None) == (max_delay is None):
             raise AfaError(f"expected one bound but got max_chattiness={max_chattiness!r}, max_delay={max_delay!r}")
-        stage = cls(0)
+        stage = cls(0, tick=tick)
         if max_delay is not None:
-            return stage._steered(Delay(max_delay, share, memory))
+            return stage._steered(Delay(stage.ticks("max_delay", max_delay, 0), share, memory))
         assert max_chattiness is not None
         return stage._steered(Chattiness(max_chattiness, memory))
 
@@ -160,13 +172,22 @@ class Cleanse(Stage):
         return self._sigma
 
     @sigma.setter
-    def sigma(self, sigma: float | None) -> None:
+    def sigma(self, sigma: float | Duration | None) -> None:
+        if isinstance(sigma, (str, timedelta)):
+            sigma = ticks_of_duration(sigma, self.tick, "sigma")
         if sigma is None or (isinstance(sigma, float) and sigma == math.inf):
             self._sigma: int | None = None
             return
         if isinstance(sigma, (bool, float)) or not hasattr(type(sigma), "__index__") or int(sigma) < 0:
             raise AfaError(f"expected ticks >= 0, or None for no bound, but got sigma={sigma!r}")
         self._sigma = int(sigma)
+
+    def _settle_duration(self, name: str, ticks: int) -> None:
+        if name == "sigma":
+            self.sigma = ticks
+            self._bound, self._open = self._reach(BEGINNING)
+        elif isinstance(self._control, Delay):
+            self._control.bound = ticks
 
     @property
     @whole

@@ -8,13 +8,14 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from afa.change import Change
-from afa.errors import ChangeError, SnapshotError
+from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.copies import as_diff
 from afa.schema import any_payload, as_ticks
 from afa.state.sound import short, wanted
 from punctuation.calls import Calls, Member, whole
+from punctuation.durations import has_unit, nanoseconds_of, ticks_of_duration, unit_of
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, end_of_time
 from speculation import stage_state as saved
@@ -35,11 +36,48 @@ class Stage(Member):
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick: str | None = None) -> None:
+        self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")
+        """What one int of LE counts: as said, or the operator's."""
+        self._durations: dict[str, Any] = {}  # what waits for a tick, by the name of its attribute
         self._journal = Journal()
         self._waiting = Waiting(self._journal)
-        self._before: Callable[[Any], tuple[Any, ...]] = attrgetter("_waiting.copies", "_waiting.tables", *self._numbers)
+        self._before: Callable[[Any], tuple[Any, ...]] = self._all_numbers()
         self._calls = Calls(self)
+
+    def _all_numbers(self) -> Callable[[Any], tuple[Any, ...]]:
+        return attrgetter("_waiting.copies", "_waiting.tables", *self._numbers)
+
+    def ticks(self, name: str, value: Any, otherwise: Any) -> Any:
+        """Return a duration in ticks; one with units waits for the operator's tick, and until then stands ``otherwise``."""
+        if self.tick is None and has_unit(value):
+            nanoseconds_of(value, name)  # refuses what is none
+            self._durations[name] = value
+            self._before = _without_tick
+            return otherwise
+        return ticks_of_duration(value, self.tick, name) if has_unit(value) else value
+
+    def stand(self, tick: str | None) -> None:
+        """Take over the tick of the operator at which the stage stands.
+
+        Raises
+        ------
+        AfaError
+            A duration waits for a tick, and there is none; or the stage has another one.
+        """
+        if self.tick is not None and tick is not None and self.tick != tick:
+            raise AfaError(f"expected a {type(self).__name__} with the operator's tick={tick!r} but got tick={self.tick!r}")
+        if self._durations and tick is None:
+            _without_tick(self)
+        self.tick, durations, self._durations = tick or self.tick, self._durations, {}
+        if durations:
+            self._before = self._all_numbers()
+            for name, value in durations.items():
+                self._settle_duration(name, ticks_of_duration(value, self.tick, name))
+
+    def _settle_duration(self, name: str, ticks: int) -> None:
+        """Take a duration that has waited for a tick, in ticks."""
+        setattr(self, name, ticks)
 
     def join(self, calls: Calls, changes_of: Changes | None) -> None:
         """Make this stage part of an operator's calls; ``changes_of`` makes changes of rows of its events."""
@@ -158,6 +196,15 @@ class Stage(Member):
 
     def call_worked(self) -> None:
         self._journal.commit()
+
+
+def _without_tick(stage: Stage) -> Any:
+    """Refuse a call of a stage whose durations have no tick yet."""
+    name, value = next(iter(stage._durations.items()))
+    raise AfaError(
+        f"expected tick=, what one int of LE counts, beside {name}={value!r} but got none; give the {type(stage).__name__} "
+        f'tick="ms", say, or stand it at an operator that has a tick'
+    )
 
 
 def checked(change: Any) -> Change:

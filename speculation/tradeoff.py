@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from afa.change import Change
 from punctuation.base_errors import AfaError
+from punctuation.durations import Duration
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 from speculation.cleanse import Cleanse
@@ -46,7 +47,7 @@ class Point(NamedTuple):
 def tradeoff(
     stream: Iterable[tuple[int, Change | Punctuation]],
     operator: Callable[[], Any],
-    sigmas: Sequence[float | Cleanse | None],
+    sigmas: Sequence[float | Duration | Cleanse | None],
     *,
     at: Literal["input", "output"] = "output",
 ) -> list[Point]:
@@ -59,7 +60,7 @@ def tradeoff(
     operator : callable
         Makes a fresh `Operator` or `Keyed`.
     sigmas : sequence
-        As `Cleanse` takes them; or whole stages, ``Cleanse.auto(max_chattiness=1.2)``.
+        As `Cleanse` takes them, ``"5 s"`` too, by the operator's tick; or whole stages, ``Cleanse.auto(max_chattiness=1.2)``.
     at : "input" or "output"
         Where Cleanse stands.
 
@@ -88,7 +89,10 @@ def tradeoff(
     stages = [sigma if isinstance(sigma, Cleanse) else Cleanse(sigma) for sigma in sigmas]
     if at == "input":
         return [_point(_driven(items, stage.before(operator())), stage) for stage in stages]
-    answers = _driven(items, operator())
+    made = operator()
+    for stage in stages:
+        stage.stand(getattr(getattr(made, "_core", None), "tick", None))
+    answers = _driven(items, made)
     flat = [(moment, item) for moment, answer in answers for item in answer]
     return [_point(_driven(flat, stage), stage) for stage in stages]
 

@@ -132,7 +132,7 @@ def test_what_is_late_passes() -> None:
     assert cleanse.push(retract("a", 4)) == [retract("a", 4)]
 
 
-@pytest.mark.parametrize("sigma", [-1, 1.5, True, "1", -math.inf, NAN])
+@pytest.mark.parametrize("sigma", [-1, 1.5, True, -math.inf, NAN])
 def test_a_sigma_is_ticks(sigma: Any) -> None:
     with pytest.raises(AfaError, match=r"expected ticks >= 0, or None for no bound, but got sigma="):
         Cleanse(sigma)

@@ -1,0 +1,116 @@
+"""Stages take durations: by the tick of the operator they stand at, or by their own where they stand alone."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert
+from speculation import Cleanse, tradeoff
+from speculation.before_after import After, Before
+
+
+class Tick(NamedTuple):
+    n: int
+
+
+PAIR = Automaton(start="0", final={"2"}, event=Tick, arcs=[Arc("0", "1", "n == 1"), Arc("1", "2", "n == 2")])
+STREAM = [
+    insert(Tick(1), 1000),
+    Punctuation(500),
+    insert(Tick(2), 5400),
+    insert(Tick(2), 2000),
+    Punctuation(1500),
+    Punctuation(9000),
+]
+
+
+@pytest.mark.parametrize("sigma", ["5 s", timedelta(seconds=5), "5_000 ms"])
+def test_a_cleanse_has_the_tick_of_its_operator(sigma: Any) -> None:
+    for stand in ("before", "after"):
+        found = [getattr(Cleanse(each), stand)(Operator(PAIR, window="1 min", tick="ms")) for each in (sigma, 5000)]
+        assert found[0].stage.sigma == 5000
+        outs = [[op.push(item) for item in STREAM] for op in found]
+        assert outs[0] == outs[1]
+        assert found[0].snapshot() == found[1].snapshot()
+    alone = [Cleanse(sigma, tick="ms"), Cleanse(5000), copy.deepcopy(Cleanse(sigma))]
+    alone[2].stand("ms")
+    assert [stage.push_many(STREAM) for stage in alone[1:]] == [alone[0].push_many(STREAM)] * 2
+
+
+def test_sigma_is_set_while_it_runs() -> None:
+    op = Cleanse(None).before(Operator(PAIR, window="1 min", tick="s"))
+    op.stage.sigma = "2 minutes"
+    assert op.stage.sigma == 120
+    back = Before.restore(op.snapshot(), lambda blob: Operator.restore(PAIR, blob))
+    back.stage.sigma = timedelta(hours=1)
+    assert back.stage.sigma == 3600
+    alone = Cleanse(3)
+    with pytest.raises(AfaError, match=r"expected tick=, what one int of LE counts, beside sigma='1 s' but got none"):
+        alone.sigma = "1 s"  # type: ignore[assignment]
+    assert alone.push(insert("a", 1)) == []
+
+
+def test_a_bound_on_the_delay() -> None:
+    made = [Cleanse.auto(max_delay=delay, memory=200).after(Operator(PAIR, window="1 min", tick="ms")) for delay in ("20 ms", 20)]
+    for op in made:
+        for t in range(300):
+            op.push_many([insert(Tick(1), t + t % 40), insert(Tick(2), t + t % 40 + 1), Punctuation(t)])
+    assert made[0].stage.sigma == made[1].stage.sigma > 0
+    assert made[0].snapshot() == made[1].snapshot()
+    assert After.restore(made[0].snapshot(), lambda blob: Operator.restore(PAIR, blob)).stage.sigma == made[0].stage.sigma
+    assert Cleanse.auto(max_delay="1 s", tick="ms").push(insert("a", 3)) == []
+
+
+def test_tradeoff_by_durations() -> None:
+    stream = [(i, item) for i, item in enumerate(STREAM)]
+    for at in ("input", "output"):
+        found = tradeoff(stream, lambda: Operator(PAIR, window=60_000, tick="ms"), ["1 s", timedelta(seconds=4)], at=at)  # type: ignore[arg-type]
+        assert found == tradeoff(stream, lambda: Operator(PAIR, window=60_000), [1000, 4000], at=at)  # type: ignore[arg-type]
+
+
+MISSING = r"expected tick=, what one int of LE counts, beside {}='5 s' but got none; give the Cleanse tick=\"ms\", say, or stand it"
+
+
+def test_no_duration_without_a_tick() -> None:
+    waits = Cleanse("5 s")
+    for call in (
+        lambda: waits.push(insert("a", 1)),
+        lambda: waits.push_many([Punctuation(3)]),
+        lambda: waits.statistics,
+        waits.snapshot,
+        lambda: copy.deepcopy(waits).push(insert("a", 1)),
+        lambda: waits.before(Operator(PAIR)),
+        lambda: waits.after(Keyed(PAIR, key="n")),
+    ):
+        with pytest.raises(AfaError, match=MISSING.format("sigma")):
+            call()
+    with pytest.raises(AfaError, match=MISSING.format("max_delay")):
+        Cleanse.auto(max_delay="5 s").push(insert("a", 1))
+    assert waits.before(Operator(PAIR, tick="s")).stage.sigma == 5
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Cleanse("moon"), "expected a duration such as"),
+        (lambda: Cleanse("1"), "expected a duration such as .* but got sigma='1'"),
+        (lambda: Cleanse("5 moons"), "expected a unit of time but got sigma='5 moons' with the unit 'moons'"),
+        (lambda: Cleanse(timedelta(seconds=-1), tick="s"), "expected a duration from 0 to an int64 of ticks but got sigma="),
+        (lambda: Cleanse("5 s", tick="moon"), "expected a unit of time but got tick='moon'"),
+        (
+            lambda: Cleanse("5 s", tick="ms").before(Operator(PAIR, tick="s")),
+            "expected a Cleanse with the operator's tick='s' but got",
+        ),
+        (
+            lambda: Cleanse("5 ms").before(Operator(PAIR, tick="s")),
+            "expected a whole number of ticks but got sigma='5 ms' with tick='s'",
+        ),
+    ],
+)
+def test_what_a_stage_refuses(make: Any, message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        make()
