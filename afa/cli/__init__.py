@@ -8,7 +8,9 @@ read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
 run             the loop: batches, promises, changes
 show            what `afa show` shows
+diagnosis       where computations ended, if nothing has matched; trace: a sample, in order and slowly
 screen          what is shown; advice: what the user of a query should know
+new             what `afa new` writes: an event class and a first pattern
 write           changes -> Parquet or JSON lines
 fault           one clear line for whatever goes wrong
 """

@@ -221,3 +221,21 @@ def show(
             console.print(str(state), style="none", markup=False, soft_wrap=True)
         console.print()
         console.print(drawn(automaton), markup=False, soft_wrap=True)
+
+
+@app.command()
+def new(
+    pattern: Annotated[Path, typer.Argument(metavar="PATTERN.py", help="The file to write; it may not be there yet.")],
+    file: Annotated[str, typer.Option("--from", metavar="INPUT", help=FILE)],
+    le: Annotated[str | None, typer.Option(metavar="COL", help="Timestamps, where their column is not found by its name.")] = None,
+    key: Annotated[list[str] | None, typer.Option(metavar="COL", help="Match within each value of COL; may be repeated.")] = None,
+    form: Annotated[Form | None, typer.Option("--format", help="Form of INPUT, where its extension does not tell.")] = None,
+) -> None:
+    """Write an event class and a first pattern over the columns of a file: something to run, and to change.
+
+    [bold]afa new pay.py --from pay.jsonl[/]
+    """
+    from afa.cli.new import write_new
+
+    with plain_exit():
+        write_new(pattern, file, form.value if form else None, le, list(dict.fromkeys(key or ())))

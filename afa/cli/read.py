@@ -243,6 +243,12 @@ class JsonLines:
                     raise self._said(error, block, row, schema, columns) from None
                 row += len(block)
 
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as objects, whatever they hold."""
+        with self._lines() as lines:
+            for number, line in enumerate(lines, 1):
+                yield self._object(line, number)
+
     @contextlib.contextmanager
     def _lines(self, look: bool = False) -> Iterator[Iterator[bytes]]:
         with self._file.open(look) as raw:

@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
+from afa.cli.bytes import STREAM
+from afa.cli.diagnosis import tell_why
 from afa.cli.fault import CommandError, one_line
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert
 from afa.cli.load import load
@@ -56,12 +58,16 @@ def _run(
     named = {"le": job.le, "re": job.re, "diff": job.diff}
     columns = choose(job.file, source.names, source.sparse, events, named, job.keys)
     with Screen(job, source) as screen:
-        summary = _drive(operator, shown, job, Input(job, source, columns, screen, advice), source, screen)
+        batches_in = Input(job, source, columns, screen, advice)
+        summary = _drive(operator, shown, job, batches_in, source, screen)
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
     if advice is not None:
         advice.finish()
+    if not job.quiet and not summary.inserted:
+        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns, screen, None)
+        tell_why(operator, again, job)
 
 
 def _operator(automaton: Automaton, job: Job) -> Any:
@@ -76,6 +82,7 @@ class Input:
 
     def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen, advice: Advice | None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
+        self.first: Any = None  # the first batch
         self._job, self._source, self._columns, self._screen = job, source, columns, screen
         self._advice = advice
 
@@ -94,6 +101,7 @@ class Input:
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         if self._advice is not None:
             self._advice.look(found)
+        self.first = found if self.first is None else self.first
         return found
 
     @property
