@@ -14,6 +14,8 @@ from afa.expression.unknown_fields import unknown_field
 from afa.model.arc import Arc
 from afa.schema import Schema
 
+WANTED = "expected a fence that some value satisfies"
+
 
 def check_servable(arc: Arc, event_schema: Schema | None, register_schema: Schema) -> None:
     """Refuse an arc that reads a field which its schema does not have, or whose fence no event, or no register, can satisfy.
@@ -34,7 +36,7 @@ def check_servable(arc: Arc, event_schema: Schema | None, register_schema: Schem
             )
     why = impossible(arc, event_schema, register_schema)
     if why is not None:
-        raise AutomatonError(f"expected a fence that some value satisfies but got {why} in {arc!r}")
+        raise AutomatonError(f"{WANTED} but got {why} in {arc!r}")
 
 
 def impossible(arc: Arc, event_schema: Schema | None, register_schema: Schema) -> str | None:
@@ -65,7 +67,7 @@ def check_all(arcs: Sequence[Arc], start: str, final: Iterable[str], event_schem
         except AutomatonError as error:
             left = states_from(start, [other for other in arcs if other is not arc])
             lost = sorted(state for state in states_from(start, arcs).intersection(final) if state not in left)
-            if lost:
+            if lost and str(error).startswith(WANTED):
                 raise AutomatonError(f"{error}; without it no event leads to the final state {lost[0]!r}") from None
             raise
 
