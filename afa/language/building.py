@@ -15,6 +15,7 @@ from afa.expression.nodes import Compare, Const, Expr, Or, walk
 from afa.expression.spans import in_ticks
 from afa.language.conjuncts import Place, places
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
+from afa.language.later import Unordered, bound, names_later
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.previous import with_known_previous
 from afa.language.return_names import named
@@ -120,7 +121,24 @@ class _Maker:
                     for place, conjunct in self.placed(name, slot, self.ticks(expr, of)):
                         slots[place].append(conjunct)
         asked: dict[str, Any] = {slot: tuple(found) for slot, found in slots.items()}
+        if self.places[name].absent:
+            self.check_later(name, asked["where"])
         return Component(name, self.type(component), **asked)
+
+    def check_later(self, name: str, asked: tuple[Expr, ...]) -> None:
+        """Refuse conditions of an absent component that name later ones otherwise than by order."""
+        later = {other for other, place in self.places.items() if place.order > self.places[name].order}
+        for expr in asked:
+            named = names_later(expr, later)
+            try:
+                if named:
+                    bound(expr, name, later)
+            except Unordered as error:
+                of = getattr(named[0], "component", "")
+                raise QueryError(
+                    f"expected conditions of the absent {name} on {of}, which comes after it, by order (<, <=, >, >=) "
+                    f"but got {error.got}; {error.hint}"
+                ) from None
 
     def placed(self, name: str, slot: str, expr: Expr) -> list[tuple[str, Expr]]:
         """Return a conjunct in the slots in which it is asked."""
@@ -139,14 +157,15 @@ class _Maker:
         return in_ticks(expr, self.said.tick, of, QueryError)
 
     def match(self, name: str, own: bool) -> Match:
-        """Return what m shows to a component: those before it; itself, if it repeats."""
+        """Return what m shows to a component: those before it; itself, if it repeats; to an absent one also those behind it."""
         here = self.places[name]
+        taking = {other: place for other, place in self.places.items() if not place.absent}
+        later = {other for other, place in taking.items() if place.order > here.order}
+        if here.absent and len(later) < len(taking):
+            later = {other for other in later if set(taking[other].loops) & set(here.loops)}
         shown = {
-            other: place.many
-            for other, place in self.places.items()
-            if not place.absent and (place.order < here.order or (other == name and own and place.many))
+            other: place.many for other, place in taking.items() if other not in later and (other != name or (own and place.many))
         }
-        later = {other for other, place in self.places.items() if not place.absent and place.order > here.order}
         return Match(shown, frozenset(later), name)
 
     def type(self, component: Component) -> str | None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from afa.expression.nodes import Compare, Const, Expr, Field, Or, walk
+from afa.language.later import Unordered, bound
 from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
 from afa.language.terms import Aggregate, Ref, changed
 
@@ -152,10 +153,22 @@ def place(expr: Expr, where: Mapping[str, Place]) -> Placed:
     last = _last(terms, where)
     slot = _slot(last, terms, where)
     placed = changed(expr, lambda node: _term(node, last, slot, where) if isinstance(node, Named | Over) else None)
+    later = [term for term in terms if where[last].absent and where[term.component].order > where[last].order]
+    if later:
+        _check_order(placed, last, later)
     enough = [_needed(term, last, where) for term in terms]
     for component, count in sorted({pair for pair in enough if pair[1] > 1}):
         placed = Or((Compare("<", Aggregate(component, "count"), Const(count)), placed))
     return Placed(last, slot, placed)
+
+
+def _check_order(expr: Expr, absent: str, later: list[Named | Over]) -> None:
+    """Refuse a condition of an absent component that names later ones otherwise than by order."""
+    try:
+        bound(expr, absent, {term.component for term in later})
+    except Unordered as error:
+        what = f"a condition of the absent {absent} on {later[0].component}, which comes after it, by order (<, <=, >, >=)"
+        raise MisplacedError(what, error.got, error.hint, later[0]) from None
 
 
 def same(attribute: str, pattern: Pattern, where: Mapping[str, Place]) -> list[Placed]:
@@ -230,7 +243,7 @@ def _filled(pattern: Pattern, slots: Mapping[str, list[Placed]]) -> Pattern:
 
 
 def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
-    """Return the component whose event is the last one that a conjunct reads."""
+    """Return the component whose event is the last one that a conjunct reads; of an absent one, that one."""
     now = {term.component for term in terms if _moment(term) in ("this", "now")}
     earlier = {term.component for term in terms} - {term.component for term in terms if _moment(term) != "before"}
     passed = {
@@ -240,16 +253,29 @@ def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
     }
     named = [term for term in terms if term.component not in passed]
     last = max(named, key=lambda term: where[term.component].order).component
+    absent = next((term for term in terms if where[term.component].absent and term.component != last), None)
+    if absent is None:
+        return last
     for term in terms:
-        if where[term.component].absent and term.component != last:
-            raise MisplacedError(
-                f"a condition of the absent {term.component} on what comes before it",
-                f"{last}, which comes after it",
-                f"what {last} will be is not known when an event of {term.component} comes; compare {term.component} with an "
-                f"earlier component, or with a constant",
-                term,
-            )
-    return last
+        _check_later(absent, term, where)
+    return absent.component
+
+
+def _check_later(absent: Named | Over, term: Named | Over, where: Mapping[str, Place]) -> None:
+    """Refuse a term that a condition of an absent component can't name though it comes later."""
+    name, here, other = absent.component, where[absent.component], where[term.component]
+    if term.component == name:
+        return
+    what = f"a condition of the absent {name} on what comes before it"
+    if other.absent:
+        raise MisplacedError(what, f"one on {term.component}, which is absent, too", "name a component that takes an event", term)
+    if other.order > here.order and (_share(here, other) or all(p.absent or p.order > here.order for p in where.values())):
+        hint = f"compare {name} with an earlier component, or with a constant"
+        if _share(here, other):
+            hint = f"both repeat together, so that there are several {term.component}; {hint}"
+        else:
+            hint = f"what {term.component} will be is not known when an event of {name} comes; {hint}"
+        raise MisplacedError(what, f"{term.component}, which comes after it", hint, absent)
 
 
 def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> str:

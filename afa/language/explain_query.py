@@ -101,6 +101,9 @@ def _state(lowered: Lowered, state: State) -> StateExplanation:
     skip = registers.skips[state]
     held = [slot.name for slot in registers.slots if slot.item is not None and slot.item in registers.live[state]]
     text = None if skip is None else text_of_expr(registers.written(skip))
+    noted = [registers.name_of(item) for item in (state.skip.notes if state.skip else ()) if item in registers.live[state]]
+    if text is not None and noted:
+        text = f"{'everything' if text == 'True' else text}; notes {', '.join(noted)}"
     strategy = state.skip.strategy if state.skip else "contiguity"
     return StateExplanation(lowered.names[state], strategy, "everything" if text == "True" else text, tuple(held))
 
@@ -130,6 +133,7 @@ def _readers(lowered: Lowered, items: set[Item]) -> list[str]:
     """Return the conditions, and the names of RETURN, that read one of these items."""
     conditions = lowered.conditions
     asked = [*conditions.where, *conditions.first, *conditions.rest, *conditions.done, *conditions.absent.values()]
+    asked += [exprs for _, exprs in conditions.blocks]
     found = [_text(lowered, expr) for exprs in asked for expr in exprs if items & _read(expr)]
     found += [f"RETURN {name}" for name, value in lowered.registers.returns if items & _read(value)]
     return list(dict.fromkeys(found))

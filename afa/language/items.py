@@ -4,6 +4,7 @@
     min, max, sum   over the events that a component has taken, without those where the field is None
     count           of these events; of all where no field is named
     path            the choices of the pattern so far, as bits; of the whole match
+    highest, lowest what a match has noted of the events that it skipped (`afa.language.later`); None: there were none
 
 `read` writes predicates over items (avg is sum / count); `after` says what becomes of an item when an event is taken. An item is
 one of a component, of several (a subset), or of all ("").
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
+from afa.language.later import Noted
 from afa.language.terms import Aggregate, Choices, Classifier, Ref, changed
 from afa.schema import Schema
 
@@ -25,13 +27,16 @@ class Item(Expr):
     """A value of the match; ``now``: as it is when the event under test counts as well."""
 
     component: str
-    kind: str  # "first", "last", "min", "max", "sum", "count", "path"
+    kind: str  # "first", "last", "min", "max", "sum", "count", "path", "highest", "lowest"
     field: str | None
     back: int = 0  # of "last"
     now: bool = False
+    noted: Noted | None = None  # of "highest" and "lowest": of which events
 
     def __repr__(self) -> str:
         what = f"{self.kind}({self.field or ''})" + (f" back {self.back}" if self.back else "")
+        if self.noted is not None:
+            what = f"{self.kind} of what was skipped"
         return f"{self.component or 'any'}: {what}"
 
     def before(self) -> Item:
@@ -41,7 +46,7 @@ class Item(Expr):
     @property
     def needs(self) -> int:
         """How many events the component must have taken for the item to be there."""
-        return 0 if self.kind in ("count", "path") else self.back + 1
+        return 0 if self.kind in ("count", "path") or self.noted is not None else self.back + 1
 
 
 class Reader:
@@ -145,11 +150,15 @@ class Reader:
 
     def type_of(self, item: Item) -> type | None:
         """Return the type of an item's values: a scalar, or None for objects."""
+        if item.noted is not None:
+            return item.noted.type
         kind = int if item.field is None else self.types[item.field].type
         return int if item.kind in ("count", "path") or (item.kind == "sum" and kind is bool) else kind
 
     def optional(self, item: Item) -> bool:
         """Return whether an item can be None though its component has taken enough events."""
+        if item.noted is not None:
+            return True
         return item.kind != "count" and item.field is not None and self.types[item.field].optional
 
 

@@ -130,7 +130,9 @@ class Lowered:
     def _skips(self) -> Iterator[Arc]:
         for state, fence in self.registers.skips.items():
             if fence is not None and fence != FALSE:
-                yield skip_arc(self.names[state], text_of_expr(self.registers.written(fence)))
+                noted = self.registers.noted(state)
+                transfer = None if noted is None else text_of_expr(noted, self.registers.schema)
+                yield skip_arc(self.names[state], text_of_expr(self.registers.written(fence)), transfer)
 
     def _waits(self) -> Iterator[Arc]:
         """Yield the arcs by which a match that waits for its window's end gets there."""
@@ -152,9 +154,10 @@ def take_arc(src: str, dst: str, fence: str, transfer: str | None, component: st
     return Arc(src, dst, Derived(fence), transfer, name=name, select=component)
 
 
-def skip_arc(state: str, fence: str) -> Arc:
-    """Make the arc by which a state skips events."""
-    return Arc.skip(state, Derived(fence), name=_name(f"skip: {state}", fence))
+def skip_arc(state: str, fence: str, transfer: str | None = None) -> Arc:
+    """Make the arc by which a state skips events, and takes note of them."""
+    texts = (fence,) if transfer is None else (fence, transfer)
+    return Arc.skip(state, Derived(fence), transfer, name=_name(f"skip: {state}", *texts))
 
 
 def _name(what: str, *texts: str) -> str:

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Compare, Const, Expr, Field
+from afa.expression.types import NONE, NUMBERS, TEXTS, types_of
 from afa.language.items import Item, Reader, items_of, replaced
+from afa.language.later import Later, Noted, earlier
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Gap, Tree
 from afa.language.positions import Edge, Positions
 from afa.language.terms import Ref
@@ -27,11 +29,19 @@ WAITS = -2
 
 
 class Skip(NamedTuple):
-    """What a match skips while it waits: each event of which none of these predicates is true."""
+    """What a match skips while it waits: each event of which none of these predicates is true; and what it notes of them."""
 
     strategy: str
     takes: tuple[Expr, ...]
     absent: tuple[Expr, ...]
+    notes: tuple[Item, ...] = ()
+
+
+class Blocks(NamedTuple):
+    """What must not be true when ``at`` has taken its event (None: when the match ends), for what was noted."""
+
+    at: str | None
+    exprs: tuple[Expr, ...]
 
 
 class State(NamedTuple):
@@ -69,16 +79,22 @@ class Conditions:
         self.first = [self._read(c, c.first) for c in positions.components]
         self.rest = [self._read(c, c.rest) for c in positions.components]
         self.done = [self._read(c, c.done) for c in positions.components]
-        absent = {c for edges in positions.edges for edge in edges for c in edge.gap.absent}
-        self.absent = {c: self._read(c, c.where, typed=True) for c in [*absent, *tree.after]}
+        absent = dict.fromkeys(c for edges in positions.edges for edge in edges for c in edge.gap.absent)
+        self.notes: dict[Component, Item] = {}
+        self.blocks: list[Blocks] = []
+        later = [found for found in (Later.of(c, self._behind(c)) for c in absent) if found is not None]
+        for found in later:
+            self._note(found)
+        self.absent = {c: self._read(c, c.where, typed=True) for c in [*absent, *tree.after] if c not in self.notes}
         self.wait = Skip(END, (), tuple(both([*self.absent[c]]) for c in tree.after)) if tree.after else None
         self.limit = self._limit(tree)
         asked = [*self.where, *self.first, *self.rest, *self.done, *self.absent.values()]
         self.ended = ended
-        asked += [tuple(ended), () if self.limit is None else (self.limit,)]
+        asked += [tuple(ended), () if self.limit is None else (self.limit,), *(each.exprs for each in self.blocks)]
+        asked += [(noted.value, *noted.where) for noted in (item.noted for item in self.notes.values()) if noted is not None]
         self.items = {replace(item, now=False) for exprs in [*asked, returns] for expr in exprs for item in items_of(expr)}
         self.told = {c.name for c in positions.components if c.first or c.rest}
-        self.told |= {item.component for item in self.items if item.kind not in ("last", "path")}
+        self.told |= {item.component for item in self.items if item.kind not in ("last", "path") and item.noted is None}
         self._later = [self._takable(p) for p in range(len(positions.components))]
 
     def _read(self, component: Component, exprs: tuple[Expr, ...], typed: bool = False) -> tuple[Expr, ...]:
@@ -86,6 +102,30 @@ class Conditions:
         if typed and component.type is not None and self.type_column is not None:
             return (Compare("==", Field("e", self.type_column), Const(component.type)), *found)
         return found
+
+    def _behind(self, absent: Component) -> frozenset[str]:
+        """Return the names of which all events come behind those that an absent component must not take."""
+        groups = self.reader.groups
+        return frozenset(groups) - earlier(absent, self.positions, groups) - {""}
+
+    def _note(self, later: Later) -> None:
+        """Let a match note what conditions of an absent component on later ones must know, and ask them then."""
+        component, reader = later.component, self.reader
+        value = reader.read(later.bounds[0].value)
+        plain = replaced(value, lambda item: Const((reader.type_of(item) or object)()))
+        types = types_of(plain, reader.event, reader.event) - {NONE}
+        if len(types) != 1 or not types <= NUMBERS | TEXTS:
+            got = ", ".join(sorted(each.__name__ for each in types)) or "None"
+            raise AutomatonError(
+                f"expected a value of one type, a number or a str, of the absent {component.name} to compare with what comes after "
+                f"it but got {got}"
+            )
+        noted = Noted(value, self._read(component, later.early, typed=True), next(iter(types)))
+        item = self.notes[component] = Item(component.name, later.kind, None, noted=noted)
+        names = [c.name for c in self.positions.components]
+        once = [name for name in later.names if len(later.names) == 1 and name in names and reader.most[name] == 1]
+        exprs = tuple(Compare(each.op, item, reader.read(each.other)) for each in later.bounds)
+        self.blocks.append(Blocks(once[0] if once else None, exprs))
 
     def _limit(self, tree: Tree) -> Expr | None:
         """Return that an event lies in the window, where an operator's window is longer, as what is absent behind the match asks.
@@ -159,7 +199,8 @@ class Conditions:
             edges = self.positions.edges[position]
             edges = [edge for edge in edges if edge.again] or edges
             takes = tuple(dict.fromkeys(both([*self.take(seen, edge.to)]) for edge in edges))
-        return Skip(gap.strategy, takes, tuple(both([*self.absent[c]]) for c in gap.absent))
+        absent = tuple(both([*self.absent[c]]) for c in gap.absent if c not in self.notes)
+        return Skip(gap.strategy, takes, absent, tuple(self.notes[c] for c in gap.absent if c in self.notes))
 
     def states(self, position: int, seen: frozenset[str]) -> list[State]:
         """Return the states in which a match can rest at a position."""

@@ -89,6 +89,7 @@ class Registers:
             live[step.src] |= set(items_of(fence))
             if step.dst is None:
                 live[step.src] |= {item for _, value in self.returns for item in items_of(self.steps.value_after(step, value))}
+        updates = {(state, item): self.steps.noted(state, item) for state in live if state.skip for item in state.skip.notes}
         if self.steps.wait is not None:
             live[self.steps.wait] |= set(items_of(self.deadline))
         changed = True
@@ -99,6 +100,11 @@ class Registers:
                 read = {inner for item in held for inner in items_of(self.steps.after(step, item))}
                 if not read <= live[step.src]:
                     live[step.src] |= read
+                    changed = True
+            for (state, item), update in updates.items():
+                read = set(items_of(update)) if update is not None and item in live[state] else set()
+                if not read <= live[state]:
+                    live[state] |= read
                     changed = True
         return live
 
@@ -128,7 +134,8 @@ class Registers:
     def _order(self, item: Item) -> tuple[Any, ...]:
         names = [*self.steps.reader.groups]
         fields = [None, *self.steps.reader.types]
-        return names.index(item.component), item.kind, fields.index(item.field), item.back
+        place = names.index(item.component) if item.component in names else len(names)
+        return place, item.component, item.kind, fields.index(item.field), item.back
 
     def name_of(self, item: Item) -> str:
         """Return the name of an item's field, where it has one of its own."""
@@ -198,6 +205,15 @@ class Registers:
                 found = Field("r", slot.name)  # which has it already
             items.append(self.written(found))
         return Make(tuple(items))
+
+    def noted(self, state: State) -> Make | None:
+        """Return the register when an event has been skipped in a state; None: it is what it was."""
+        notes = state.skip.notes if state.skip else ()
+        found = {item: self.steps.noted(state, item) for item in notes if item in self.live[state]}
+        if not found:
+            return None
+        items = [Field("r", slot.name) if slot.item is None else found.get(slot.item) for slot in self.slots]
+        return Make(tuple(Field("r", slot.name) if item is None else self.written(item) for slot, item in zip(self.slots, items)))
 
     def _shown(self, step: Step, value: Expr) -> Expr:
         return nullable(self.steps.value_after(step, value), lambda leaf: self.steps.absent(step.src, leaf))

@@ -5,15 +5,17 @@ start -> states -> F, found by following each state's ways; for each state, how 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, If
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, If, IsNone
 from afa.language.items import Item, Reader, replaced
+from afa.language.later import HIGHEST
 from afa.language.match_states import WAITS, Conditions, State
 from afa.language.pattern import Pattern
 from afa.language.positions import Edge
 from afa.language.preference import END, Preference
-from afa.language.three_values import both, no, true
+from afa.language.three_values import both, either, no, present, true, value
 
 Counts = dict[str, int]
 CHOICES = 62
@@ -110,6 +112,8 @@ class Steps:
         """Return the value of an item when the event of a step is taken, over items as they are before."""
         if item.kind == "path":
             return self._path_after(step, item)
+        if item.noted is not None:
+            return Const(None) if step.src.position < 0 else item
         return self.reader.after(item, self.names[step.to], item.component in step.src.seen)
 
     def _path_after(self, step: Step, path: Item) -> Expr:
@@ -137,7 +141,14 @@ class Steps:
             parts.append(conditions.limit)
         if step.dst is None:
             parts += [self.value_after(step, expr) for expr in (*conditions.done[step.to], *conditions.ended)]
-        return true(both(parts), lambda leaf: self.absent(src, leaf))
+        found = true(both(parts), lambda leaf: self.absent(src, leaf))
+        return both([found, *(no(blocked) for blocked in self._blocked(step))])
+
+    def _blocked(self, step: Step) -> Iterator[Expr]:
+        """Yield what holds if a match has skipped what must not lie before the event of a step."""
+        for at, exprs in self.conditions.blocks:
+            if (at is None and step.dst is None) or at == self.names[step.to]:
+                yield true(both([self.value_after(step, expr) for expr in exprs]), lambda leaf: self.absent(step.src, leaf))
 
     def skipped(self, state: State) -> Expr | None:
         """Return what an event must satisfy to be skipped, as `fence` does. None: none is."""
@@ -145,3 +156,17 @@ class Steps:
             return None
         asked = [*state.skip.takes, *state.skip.absent]
         return both([no(true(expr, lambda leaf: self.absent(state, leaf))) for expr in asked])
+
+    def noted(self, state: State, item: Item) -> Expr | None:
+        """Return what an item is when an event has been skipped in a state; None: it stays what it is."""
+        if state.skip is None or item not in state.skip.notes or item.noted is None:
+            return None
+
+        def absent(leaf: Expr) -> bool:
+            return self.absent(state, leaf)
+
+        new = value(item.noted.value, absent)
+        number = [Compare("==", new, new)] if item.noted.type is float else []  # no NaN: no comparison by order holds of it
+        further = either([IsNone(item), Compare(">" if item.kind == HIGHEST else "<", new, item)])
+        there = present(item.noted.value, absent)
+        return If(both([true(both([*item.noted.where]), absent), *there, *number, further]), new, item)

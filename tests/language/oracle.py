@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+from afa.expression.nodes import walk
 from afa.language.pattern import ANY, NEXT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.terms import Aggregate, Ref
 from punctuation.time import BEGINNING, FOREVER
 from tests.language.meaning import Taken, holds, value
 
@@ -149,6 +151,7 @@ class Search:
 
     def __init__(self, tree: Tree, stream: list[Event], own: list[Event], punctuation: int) -> None:
         self.tree, self.stream, self.own = tree, stream, own
+        self.earlier = dict(before_absent(tree.pattern, frozenset()))
         self.clock = max([event.le for event in own] + [punctuation])
 
     def run(self) -> Iterator[Found]:
@@ -177,7 +180,7 @@ class Search:
         first, last = picks[0][1], picks[-1][1]
         window = self.tree.window
         re = self.limit(picks)
-        if not self.done(picks) or last.le >= re:
+        if not self.done(picks) or last.le >= re or not self.nothing_between(picks):
             return
         earliest = BEGINNING if window is None else last.le - window
         before = [x for x in self.own if self.place(x) < self.place(first) and (x.le > earliest or window is None)]
@@ -191,6 +194,22 @@ class Search:
                 return
         key = key_of(self.tree, first)
         yield Found(key, tuple((slot.component.name, event) for slot, event in picks), le, re)
+
+    def nothing_between(self, picks: tuple[tuple[Slot, Event], ...]) -> bool:
+        """Whether no event between two neighbours is one that is absent there, where that depends on what comes later."""
+        for i, ((_, last), (slot, event)) in enumerate(pairwise(picks), 1):
+            between = [x for x in self.own if self.place(last) < self.place(x) < self.place(event)]
+            absent = [each for gap in slot.gaps for each in gap.absent if self.later(each)]
+            for each in absent:
+                seen = picks[:i] + tuple(pick for pick in picks[i:] if pick[0].component.name in self.later(each))
+                if any(self.takes(each, x, seen) for x in between):
+                    return False
+        return True
+
+    def later(self, absent: Component) -> set[str]:
+        """The components that conditions of an absent one name, and that can only come behind it."""
+        names = {node.component for expr in absent.where for node in walk(expr) if isinstance(node, Ref | Aggregate)}
+        return names & set(counts(self.tree.pattern)) - self.earlier.get(absent.name, frozenset(names))
 
     def limit(self, picks: tuple[tuple[Slot, Event], ...]) -> int:
         """Where the match ends to be: the window after its first event; the smallest RE of its events, if they say so."""
@@ -223,7 +242,8 @@ class Search:
         last, strategy = picks[-1][1], slot.gaps[-1].strategy
         of = self.stream if strategy == "strict" else self.own
         between = [x for x in of if self.place(last) < self.place(x) < self.place(event)]
-        if any(self.takes(absent, x, picks) for gap in slot.gaps for absent in gap.absent for x in between if x in self.own):
+        absent = [each for gap in slot.gaps for each in gap.absent if not self.later(each)]
+        if any(self.takes(each, x, picks) for each in absent for x in between if x in self.own):
             return False
         if strategy == ANY:
             return True
@@ -243,6 +263,24 @@ def awaits(slot: Slot) -> list[Component]:
 def may_repeat(frame: Frame) -> bool:
     """Whether one more iteration is allowed."""
     return frame.node.high is None or frame.n < frame.node.high
+
+
+def before_absent(pattern: Pattern, before: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """The components that can take an event before an absent one is looked for, by its name."""
+    names = frozenset(counts(pattern))
+    match pattern:
+        case Seq(items, gaps):
+            for i, item in enumerate(items):
+                yield from before_absent(item, before)
+                before |= frozenset(counts(item))
+                yield from ((each.name, before) for each in (gaps[i].absent if i < len(gaps) else ()))
+        case Either(items):
+            for item in items:
+                yield from before_absent(item, before)
+        case Repeat(item, _, high, gap):
+            before |= frozenset() if high == 1 else names
+            yield from before_absent(item, before)
+            yield from ((each.name, before | names) for each in gap.absent)
 
 
 def enter(pattern: Pattern, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:

@@ -128,7 +128,7 @@ WHERE = {
     "a.price > 1 c.price > 1": r"column 57: expected an expression but got .*; a condition is a Python expression; conditions",
     "(a.price > 1": r"column 45: expected an expression but got '\(' was never closed",
     "1 < 2": r"column 45: expected a condition on a component but got one that names none; name a field of a component",
-    "n.price < c.price": r"column 45: expected a condition of the absent n on what comes before it but got c, which comes after",
+    "n.price == c.price": r"column 56: expected a condition of the absent n on c, which comes after it, by order .* but got a",
     "b[i].price < c.price": r"column 45: expected b\[i\] in a condition of b itself or of its group but got one of c; for all of",
     "n.price < b[i].price": r"expected b\[i\] in a condition of b itself or of its group but got one of n",
     "b[i].price > avg(b[].price)": r"expected b\[i\] or all of b\[\] but got both in one condition; ask it of the extreme:",

@@ -61,6 +61,7 @@ class Allowed:
     end: bool = False  # negation behind the last one
     names: bool = False  # a name at several places, subsets, terms over all events, CLASSIFIER
     skip: bool = False  # AFTER MATCH SKIP
+    later: bool = False  # negations that name what comes behind them
 
 
 def tree(choose: Choices, allowed: Allowed) -> Tree:
@@ -71,7 +72,10 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
     )
     keyed = strategy != STRICT and choose.chance(50)
     make = Maker(choose, strategy, keyed, allowed.names)
+    make.negations = 60 if allowed.later else 20
     pattern = make.pattern()
+    if allowed.later:
+        pattern = make.with_later(pattern, [])
     made = Tree(
         pattern,
         Tick,
@@ -99,6 +103,7 @@ class Maker:
         self.known: list[Known] = []
         self.again: list[Component] = []  # may stand at one more place
         self.subsets: list[tuple[str, tuple[str, ...]]] = []
+        self.negations = 20  # how many percent of the gaps have one
 
     # -- patterns ----------------------------------------------------------------------------------------------------------------
 
@@ -129,7 +134,7 @@ class Maker:
         strategy = self.strategy
         if strategy == "mixed":
             strategy = self.choose.one((PARTITION if self.keyed else STRICT, NEXT, ANY))
-        return Gap(strategy, (self.absent(),) if self.choose.chance(20) else ())
+        return Gap(strategy, (self.absent(),) if self.choose.chance(self.negations) else ())
 
     def component(self, group: bool = False) -> Component:
         """One that takes one event; one an iteration, in a group."""
@@ -165,6 +170,43 @@ class Maker:
         made = Component(next(self.names), self.type(), self.some(25))
         self.known = known
         return made
+
+    def with_later(self, pattern: Pattern, behind: list[str]) -> Pattern:
+        """The pattern, whose negations name components that come behind them, too; ``behind`` it."""
+        match pattern:
+            case Repeat(item, _, _, gap):
+                return replace(pattern, item=self.with_later(item, behind), gap=self.late_gap(gap, behind))
+            case Either(items):
+                return Either(tuple(self.with_later(item, behind) for item in items))
+            case Seq(items, gaps):
+                made = []
+                for i, item in enumerate(items):
+                    rest = [name for each in items[i + 1 :] for name in names_of(each)] + behind
+                    made.append((self.with_later(item, rest), self.late_gap(gaps[i], rest) if i < len(gaps) else None))
+                return Seq(tuple(item for item, _ in made), tuple(gap for _, gap in made if gap is not None))
+        return pattern
+
+    def late_gap(self, gap: Gap, behind: list[str]) -> Gap:
+        known = [each for each in self.known if each.name in behind]
+        if not (gap.absent and known and self.choose.chance(80)):
+            return gap
+        return replace(gap, absent=tuple(self.late(each, known) for each in gap.absent))
+
+    def late(self, absent: Component, known: list[Known]) -> Component:
+        """An absent component that is compared with others that come behind it."""
+        earlier, self.known = self.known, known
+        own = self.choose.one((Field("e", "x"), Field("e", "x"), Field("e", "y"), Binary("-", Field("e", "y"), Const(1))))
+        op = self.choose.one((("<", "<="), (">", ">=")))
+        turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+        found: list[Expr] = []
+        for _ in range(self.choose.one((1, 1, 1, 2))):
+            sign, other = self.choose.one(op), self.ref(self.choose.one(("x", "y")))
+            assert other is not None
+            other = Binary("+", other, Const(1)) if self.choose.chance(20) else other
+            found.append(Compare(sign, own, other) if self.choose.chance(60) else Compare(turned[sign], other, own))
+        self.known = earlier
+        alone = self.choose.chance(60)  # so that more events satisfy it
+        return replace(absent, type=None if alone else absent.type, where=(*(() if alone else absent.where), *found))
 
     def type(self) -> str | None:
         return self.choose.one(TYPES) if self.choose.chance(55) else None
@@ -252,3 +294,12 @@ class Maker:
         if self.several and self.choose.chance(30):
             values.append(Classifier())
         return tuple((f"v{i}", value) for i, value in enumerate(values))
+
+
+def names_of(pattern: Pattern) -> list[str]:
+    """The components that take events, from left to right."""
+    if isinstance(pattern, Component):
+        return [pattern.name]
+    if isinstance(pattern, Repeat):
+        return names_of(pattern.item)
+    return [name for item in pattern.items for name in names_of(item)]

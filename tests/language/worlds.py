@@ -68,9 +68,10 @@ KINDS = {
     "start": Allowed(start=True, end=True),
     "names": Allowed(names=True, end=True),
     "skip": Allowed(names=True, skip=True, ties=False),
+    "later": Allowed(end=True, later=True),
 }
 """Queries as they are; with negation at the end; at the start, too;
-with names at several places, subsets, terms over all; with AFTER MATCH SKIP."""
+with names at several places, subsets, terms over all; with AFTER MATCH SKIP; with negations that name what comes behind them."""
 
 # -- random worlds ---------------------------------------------------------------------------------------------------------------
 
