@@ -30,6 +30,7 @@ from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.raised import Faults
+from afa.schema import Schema
 from afa.state.plain import Unfit
 from afa.state.states import States
 from punctuation.progress import Progress
@@ -100,11 +101,11 @@ class Logged(NamedTuple):
     keys: list[Hashable]
 
     @classmethod
-    def of(cls, changes: Sequence[Change], automaton: Automaton) -> Logged:
-        """Make it of changes, which are in order."""
+    def of(cls, changes: Sequence[Change], shown: Schema) -> Logged:
+        """Make it of changes, which are in order, and show these fields."""
         le, re, diff = (np.array([change[i] for change in changes], np.int64) for i in (1, 2, 3))
-        fields = [list(field) for field in zip(*(change.payload for change in changes))]
-        return cls(fields or [[] for _ in automaton.match_schema.fields], le, re, diff, [change.key for change in changes])
+        fields = list(map(list, zip(*(change.payload for change in changes)))) or [[] for _ in shown.fields]
+        return cls(fields, le, re, diff, [change.key for change in changes])
 
     def part(self, low: int, high: int) -> Logged:
         """Return some of the rows."""
@@ -421,7 +422,7 @@ class ByRows:
         self.forget()
         if cuts is not None:
             cuts.keep(np.arange(len(changes)))
-        return Logged.of(changes, self.automaton)
+        return Logged.of(changes, self.automaton.match_schema)
 
     def check_ties(self) -> None:
         """Check nothing: events that share a step are alternatives."""

@@ -91,7 +91,7 @@ class Around(Matching):
 
     def _found(self, come: Come, net: bool) -> Found:
         """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
-        return Found.of(self.run(come, net), self.automaton)
+        return Found.of(self.run(come, net), self._core.shown)
 
     @property
     def keys(self) -> list[Hashable]:

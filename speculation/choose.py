@@ -7,21 +7,23 @@ before it can change any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError
+from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.schema import as_ticks
+from afa.state.sound import wanted
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation import stage_state as saved
 from speculation.before_after import After
 from speculation.chain import Chain, Group, Link, Point
-from speculation.stage import Output, Stage
+from speculation.stage import Output, Stage, checked
 
 SKIPS = ("past last row", "to next row")
 
@@ -334,6 +336,40 @@ class Choose(Stage):
         said = [self.skip, self.by, self.window, *(list(names) for names in (self.opens, self.closes, self.prefer, self.to)), shown]
         return [*said, as_plain(self._drawn), self._promised]
 
+    def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return the matches that are held; ``keys``: of these only."""
+        found = self._chains if keys is None else [key for key in keys if key in self._chains]
+        return [match for key in found for group in self._chains[key].groups.values() for match in group]
+
+    @property
+    def keys(self) -> Collection[Hashable]:
+        """The keys of which anything is held."""
+        return self._chains.keys()
+
+    def load(self, numbers: list[Any], waiting: Any, take: saved.Take, without: Collection[Hashable] = ()) -> None:
+        """Take what a stage with the same parameters has saved, by `numbers` and `waiting`: of keys that this one does not hold.
+
+        ``without``: but of these keys.
+
+        Raises
+        ------
+        SnapshotError
+            It is something else.
+        """
+        try:
+            *said, drawn, promised = numbers
+            wanted(f"the parameters {self.numbers()[:-2]} of a Choose", said == self.numbers()[:-2], said)
+            for change in saved.changes(waiting, take):
+                if change.key not in without:
+                    self.take(checked(change), [])
+            self._check_waiting()
+            self._drawn, self._promised = as_total(drawn), as_time(promised, "promised")
+        except (SnapshotError, MemoryError):
+            raise
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected the numbers of a Choose but got something else: {error}") from error
+        self._journal.commit()
+
     @classmethod
     def _made(cls, numbers: list[Any]) -> Choose:
         skip, by, window, start, end, prefer, to, shown, drawn, promised = numbers
@@ -415,7 +451,7 @@ class _Matches:
     @property
     def changes(self) -> list[Change]:
         """All matches that are held."""
-        return [match for chain in self._stage._chains.values() for group in chain.groups.values() for match in group]
+        return self._stage.waiting()
 
     all = changes
 

@@ -8,7 +8,7 @@ condition (`speculation.timeline`).
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from sortedcontainers import SortedDict
@@ -275,14 +275,29 @@ class LastBefore(Stage):
         _, numbers, waiting, *_ = saved.unseal(blob, [cls.__name__], None)
         return cls.resumed(numbers, waiting, like)
 
-    def numbers(self) -> list[Any]:
-        """Return all but the events, as plain data."""
-        floors = [[key, *sorted(line.floors.items())] for key, line in self.by_key() if line.floors]
+    def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
+        """Return all but the events, as plain data; ``keys``: of these only."""
+        floors = [[key, *sorted(line.floors.items())] for key, line in self._by_key(keys) if line.floors]
         return [self._said(), self._promised, as_plain(self._revised), floors]
 
-    def by_key(self) -> list[tuple[Hashable, Timeline]]:
-        """Return all keys with their events, in an order that does not depend on how they came."""
-        return sorted(self._lines.items(), key=lambda item: repr(item[0]))
+    def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return the events that may still be revised, in an order that does not depend on how they came."""
+        return [
+            Change(payload, place[0], re, held.copies, key)
+            for key, line in self._by_key(keys)
+            for place, bucket in line.events.items()
+            for (payload, re), held in sorted(bucket.items(), key=repr)
+        ]
+
+    def _by_key(self, keys: Iterable[Hashable] | None) -> list[tuple[Hashable, Timeline]]:
+        """Return keys with their events, in an order that does not depend on how they came."""
+        found = self._lines.items() if keys is None else [(key, self._lines[key]) for key in keys if key in self._lines]
+        return sorted(found, key=lambda item: repr(item[0]))
+
+    @property
+    def keys(self) -> Collection[Hashable]:
+        """The keys of which anything is held."""
+        return self._lines.keys()
 
     def _said(self) -> list[Any]:
         return [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]
@@ -294,23 +309,40 @@ class LastBefore(Stage):
             raise AfaError(f"expected like=<LastBefore with the parameters of the one saved> but got like={like!r}")
         conditions = {name: condition.text for name, condition in like.conditions.items()}
         stage = cls(like.event_schema.cls, conditions, window=like.window, order=like.order, filled=like.filled)
+        stage.load(numbers, waiting)
+        return stage
+
+    def load(self, numbers: list[Any], waiting: Any, without: Collection[Hashable] = ()) -> None:
+        """Take what a stage with the same parameters has saved, by `numbers` and `waiting`: of keys that this one does not hold.
+
+        What this one holds follows the promise of the other, which is not smaller than its own. ``without``: but of these keys.
+
+        Raises
+        ------
+        SnapshotError
+            It is something else.
+        """
         try:
             said, promised, revised, floors = numbers
-            wanted(f"the parameters {stage._said()} of a LastBefore", said == stage._said(), said)
-            for change in saved.changes(waiting, like.event_schema.take):
+            wanted(f"the parameters {self._said()} of a LastBefore", said == self._said(), said)
+            if as_time(promised, "promised") > self._promised:
+                for _ in self.settled(promised):
+                    pass
+            for change in saved.changes(waiting, self.event_schema.take):
                 wanted(f"events at or above the promise {promised}", change.le is not None and change.le >= promised, change)
-                stage.see(checked(change))
-            for _ in stage.revisions():
+                if change.key not in without:
+                    self.see(checked(change))
+            for _ in self.revisions():
                 pass
             for key, *found in floors:
-                stage._floor(key, dict(found), as_time(promised, "promised"))
-            stage._promised, stage._revised = as_time(promised, "promised"), as_total(revised)
+                if key not in without:
+                    self._floor(key, dict(found), promised)
+            self._promised, self._revised = promised, as_total(revised)
         except (SnapshotError, MemoryError):
             raise
         except Exception as error:  # what is none of ours may be wrong in any way
             raise SnapshotError(f"expected the numbers of a LastBefore but got something else: {error}") from error
-        stage._journal.commit()
-        return stage
+        self._journal.commit()
 
     def _floor(self, key: Hashable, floors: dict[int, int], promised: int) -> None:
         """Let a key have the last events below the promise."""
@@ -343,12 +375,7 @@ class _Events:
 
     @property
     def changes(self) -> list[Change]:
-        """All events that may still be revised, in an order that does not depend on how they came."""
-        return [
-            Change(payload, place[0], re, held.copies, key)
-            for key, line in self._stage.by_key()
-            for place, bucket in line.events.items()
-            for (payload, re), held in sorted(bucket.items(), key=repr)
-        ]
+        """All events that may still be revised."""
+        return self._stage.waiting()
 
     all = changes

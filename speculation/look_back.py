@@ -81,8 +81,13 @@ class LookBack(Around):
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`."""
         core = self._core
-        items = items_of(core, come)
-        return core.run_parts([self._reaches(items)] if net else (self._reaches([item]) for item in items))
+        if net:
+            return core.run_parts([self.reaches(come)])
+        return core.run_parts(self._reaches([item]) for item in items_of(core, come))
+
+    def reaches(self, come: Come) -> Iterator[Any]:
+        """Return what of a call reaches the operator, as `Core.take` takes it, within that call."""
+        return self._reaches(items_of(self._core, come))
 
     def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[tuple[str, Any, Hashable]]:
         """Return what of a call reaches the operator: versions of events before the next promise or arc, and at the end."""
@@ -141,9 +146,19 @@ class LookBack(Around):
             The blob is no snapshot of a LastBefore before an operator, is damaged, or the stage had other parameters.
         """
         _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
+        return cls.joined(STAGES["LastBefore"].resumed(numbers, waiting, like), operator(inner))
+
+    @classmethod
+    def joined(cls, stage: Any, operator: Any) -> LookBack:
+        """Put a restored stage at its operator.
+
+        Raises
+        ------
+        SnapshotError
+            They have taken different things.
+        """
         found = cls.__new__(cls)
-        found._stand(operator(inner))
-        stage = STAGES["LastBefore"].resumed(numbers, waiting, like)
+        found._stand(operator)
         found._fit(stage)
         wanted("one promise of stage and operator", stage._promised == found._core.progress.events, stage._promised)
         found._hold(stage)

@@ -36,7 +36,7 @@ def seal(
     operator: bytes | None = None,
 ) -> bytes:
     """Return a stage, and its operator's snapshot if it has one, as a blob."""
-    return sealed.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, _columns(waiting), rows, operator]))
+    return sealed.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, columns_of(waiting), rows, operator]))
 
 
 def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:
@@ -119,7 +119,8 @@ def _checked(take: Take, fields: list[str]) -> Take:
     return checked
 
 
-def _columns(waiting: Sequence[Change]) -> list[Any]:
+def columns_of(waiting: Sequence[Change]) -> list[Any]:
+    """Return what waits as plain data, which `changes` reads."""
     payloads = [change.payload for change in waiting]
     kinds = {type(payload) for payload in payloads}
     fields = list(getattr(next(iter(kinds)), "_fields", ())) if len(kinds) == 1 else []

@@ -77,17 +77,25 @@ def sizes(store: Store) -> Sizes:
 
 
 def check_ties(store: Store) -> None:
-    """Where a step came to hold several events, look whether one still does. O(steps), with ties only."""
+    """Where a step came to hold several events, look whether one still does. O(steps), with ties only.
+
+    Ties that are told, and not refused, are those of the keys that have changed in this call.
+    """
     m = store.memory.m
     if not m[k.C_TIED]:
         return
     m[k.C_TIED] = 0
-    for code in np.flatnonzero(store.directory.entries[:, k.D_BLOCK]).tolist():
+    entries = store.directory.entries
+    here = entries[:, k.D_BLOCK] != 0
+    if store.faults is not None:
+        here &= entries[:, k.D_CHANGED] >= m[k.C_SERIAL]
+    for code in np.flatnonzero(here).tolist():
         block = Block(store, code)
         for step in block.steps:
             if block.word(k.EV, step) & k.COUNT > 1:
                 record = store.payloads.record
-                refuse_ties([record(words) for _, _, *words in block.events(step)], block.word(k.LE, step), store.key_of(code))
+                tied = [record(words) for _, _, *words in block.events(step)]
+                refuse_ties(tied, block.word(k.LE, step), store.key_of(code), store.faults)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class InterpretedEngine(ByRows):
         for s, at in tied:
             entry = s.index.get(at)
             if entry is not None and len(entry.events) > 1:
-                refuse_ties([payload for payload, _ in entry.events], entry.le, s.key)
+                refuse_ties([payload for payload, _ in entry.events], entry.le, s.key, self._transitions.faults)
 
     def _pend(self, s: State, event: tuple[Any, int, int], count: int) -> None:
         if count:

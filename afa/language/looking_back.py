@@ -72,8 +72,12 @@ class LookingBack(NamedTuple):
 
     def stage(self) -> LastBefore:
         """Make the stage, which has taken nothing yet."""
-        tree = self.tree
-        return LastBefore(tree.event, {self.field: self.condition}, window=tree.window, order=tree.order, filled=self.event)
+        return LastBefore(self.tree.event, filled=self.event, **self.options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the stage but ``filled``."""
+        return {"where": {self.field: self.condition}, "window": self.tree.window, "order": self.tree.order}
 
 
 def _condition(component: Component, tree: Tree, reader: Reader) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from afa.errors import AfaError
 from afa.language.changes import QueryChanges, changes, renamed
 from afa.language.choosing import choosing
 from afa.language.explain_query import QueryExplanation, explained
+from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
@@ -88,6 +89,16 @@ class Query:
     def components(self) -> tuple[str, ...]:
         """The names of the components, in the order of the pattern."""
         return self._lowered.components
+
+    @property
+    def looking_back(self) -> LookingBack | None:
+        """What a negation at the start asks of the stage in front of the operator; None: there is none."""
+        return self._lowered.back
+
+    @property
+    def choosing(self) -> Mapping[str, Any] | None:
+        """The options of the `Choose` behind the operator, but ``shown``; None: all matches leave."""
+        return self._choose
 
     @property
     def shown(self) -> Schema:

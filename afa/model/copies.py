@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from afa.errors import AfaError, ChangeError
+from afa.model.raised import Faults, Raised
 from afa.schema import as_ticks
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -81,14 +82,15 @@ def as_total(value: Any, least: int | None = 0) -> int:
     return count
 
 
-def refuse_ties(payloads: Sequence[Any], le: int, key: Any) -> NoReturn:
-    """Refuse events that share an instant of a key (`ChangeError`): nothing says which of them comes first."""
+def refuse_ties(payloads: Sequence[Any], le: int, key: Any, faults: Faults | None = None) -> None:
+    """Refuse events that share an instant of a key (`ChangeError`), or tell it: nothing says which of them comes first."""
     at = f"at le={le}" + ("" if key is None else f" of key {key!r}")
     first, second = sorted(payloads, key=repr)[:2]
-    raise ChangeError(
-        f"expected rows of one key that ORDER BY tells apart but got {first!r} and {second!r} {at}: "
-        f"name a further column in ORDER BY, or give order=, to say which comes first"
-    )
+    said = f"expected rows of one key that ORDER BY tells apart but got {first!r} and {second!r}"
+    hint = "name a further column in ORDER BY, or give order=, to say which comes first"
+    if faults is None:
+        raise ChangeError(f"{said} {at}: {hint}")
+    faults.take(Raised(key, le, None, "", "ties", said), f"{at}, which are alternatives: {hint}")
 
 
 def total(diffs: Any) -> int:

@@ -199,7 +199,7 @@ class Core(Member):
         for part in parts:
             before = self.progress.final
             self.take(part)
-            out += self._collect(before)
+            out += self.collected(before)
         return out
 
     def take(self, steps: Iterable[Any]) -> None:
@@ -400,7 +400,8 @@ class Core(Member):
 
     # -- output ------------------------------------------------------------------------------------------------------------
 
-    def _collect(self, final_before: int) -> Output:
+    def collected(self, final_before: int) -> Output:
+        """Return the minimal difference since the last time, then the punctuation if it has moved; count both, within a call."""
         changes = self.engine.collect()
         if changes:
             self.count(changes)

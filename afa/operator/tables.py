@@ -19,11 +19,10 @@ from afa.cuts import Cuts
 from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.model.arc import Arc
-from afa.model.automaton import Automaton
 from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.operator.table_rows import TIMES, rows_of
-from afa.schema import ODD, Field
+from afa.schema import ODD, Field, Schema
 from afa.state.plain import Unfit
 from punctuation.door import Table, arrow_type, table_of, type_of
 from punctuation.promise import Punctuation
@@ -58,8 +57,8 @@ class Found(NamedTuple):
     promises: list[tuple[int, int]]
 
     @classmethod
-    def of(cls, out: Iterable[Any], automaton: Automaton) -> Found:
-        """Make it of changes and punctuations."""
+    def of(cls, out: Iterable[Any], shown: Schema) -> Found:
+        """Make it of changes that show these fields, and of punctuations."""
         changes: list[Change] = []
         promises = []
         for item in out:
@@ -67,7 +66,7 @@ class Found(NamedTuple):
                 promises.append((len(changes), item.t))
             else:
                 changes.append(item)
-        return cls(Logged.of(changes, automaton), promises)
+        return cls(Logged.of(changes, shown), promises)
 
     def parts(self) -> Iterator[Any]:
         """Return rows with their keys, and punctuations, as they follow on each other."""

@@ -24,7 +24,7 @@ from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.operator import snapshot
 from afa.operator.call import Core
-from afa.operator.tables import assemble, step_of
+from afa.operator.tables import assemble
 from afa.spark import shared
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Held, Windows
@@ -32,12 +32,12 @@ from afa.spark.job import Answer, Fault, Job
 from afa.spark.ledger import Logged, Step
 from afa.spark.operator_image import Image
 from afa.spark.recipe import Difference, difference, rebuilt
+from afa.spark.stages import Stages
 from afa.state.sound import wanted
 from punctuation.door import Table
-from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = 5
+FORMAT = 6
 
 
 class Bucket:
@@ -70,6 +70,7 @@ class Bucket:
             self._core = Core(job.automaton, window=job.window, sequence=job.sequence, late=late, **options)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)
+            self._stages = Stages(job.asked, self._core, job.keys)
             self._logged = Logged(job, self._speaks, self._base, job.automaton)
             return
         try:
@@ -102,13 +103,14 @@ class Bucket:
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], last.bound)
         self._end, self._windows, self._past = last.end, Windows(last.spans), last.delay
         self._delay = max(last.delay, job.delay)
-        self._go_on_with(core, faults)
+        self._go_on_with(core, faults, [blob for part in parts for blob in part.stages])
 
-    def _go_on_with(self, core: Core, faults: Faults) -> None:
+    def _go_on_with(self, core: Core, faults: Faults, stages: Sequence[bytes]) -> None:
         """Tell what functions raise from now on, or stop; what was derived anew was told before, maybe under another `on_fault`."""
         faults.taken()
         core.keys = Keys(core.automaton, self._job.key)
         self._core, self._faults = core, None if self._job.stop_on_fault else faults
+        self._stages = Stages(self._job.asked, core, self._job.keys, stages)
         if self._faults is None:
             core.faults = None
             core.engine.let_raise()
@@ -166,18 +168,13 @@ class Bucket:
 
     def _carry_out(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
         """Take rows that have waited, the promise, arcs and rows, within a call; what changes."""
-        core, first = self._core, list[Any]()
+        core, stages, final = self._core, self._stages, self._core.progress.final
         is_new = promised > max(BEGINNING, core.progress.events)
-        if waited is not None:
-            first.append(step_of(core, Table("arrow", waited, waited), promised=promised if is_new else BEGINNING))
-        if is_new:
-            first.append(("event", Punctuation(promised), None))
-        core.take(first)
+        stages.take(waited, promised if is_new else None)
         if step is not None and (step.gone or step.come):
             core.arcs.replace(self._logged.ledger.table(core.progress.final), step.gone, step.come)
-        if rows is not None and rows.num_rows:
-            core.take([step_of(core, Table("arrow", rows, rows))])
-        return assemble(core.logged(), self._like, core)
+        stages.take(rows)
+        return assemble(stages.logged(final, self._faults), self._like, core)
 
     def _check_present(self, present: int) -> None:
         """Refuse a new window if a row from the present on has come already: it would lose its own, so that no retraction finds it.
@@ -249,6 +246,8 @@ class Bucket:
                 last = self._end // 1000
             if last >= watermark:
                 waits.append(last + 1)
+        if self._stages.waits is not None:
+            waits.append(watermark + self._stages.waits // 1000 + 1)
         return min(waits, default=None)
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
@@ -258,6 +257,8 @@ class Bucket:
         return {
             "keys": len(engine.store.directory.codes) if sizes is None else sizes.keys,
             "partial_matches": None if sizes is None else sizes.partial_matches,
+            "ties": None if sizes is None else sizes.ties,
+            "candidates": None if sizes is None else self._stages.matches,
             "held": len(self._held.rows),
             "memory_bytes": engine.store.memory.used,
         }
@@ -278,15 +279,18 @@ class Bucket:
         """Return the state, or what has changed of it since the last time."""
         recipes = None if incremental else [self._base, self._code]
         blob = self._core.calls.call(snapshot.save, self._core, incremental)
-        return _packed(self._state(self._logged.save(incremental), recipes, blob, self._held.save(incremental)))
+        held, stages = self._held.save(incremental), self._stages.save(incremental)
+        return _packed(self._state(self._logged.save(incremental), recipes, blob, held, stages))
 
-    def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes) -> list[Any]:
+    def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes, stages: Sequence[bytes]) -> list[Any]:
         """Return the state as plain data; see `Saved`."""
-        return [FORMAT, logged, recipes, snapshot, held, self._held.bound, self._end, self._windows.spans, self._delay]
+        rest = [self._held.bound, self._end, self._windows.spans, self._delay]
+        return [FORMAT, logged, recipes, snapshot, held, stages, *rest]
 
     def leave(self, token: bytes) -> None:
         """Leave the operator to the next process, right after `save`; the bucket is spent."""
-        shared.put(token, self._core, self._state(self._logged.whole(), [self._base, self._code], b"", self._held.save(False)))
+        recipes, held = [self._base, self._code], self._held.save(False)
+        shared.put(token, self._core, self._state(self._logged.whole(), recipes, b"", held, self._stages.blobs))
 
     def check(self) -> None:
         """Assert the operator's invariants; for tests."""
@@ -299,10 +303,11 @@ class Bucket:
         core, states = self._core, self._engine.save()
         numbers = self._numbers_of(states.keys, count)
         held = self._held.split(self._job.keys, count)
+        stages = self._stages.split(lambda keys: self._numbers_of(keys, count), count)
         recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
         for number in range(count):
             blob = snapshot.blob_with(core, states.only(numbers == number))
-            yield _packed(self._state(self._logged.whole(), recipes, blob, held[number]))
+            yield _packed(self._state(self._logged.whole(), recipes, blob, held[number], stages[number]))
             core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 
     def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
@@ -319,11 +324,12 @@ class Bucket:
 
     def join(self, others: Sequence[Bucket]) -> None:
         """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""
-        faults = Faults()
-        self._go_on_with(snapshot.with_states_of([each._core for each in (self, *others)], faults), faults)
+        faults, every = Faults(), (self, *others)
+        stages = [blob for each in every for blob in each._stages.save(False)]
+        self._go_on_with(snapshot.with_states_of([each._core for each in every], faults), faults, stages)
         self._held.join([other._held for other in others])
         self._late.extend(change for other in others for change in other._late)
-        self._end = max(each._end for each in (self, *others))
+        self._end = max(each._end for each in every)
 
 
 class Saved(NamedTuple):
@@ -333,6 +339,7 @@ class Saved(NamedTuple):
     recipes: Any
     snapshot: bytes
     held: bytes
+    stages: list[bytes]
     bound: int
     end: int
     spans: Any
@@ -360,7 +367,7 @@ def _saved(state: Any) -> Saved:
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
     wanted("the parts of the state of a bucket", len(parts) == len(Saved._fields), parts)
     saved = Saved(*parts)
-    lists = isinstance(saved.logged, list)
+    lists = isinstance(saved.logged, list) and isinstance(saved.stages, list)
     wanted("lines of an arc log, snapshots and rows", lists and type(saved.snapshot) is type(saved.held) is bytes, saved)
     wanted("a delay", type(saved.delay) is int and saved.delay >= 0, saved.delay)
     return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))

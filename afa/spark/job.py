@@ -17,8 +17,9 @@ from afa.expression.nodes import Const, walk
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
-from afa.schema import Field
+from afa.schema import Field, Schema
 from afa.spark.recipe import Recipe, recipe_of
+from afa.spark.stages import NONE, Asked
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -55,6 +56,7 @@ class Job(NamedTuple):
     delay: int = 0  # milliseconds by which the watermark is behind the latest row: where a stream stands is known from it
     since: int = 0  # ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier
     moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
+    asked: Asked = NONE  # the stages around its operator
 
     @property
     def digest(self) -> bytes:
@@ -81,14 +83,17 @@ class Job(NamedTuple):
     @property
     def instant(self) -> str | None:
         """The event's field that is filled with its time."""
-        assert self.automaton.event_schema is not None
-        return self.automaton.event_schema.instant
+        return events_of(self.automaton, self.asked).instant
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The event's fields."""
-        assert self.automaton.event_schema is not None
-        return self.automaton.event_schema.fields
+        """The event's fields, as rows have them."""
+        return events_of(self.automaton, self.asked).fields
+
+    @property
+    def shown(self) -> Schema:
+        """What of a match leaves."""
+        return shown_of(self.automaton, self.asked)
 
 
 class Fault(NamedTuple):
@@ -129,6 +134,7 @@ def job_of(
     lifetimes: bool = False,
     delay: int = 0,
     since: int = 0,
+    asked: Asked = NONE,
 ) -> Job:
     """Return the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
@@ -140,9 +146,10 @@ def job_of(
     keys = (key,) if isinstance(key, str) else tuple(key)
     if not keys or not all(isinstance(name, str) for name in keys):
         raise AfaError(f"expected the names of key columns but got key={key!r}")
-    names = [*keys, *(field.name for field in automaton.match_schema.fields)]
+    fields = events_of(automaton, asked).fields
+    names = [*keys, *(field.name for field in shown_of(automaton, asked).fields)]
     clash = [name for name in names if name in RESERVED or names.count(name) > 1]
-    clash += [field.name for field in schema.fields if field.name in TAKEN]
+    clash += [field.name for field in fields if field.name in TAKEN]
     if clash:
         raise AfaError(f"expected other names than {', '.join(RESERVED)}, and each once, but got {clash[0]!r}")
     if not isinstance(buckets, int) or buckets < 1:
@@ -152,7 +159,12 @@ def job_of(
             raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
-    columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in schema.fields}
+    if asked.choose is not None and ticks is not None and lifetimes:
+        raise AfaError(
+            "expected no until= beside AFTER MATCH SKIP, as where a match begins is told from its end and WITHIN, but got one: "
+            "leave it out, or say no WITHIN"
+        )
+    columns = dict(zip(keys, key_types)) | {field.name: ARROW[field.type] for field in fields}
     times = [(name, pa.int64()) for name in ("le", "re", "diff") if lifetimes or name != "re"]
     rows = pa.schema([*columns.items(), *times])
     portable = _portable(automaton)
@@ -161,10 +173,23 @@ def job_of(
     for value in portable.register:
         _check_text(value, f"the register {portable.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
-    rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since}
+    rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
     recipe = recipe_of(portable, keys=typed, sequence=sequence, **rest)
     stops = on_fault == "stop", late == "stop"
-    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since)
+    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since, asked=asked)
+
+
+def events_of(automaton: Automaton, asked: Asked) -> Schema:
+    """Return the schema of events as rows have them: a stage in front of the operator may add fields."""
+    if asked.event is not None:
+        return Schema.of(asked.event, "event")
+    assert automaton.event_schema is not None
+    return automaton.event_schema
+
+
+def shown_of(automaton: Automaton, asked: Asked) -> Schema:
+    """Return what of a match leaves: a stage behind the operator may take more."""
+    return automaton.match_schema if asked.shown is None else Schema.of(asked.shown, "match")
 
 
 def check_texts(arc: Arc, automaton: Automaton) -> None:
@@ -237,4 +262,5 @@ def _portable(automaton: Automaton) -> Automaton:
         register=automaton.register,
         event=automaton.event,
         shown=automaton.shown,
+        ties=automaton.ties,
     )

@@ -26,6 +26,8 @@ FIELDS = {
     "events": "bigint",  # rows that came, bad ones too
     "keys": "bigint",  # that hold anything
     "partial_matches": "bigint",  # null unless match(metrics=True): counting them visits all keys
+    "ties": "bigint",  # events beyond the first of their key and instant; null as above
+    "candidates": "bigint",  # matches of which AFTER MATCH SKIP may show others yet; null as above
     "held": "bigint",  # rows that wait for the watermark, with match(speculation=)
     "memory_bytes": "bigint",  # of the operator
     "stored_bytes": "bigint",  # in the state store: a snapshot, and what has changed since
@@ -50,7 +52,8 @@ def metrics(changes: DataFrame) -> DataFrame:
     Returns
     -------
     DataFrame
-        batch, bucket, events, keys, partial_matches, held (rows that wait for the watermark); memory_bytes (of the operator),
+        batch, bucket, events, keys, partial_matches, ties (events beyond the first of their key and instant), candidates (matches
+        of which AFTER MATCH SKIP may show others yet), held (rows that wait for the watermark); memory_bytes (of the operator),
         stored_bytes (in the state store), read_bytes, written_bytes (of these, in this batch); operator_ms, state_ms (time spent in
         each); watermark.
     """

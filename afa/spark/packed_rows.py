@@ -154,7 +154,7 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
 
 def changes_schema(job: Job) -> pa.Schema:
     """Return the schema of changes: keys, register, ``le``, ``re`` in ticks (null: for ever), ``diff``, ``kind``, ``reason``."""
-    register = [(field.name, ARROW[field.type]) for field in job.automaton.match_schema.fields]
+    register = [(field.name, ARROW[field.type]) for field in job.shown.fields]
     keys = [(name, job.schema.field(name).type) for name in job.keys]
     rest = [("le", pa.int64()), ("re", pa.int64()), ("diff", pa.int32()), ("kind", pa.string()), ("reason", pa.string())]
     return pa.schema([*keys, *register, *rest])

@@ -30,6 +30,7 @@ from afa.spark.processor import Matcher
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
+from afa.spark.stages import NONE, Asked
 from afa.spark.typed import SPARK, check_names, check_tables, column, key_types, quoted, timed, typed_rows
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
 from punctuation.time import BEGINNING, FOREVER
@@ -147,7 +148,9 @@ def match(
 
     if isinstance(automaton, Builder):
         automaton = automaton.query(tick=automaton.tick or "us")
+    asked = NONE
     if isinstance(automaton, Query):
+        asked = _asked(automaton)
         automaton, key, window, sequence = _said(automaton, key=key, window=window, sequence=sequence)
     if key is None:
         raise AfaError("expected the names of key columns but got key=None")
@@ -161,7 +164,18 @@ def match(
         types = key_types(events.schema, key)
         ahead, first = (speculation, beginning(since)) if events.isStreaming else (None, 0)
         job = job_of(
-            automaton, key, window, sequence, buckets, on_fault, types, late, ahead, lifetimes=until is not None, since=first
+            automaton,
+            key,
+            window,
+            sequence,
+            buckets,
+            on_fault,
+            types,
+            late,
+            ahead,
+            lifetimes=until is not None,
+            since=first,
+            asked=asked,
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
@@ -197,13 +211,13 @@ def match(
         if not events.isStreaming:
             return found
         behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
-        if not first:
+        if not first and asked.choose is None:  # what is chosen may change behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
         found = observed(found, name_of(job, name))
         return found if metrics else found.where(F.col("kind") != METRICS)
 
     def transform(events: DataFrame) -> DataFrame:
-        with by_value(automaton):
+        with by_value(automaton, *filter(None, [asked.event])):
             return plan(events)
 
     return transform
@@ -215,8 +229,7 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
     Raises
     ------
     AfaError
-        An argument says what the query says; it has no key, begins with a negation, shows chosen matches only, or its
-        ticks are no microseconds.
+        An argument says what the query says; it has no key, or its ticks are no microseconds.
     """
     tree = query.tree
     for name, value in given.items():
@@ -224,19 +237,17 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
             raise AfaError(f"expected no {name}= beside a query, which says it itself, but got {name}={value!r}")
     if query.key is None:
         raise AfaError("expected a query with a key ([attribute] in text, .by(..), PARTITION BY): a stream is cut by it on Spark")
-    if tree.skip is not None:
-        raise AfaError(
-            f"expected a query that shows all matches but got AFTER MATCH SKIP {tree.skip.upper()}: choose by an operator"
-        )
-    if tree.before:
-        raise AfaError(
-            f"expected a query that begins with an event but got ~{tree.before[0].name} at the start: an operator looks back "
-            f"(query.operator()), Spark's match does not; begin with what comes before, and forbid {tree.before[0].name} behind it"
-        )
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)
     return query.automaton, query.key, window, tree.order
+
+
+def _asked(query: Query) -> Asked:
+    """Return the stages that a query asks for."""
+    back, choose = query.looking_back, query.choosing
+    shown = None if choose is None else query.shown.cls
+    return Asked(back and query.tree.event, back and back.options, choose, shown)
 
 
 def _tell(job: Job, alone: bool) -> None:
@@ -301,13 +312,13 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
 
 def _ddl(schema: StructType, job: Job) -> str:
     keys = [f"{quoted(name)} {schema[name].dataType.simpleString()}" for name in job.keys]
-    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.automaton.match_schema.fields if field.type]
+    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.shown.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
 
 
 def _finished(changes: DataFrame, job: Job) -> DataFrame:
     """Return changes with times as timestamps, and with the ids of matches."""
-    fields = job.automaton.match_schema.fields
+    fields = job.shown.fields
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]
     # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.

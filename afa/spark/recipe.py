@@ -1,7 +1,8 @@
 """The recipe of a state: all that it depends on, as plain data beside it, so that a changed job can go on, or is refused.
 
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
-     "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0}
+     "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0,
+     "before": null, "choose": {"window": 60000000, "start": ["choose1"], "end": ["choose2"], "prefer": ["choose3"], "skip": ..}}
 
 An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
 
@@ -43,6 +44,8 @@ FIXED = {
     "keys": "key columns",
     "sequence": "sequence",
     "lifetimes": "lifetimes (until=)",
+    "before": "negation at the start (with what it looks back by)",
+    "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
     "since": "beginning (since=, in ticks)",
 }
 """The parts of a recipe that must stay, with their names for messages."""
@@ -191,6 +194,7 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
         register=now.register,
         event=now.event,
         shown=now.shown,
+        ties=now.ties,
     )
 
 

@@ -121,14 +121,14 @@ def _watcher() -> Callable[..., Any]:
 
 
 @contextmanager
-def by_value(automaton: Automaton) -> Iterator[None]:
-    """Let the user's own modules that hold classes or functions of an automaton be pickled by value, if they can be."""
+def by_value(automaton: Automaton, *classes: Any) -> Iterator[None]:
+    """Let the user's own modules that hold classes or functions of an automaton, or these classes, be pickled by value."""
     known = cloudpickle.list_registry_pickle_by_value()
-    ours = [module for module in _modules(automaton) if module.__name__ not in known]
+    ours = [module for module in _modules(automaton, classes) if module.__name__ not in known]
     for module in ours:
         cloudpickle.register_pickle_by_value(module)
     try:
-        cloudpickle.dumps(automaton)
+        cloudpickle.dumps((automaton, classes))
     except Exception:  # a global that can't be pickled: so the worker must have the module
         _forget(ours)
         ours = []
@@ -143,10 +143,10 @@ def _forget(modules: Iterable[ModuleType]) -> None:
         cloudpickle.unregister_pickle_by_value(module)
 
 
-def _modules(automaton: Automaton) -> list[ModuleType]:
+def _modules(automaton: Automaton, classes: Iterable[Any]) -> list[ModuleType]:
     if not isinstance(automaton, Automaton) or automaton.event_schema is None:
         return []  # which is refused
-    named: list[Any] = [automaton.event_schema.cls, type(automaton.register)]
+    named: list[Any] = [automaton.event_schema.cls, type(automaton.register), *classes]
     named += [part for arc in automaton.arcs for part in (arc.fence, arc.transfer, arc.at) if callable(part)]
     found = {getattr(thing, "__module__", None) for thing in named} - {"__main__"}
     return [sys.modules[name] for name in found if name in sys.modules and _is_own(sys.modules[name])]

@@ -59,8 +59,6 @@ def test_refused(spark: Any) -> None:
         match(RISING, key="symbol", time="time")
     with pytest.raises(afa.AfaError, match="expected a query with tick='us', as times are microseconds on Spark, but got tick='s'"):
         match(afa.query(TEXT, event=Stock, tick="s"), time="time")
-    with pytest.raises(afa.AfaError, match="expected a query that begins with an event but got ~n at the start"):
-        match(afa.query(TEXT.replace("SEQ(", "SEQ(~(Stock n), "), event=Stock, tick="us"), time="time")
     with pytest.raises(afa.AfaError, match="expected a query with a key"):
         match(afa.query(TEXT.replace("[symbol] and ", ""), event=Stock, tick="us"), time="time")
     with pytest.raises(afa.AfaError, match="expected the names of key columns but got key=None"):

@@ -1,0 +1,233 @@
+"""The stages of a query around the operator of a bucket, and their state: `LastBefore` in front of it, `Choose` behind it.
+
+    rows, promise -> LastBefore -> operator -> Choose -> changes
+
+A query that begins with a negation has the first one, one with AFTER MATCH SKIP the second. What they hold is kept as blobs: a
+whole one, then one for each save since, of the keys that have changed. What a promise has made final since is forgotten anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.change import Change
+from afa.engine import Logged
+from afa.model.keys import take_key
+from afa.model.raised import Faults, Raised
+from afa.operator.call import Core
+from afa.operator.keyed import Keyed
+from afa.operator.snapshot import plain, unplain
+from afa.operator.tables import Come, step_of
+from afa.schema import Schema, taker
+from afa.state.sound import wanted
+from punctuation.door import Table
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
+from speculation.before_after import After
+from speculation.choose import Choose
+from speculation.last_before import LastBefore
+from speculation.look_back import LookBack
+from speculation.stage_state import columns_of
+
+
+class Asked(NamedTuple):
+    """The stages that a query asks for; they travel to the workers as part of the job.
+
+    Parameters
+    ----------
+    event : NamedTuple class, optional
+        Of the rows, where a negation at the start adds fields to them.
+    before : mapping, optional
+        The conditions, the window and the order of its `LastBefore`.
+    choose : mapping, optional
+        The options of `Choose`.
+    shown : NamedTuple class, optional
+        Of matches as they leave, where `Choose` takes more of them.
+    """
+
+    event: Any = None
+    before: Mapping[str, Any] | None = None
+    choose: Mapping[str, Any] | None = None
+    shown: Any = None
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What a state depends on, as plain data."""
+        before = None if self.before is None else [Schema.of(self.event, "event").describe(), dict(self.before)]
+        return {"before": before, "choose": None if self.choose is None else dict(self.choose)}
+
+
+NONE = Asked()
+
+
+class Stages:
+    """The stages around an operator; where a query asks for none, the operator alone. ``blobs`` is what `save` gave."""
+
+    def __init__(self, asked: Asked, core: Core, names: Sequence[str], blobs: Sequence[bytes] = ()) -> None:
+        self._core, self._names = core, names
+        self._blobs = list(blobs)
+        self._take = taker(core.automaton.match_schema)
+        self._looking: LookBack | None = None
+        self._choosing: After | None = None
+        self._bits = -1
+        keys = core.keys
+        assert keys is not None
+        operator: Any = Keyed._of(core, keys.names[0] if keys.single else keys.names)
+        parts = list(map(_unpacked, blobs))
+        if asked.before is not None:
+            filled: Any = core.automaton.event
+            stage = LastBefore(asked.event, filled=filled, **asked.before)
+            for part, without in _newest(part[0] for part in parts):
+                stage.load(part.numbers, part.waiting, without)
+            operator = self._looking = LookBack.joined(stage, operator)
+        if asked.choose is not None:
+            operator = self._choosing = After(self._choose(asked, [part[1] for part in parts]), operator)
+            prefer = asked.choose["prefer"]
+            if prefer and prefer[0][0] == ":":
+                self._bits = core.automaton.match_schema.cls._fields.index(prefer[0][1:])  # type: ignore[attr-defined]
+        self._fresh: dict[str, dict[Hashable, None]] = {"looking": {}, "choosing": {}}  # keys that have changed since the last save
+
+    def _choose(self, asked: Asked, parts: Sequence[Any]) -> Choose:
+        stage, final = Choose(**asked.choose or {}, shown=asked.shown), self._core.progress.final
+        for part, without in _newest(parts):
+            stage.load(part.numbers, part.waiting, self._take, without)
+        if final > BEGINNING:
+            stage.push(Punctuation(final))
+        return stage
+
+    @property
+    def _all(self) -> list[tuple[str, Any]]:
+        """The stages with their names; None where there is none."""
+        found = ("looking", self._looking), ("choosing", self._choosing)
+        return [(name, around and around.stage) for name, around in found]
+
+    # -- one call --------------------------------------------------------------------------------------------------------------
+
+    def take(self, rows: pa.Table | None, promised: int | None = None) -> None:
+        """Take rows, and behind them a promise, within a call."""
+        core, parts = self._core, list[Any]()
+        if rows is not None and rows.num_rows:
+            parts.append(Table("arrow", rows, rows))
+        if promised is not None:
+            parts.append(("event", Punctuation(promised), None))
+        if self._looking is None:
+            after = BEGINNING if promised is None else promised
+            core.take(step_of(core, part, promised=after) if isinstance(part, Table) else part for part in parts)
+            return
+        if rows is not None:
+            self._fresh["looking"].update(dict.fromkeys(self._keys_of(rows)))
+        core.take(self._looking.reaches(Come(parts)))
+
+    def logged(self, before: int, faults: Faults | None) -> Logged:
+        """Return, within a call, what has changed; ``before``: what was final when it began.
+
+        A match of too many choices is told, if faults are not to stop the query: it is not chosen.
+        """
+        core = self._core
+        if self._choosing is None:
+            return core.logged()
+        out = core.collected(before)
+        self._fresh["choosing"].update({item.key: None for item in out if isinstance(item, Change)})
+        if self._bits >= 0 and faults is not None:
+            out = [item for item in out if not isinstance(item, Change) or self._can_choose(item, faults)]
+        chosen = self._choosing.stage.push_fitting(out)
+        return Logged.of([item for item in chosen if isinstance(item, Change)], core.shown)
+
+    def _can_choose(self, match: Change, faults: Faults) -> bool:
+        if match.payload[self._bits]:
+            return True
+        if match.diff > 0 and match.le is not None:
+            said = "expected a match of at most 62 choices of its pattern, as a group in it repeats, but got one of more"
+            faults.take(Raised(match.key, match.le, None, "", "choices", said), f"at le={match.le}: it is left out")
+        return False
+
+    def _keys_of(self, rows: pa.Table) -> Iterator[Hashable]:
+        """Return the keys of rows, in their form."""
+        if len(self._names) == 1:
+            return map(take_key, pc.unique(rows[self._names[0]]).to_pylist())
+        found = rows.group_by(list(self._names)).aggregate([])
+        return map(take_key, zip(*(found[name].to_pylist() for name in self._names)))
+
+    # -- what is held ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def waits(self) -> int | None:
+        """In how many ticks behind the watermark something can be forgotten; None: nothing is held, or for ever."""
+        return max((stage.window for _, stage in self._all if stage and stage.window and stage.keys), default=None)
+
+    @property
+    def matches(self) -> int:
+        """The matches of which it is not final whether they are chosen. O(these)."""
+        return 0 if self._choosing is None else self._choosing.stage.statistics.held
+
+    # -- state -----------------------------------------------------------------------------------------------------------------
+
+    def save(self, incremental: bool) -> list[bytes]:
+        """Return what the stages hold, or that of the keys that have changed since the last time. Nothing without stages."""
+        if self._looking is None and self._choosing is None:
+            return []
+        of = {name: list(keys) if incremental else None for name, keys in self._fresh.items()}
+        blob = self._packed(of)
+        self._blobs = [*self._blobs, blob] if incremental else [blob]
+        for keys in self._fresh.values():
+            keys.clear()
+        return [blob]
+
+    @property
+    def blobs(self) -> list[bytes]:
+        """What `save` gave, from the last whole one on."""
+        return self._blobs
+
+    def split(self, numbers_of: Callable[[Sequence[Hashable]], Any], count: int) -> list[list[bytes]]:
+        """Return what the stages hold in parts: for each of so many buckets the keys that it has then."""
+        if self._looking is None and self._choosing is None:
+            return [[]] * count
+        of: list[dict[str, Any]] = [{} for _ in range(count)]
+        for name, stage in self._all:
+            keys = list(stage.keys) if stage else []
+            numbers = numbers_of(keys).tolist() if keys else []
+            for number in range(count):
+                of[number][name] = [key for key, its in zip(keys, numbers) if its == number]
+        return [[self._packed(each, whole=True)] for each in of]
+
+    def _packed(self, of: Mapping[str, Any], whole: bool = False) -> bytes:
+        """Return what the stages hold of some keys; None: of all."""
+        parts: list[Any] = []
+        for name, stage in self._all:
+            keys = of[name]
+            if stage is None:
+                parts.append(None)
+                continue
+            numbers = stage.numbers(keys) if name == "looking" else stage.numbers()
+            parts.append([numbers, None if whole else keys, columns_of(stage.waiting(keys))])
+        return plain(parts)
+
+
+class _Part(NamedTuple):
+    """What a blob says of a stage; ``keys``: those that have changed since the blob before, None: it is a whole one."""
+
+    numbers: Any
+    keys: Any
+    waiting: Any
+
+
+def _unpacked(blob: bytes) -> list[_Part | None]:
+    found = unplain(blob)
+    wanted("the state of two stages", isinstance(found, list) and len(found) == 2, found)
+    return [None if part is None else _Part(*part) for part in found]
+
+
+def _newest(parts: Iterable[_Part | None]) -> Iterator[tuple[_Part, set[Hashable]]]:
+    """Return parts in their order, each with the keys of which a later one says more."""
+    found: list[tuple[_Part, set[Hashable]]] = []
+    later = set[Hashable]()
+    for part in reversed(list(parts)):
+        wanted("the state of a stage", part is not None, part)
+        assert part is not None
+        found.append((part, later))
+        later = later.union(part.keys or ())
+    yield from reversed(found)
