@@ -12,6 +12,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     state/         the states of keys, as columns and as bytes
     draw/          pictures of automata
     conditions/    promises about some events only
+    arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     engine         the protocol of an engine
     rewrite/       arcs made of the user's, where an event's payload is not kept
     interpreted/   the readable engine: Algorithm 1 of the paper
@@ -52,6 +53,7 @@ Change(payload=Falls(total=-3.0), le=3, re=61, diff=1, key=None)
 from typing import TYPE_CHECKING, Any
 
 import afa.explain  # noqa: F401  (it gives Automaton its method `explain`)
+from afa.arclog.arc_log import ArcLog
 from afa.change import Change, insert, retract
 from afa.errors import (
     AfaError,
@@ -84,6 +86,7 @@ __all__ = [
     "FOREVER",
     "AfaError",
     "Arc",
+    "ArcLog",
     "Automaton",
     "AutomatonError",
     "Change",

@@ -25,7 +25,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.expression"],
     ["afa.model"],
     ["afa.state"],
-    ["afa.draw", "afa.conditions"],
+    ["afa.draw", "afa.conditions", "afa.arclog"],
     ["afa.engine"],
     ["afa.rewrite"],
     ["afa.interpreted"],

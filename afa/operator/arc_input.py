@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from afa.arclog.arc_log import Poll
+from afa.arclog.log_state import Here, LogState, followed
 from afa.change import Change
-from afa.errors import ChangeError
+from afa.errors import AfaError, AutomatonError, ChangeError, LateEventError
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
@@ -22,7 +24,7 @@ class ArcInput:
     ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
     """
 
-    __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "pending", "table")
+    __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "log", "pending", "table")
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class ArcInput:
     ) -> None:
         self.table = table
         self.elsewhere = False  # whether the table is kept by someone else, so that no snapshot holds it
+        self.log: LogState | None = None  # where the operator is in an arc log
         self.pending: dict[ArcEvent, int] = {}
         self._progress = progress
         self._journal = journal
@@ -43,6 +46,7 @@ class ArcInput:
     def change(self, change: Change) -> None:
         """Take an insertion or a retraction of an arc (checked), with a lifetime or without."""
         arc: Arc = change.payload
+        self._check_name(arc.name)
         if change.diff not in (1, -1):
             raise ChangeError(f"expected diff=1 or -1 but got diff={change.diff!r} for {arc!r}")
         if change.le is None:
@@ -62,8 +66,35 @@ class ArcInput:
 
     def swap(self, wanted: NamedSwap, fitting: Callable[[Arc], Arc]) -> None:
         """Take a swap by name; ``fitting`` binds an arc, or refuses it. A late swap is refused, whatever the policy says."""
+        for name in (wanted.name, None if wanted.arc is None else wanted.arc.name):
+            self._check_name(name)
         table, event = wanted.carried_out(self.table, self._progress.now, self._progress.arc_promise, fitting)
         self._put(table.cleaned(self._progress.final), event.le, event.re)
+
+    def poll(self, poll: Poll, here: Here) -> None:
+        """Take what the folder of an arc log has brought; see `afa.arclog.log_state`."""
+        state = self.log or LogState()
+        try:
+            reading = poll.log.folder.read(state.files)
+        except OSError as error:
+            raise AfaError(f"expected the folder of an arc log but got {poll.log.path}: {error.strerror}") from error
+        if not reading.lines and not reading.faults and state.waits >= here.promised:
+            return  # nothing has come, and nothing waits in vain; what has ended is dropped later
+        found = followed(state, reading, here)
+        poll.told = found.told
+        bad = next((told for told in found.told if told.kind != "note"), None) if poll.log.on_fault == "raise" else None
+        if bad is not None:
+            raise (LateEventError if bad.kind == "late" else AutomatonError)(str(bad))
+        self._journal.set(self, "log", found.state)
+        self.replace(found.table, found.gone, found.come)
+
+    def _check_name(self, name: str | None) -> None:
+        """Refuse a change of an arc whose name the log has."""
+        if self.log is not None and name is not None and name in self.log.names:
+            raise ChangeError(
+                f"expected changes of the arc {name!r} from the arc log, which has lines of this name, but got one beside it: "
+                f"write it there (ArcLog.insert, retract, swap)"
+            )
 
     def _change_from_now(self, arc: Arc, diff: int) -> None:
         """Put an arc in force, or end one, from one tick past all that was seen on: the default mode."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.arclog.arc_log import Poll
 from afa.change import Change, put_in_order
 from afa.conditions.promised import Conditions
 from afa.cuts import Cuts
@@ -34,6 +35,7 @@ from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, check_number, sequence_of
+from afa.operator.log_polls import here
 from afa.operator.named_swap import NamedSwap
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
@@ -304,6 +306,9 @@ class Core(Member):
             self.arcs.change(item._replace(payload=self.binder.fitting(item.payload)))
         elif port == "arc" and isinstance(item, NamedSwap):
             self.arcs.swap(item, self.binder.fitting)
+        elif port == "arc" and isinstance(item, Poll):
+            where = self.automaton, self.engine, self.asked, self.binder, self.arcs.table, self.progress, self.tick, self.sequence
+            self.arcs.poll(item, here(*where))
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the {port} input")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def shipped(cls: type, core: Core) -> tuple[Any, ...]:
     """Return what ``__reduce__`` of an operator returns. Raises as `Operator.snapshot`."""
     keys, blob = core.keys, snapshot.blob_of(core)
-    own = {id(arc) for arc in core.automaton.arcs}
+    own = {id(arc) for arc in (*core.automaton.arcs, *(core.arcs.log.arcs if core.arcs.log is not None else ()))}
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
     numbers = None if core.gapless is None else (core.gapless.repeated, core.gapless.on_gap)

@@ -7,13 +7,13 @@ Format, version 7
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
-                  and the tick, if there is one
+                  and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`)
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
     arcs          null: the owner of the operator keeps them, and passes them to the restore
-    arc           [index in the automaton, or [name, n, of] for the n-th of the later arcs of that name; le; re],
-                  then a count for pending ones
+    arc           [index in the automaton, [name, n, of] for the n-th of the later arcs of that name, or [n] for the n-th of those
+                  that lines of the log have brought; le; re], then a count for pending ones
     counters      [changes, outputs, retractions, late]; as text beyond int64, stale punctuations too
     follows       null; in an incremental snapshot 16 bytes that identify the blob that must be restored before it
     states        see `afa.state.packed`; in an incremental snapshot those of the keys that changed; a key without state is gone
@@ -29,18 +29,19 @@ from typing import Any
 import msgpack
 import numpy as np
 
+from afa.arclog import log_state
 from afa.conditions.condition import Condition
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
-from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
 from afa.model.copies import as_plain, as_total
 from afa.model.raised import Faults
-from afa.operator.arc_input import ArcInput
 from afa.operator.call import Core
 from afa.operator.gapless import Gapless, OnGap, Repeated
+from afa.operator.saved_arcs import arc_at, arc_in, references
 from afa.rewrite.reduction import Reduction
 from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
@@ -98,7 +99,8 @@ def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
 def head(core: Core) -> list[Any]:
     """Return all but the states of keys: the first seven fields of the format."""
     late = core.late.policy if isinstance(core.late.policy, str) else None
-    refs = {} if core.arcs.elsewhere else _references(core.automaton, core.arcs)
+    refs = {} if core.arcs.elsewhere else references(core.automaton, core.arcs)
+    log = None if core.arcs.log is None else log_state.saved(core.arcs.log, refs)
     return [
         core.keyed,
         fingerprint(core.automaton),
@@ -111,7 +113,8 @@ def head(core: Core) -> list[Any]:
             [[condition.text, t] for condition, t in core.conditions.all],
             None if core.gapless is None else _numbers(core.gapless),
             core.engine.bits,
-            *([] if core.tick is None else [core.tick]),
+            *([] if core.tick is None and log is None else [core.tick]),
+            *([] if log is None else [log]),
         ],
         list(map(as_plain, core.progress.marks())),
         None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
@@ -292,7 +295,8 @@ def without_states(
 ) -> tuple[Core, ArcTable]:
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
-    window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *tick = options
+    window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *more = options
+    tick, log = (*more, None, None)[:2]
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
@@ -308,7 +312,7 @@ def without_states(
         keyed=keyed,
         faults=faults,
         gapless=_gapless(automaton, numbers, repeated, on_gap),
-        tick=_tick(*tick),
+        tick=_tick(tick),
     )
     core.binder.know(arcs)
     core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
@@ -316,15 +320,20 @@ def without_states(
     check_marks(marks, arc_punctuation, core.conditions.all, retractions)
     core.progress.restore(marks)
     wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
-    events = ArcTable(_arc_in(automaton, arcs, *item) for item in in_force) if table is None else table(marks.final)
-    waiting = [(_arc_in(automaton, arcs, ref, le, re), n) for ref, le, re, n in pending]
+    if log is not None:
+        core.arcs.log = log_state.loaded(log, core.tick, core.binder.fitting, lambda ref: arc_at(automaton, arcs, ref))
+    lines = [] if core.arcs.log is None else core.arcs.log.arcs
+    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in in_force) if table is None else table(marks.final)
+    waiting = [(arc_in(automaton, arcs, lines, ref, le, re), n) for ref, le, re, n in pending]
     check_arcs(events.events, waiting, core.progress)
+    if core.arcs.log is not None:
+        log_state.check_table(core.arcs.log, events, marks.final)
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, events
 
 
-def _tick(tick: Any = None) -> str | None:
+def _tick(tick: Any) -> str | None:
     wanted("a unit of time as the tick", tick is None or tick in NANOSECONDS, tick)
     return tick  # type: ignore[no-any-return]
 
@@ -346,37 +355,6 @@ def _gapless(automaton: Automaton, numbers: Any, repeated: Repeated | None, on_g
     gap_count, missing, repeats = map(as_total, counters)
     found.put_counters((gap_count, missing, repeats))
     return found
-
-
-def _references(automaton: Automaton, arcs: ArcInput) -> dict[int, Any]:
-    """Return how each arc is written, by the arc's identity, as arcs of one name may do different things.
-
-    A waiting retraction may refer to any equal arc.
-    """
-    refs: dict[int, Any] = {id(arc): i for i, arc in enumerate(automaton.arcs)}
-    in_force = [event.arc for event in arcs.table.events]
-    known = {arc: arc for arc in [*(event.arc for event in arcs.pending), *in_force, *automaton.arcs]}
-    waiting = {id(event.arc): known[event.arc] for event in arcs.pending}
-    later: dict[str, list[Arc]] = {}
-    for arc in {id(arc): arc for arc in [*in_force, *waiting.values()] if id(arc) not in refs}.values():
-        if arc.name is None:
-            raise SnapshotError(f"expected a name but got {arc!r}, pushed after the automaton was built: give it name=")
-        later.setdefault(arc.name, []).append(arc)
-    refs.update({id(arc): [name, n, len(found)] for name, found in later.items() for n, arc in enumerate(found)})
-    return {**refs, **{waiter: refs[id(arc)] for waiter, arc in waiting.items()}}
-
-
-def _arc_in(automaton: Automaton, arcs: list[Arc], ref: Any, le: Any, re: Any) -> ArcEvent:
-    if type(ref) is int and ref >= 0:
-        return ArcEvent(automaton.arcs[ref], as_time(le, "le"), as_time(re, "re"))
-    name, n, of = ref
-    found = list({id(arc): arc for arc in arcs if arc.name == name}.values())
-    if len(found) != of:
-        raise SnapshotError(
-            f"expected arcs=[...] with {of} named {name!r}, pushed before the snapshot and still in force, "
-            f"in the order in which they were pushed, but got {arcs!r}"
-        )
-    return ArcEvent(found[n], as_time(le, "le"), as_time(re, "re"))
 
 
 def _packed(data: Any, depth: int) -> bytes:

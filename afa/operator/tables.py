@@ -206,7 +206,7 @@ def _promised(parts: Sequence[Any], place: int) -> int:
 
 def _encoded(core: Core, table: Table, shape: Shape, arcs: Sequence[Arc]) -> Batch:
     """Return the table in the engine's own form. Raises `Unfit` if it must go row by row."""
-    if shape.wanted is None:
+    if shape.wanted is None or (shape.mixed and core.arcs.log is not None):  # whose names no row may change
         raise Unfit
     found, schema, low = table.take(shape.wanted), core.automaton.event_schema, len(shape.wanted) - len(shape.times)
     keys = core.keys

@@ -16,6 +16,7 @@ import msgpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.arclog.outcome import Step
 from afa.change import Change
 from afa.compiled.compiled_engine import CompiledEngine
 from afa.errors import AfaError, LateEventError, SnapshotError
@@ -29,7 +30,7 @@ from afa.spark import shared
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Held, Windows
 from afa.spark.job import Answer, Fault, Job
-from afa.spark.ledger import Logged, Step
+from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
 from afa.spark.recipe import Difference, difference, rebuilt
 from afa.spark.stages import Stages

@@ -11,6 +11,7 @@ Where an arc is one that only Python can run, nothing is shared: two of them may
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 from bisect import bisect_right
@@ -20,16 +21,16 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from afa.arclog.lines import digest, shown
+from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
+from afa.arclog.versions import END, INSERT, Line, Version, Versions
 from afa.change import Change
 from afa.errors import AutomatonError
-from afa.model.arc import Arc
-from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.model.reach import loose_ends
-from afa.spark.arc_lines import Fits, digest, fitting_line, shown
+from afa.spark.arc_lines import Fits, fitting_lines
 from afa.spark.job import Answer, Fault, Job
 from afa.spark.recipe import Difference, Recipe, arc_of, name_of, said, texts_of
-from afa.spark.versions import END, INSERT, Line, Version, Versions
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -39,20 +40,6 @@ TABLES = 4
 """How many tables of a state are cached: each promise that ends an arc needs another one, and engines keep programs in it."""
 Raw = str | bytes | None
 log = logging.getLogger("afa.spark")
-
-
-class Step(NamedTuple):
-    """The effect of a promise and of lines."""
-
-    bad: list[tuple[str, Raw]]  # lines that are none, and why
-    idle: list[Line]  # retractions that end nothing and never will
-    late: list[Line]  # behind the promise
-    clashes: list[Line]  # whose id another one has
-    kept: list[Any]  # of the lines that were taken
-    gone: list[ArcEvent]
-    come: list[ArcEvent]
-    names: list[str]  # of the arcs in force
-    notes: list[str]  # to be told of arcs that have come
 
 
 class Ledger:
@@ -74,25 +61,20 @@ class Ledger:
             return
         begun, lines = msgpack.unpackb(packed)
         self.versions = Versions(map(self._version, begun))
-        self.versions.take(map(self.line, lines))
+        self._take(lines)
 
     def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any]) -> Step:
         """Move the promise, then take lines: those of the log, and those of a changed code."""
-        idle = self.versions.promise(promised)
-        names = sorted({version.line.name for version in self.versions.all()}) if idle else []
-        bad: list[tuple[str, Raw]] = []
-        taken = self.versions.take([*map(self.line, code), *self._read(lines, bad)])
-        there = [version for versions in taken.before.values() for version in versions]
-        now = [version for name in taken.before for version in self.versions.of(name)]
-        gone, come = _less(there, now), _less(now, there)
+        idle, bad = self.versions.promise(promised), list[tuple[str, Raw]]()
+        come = [line for source in code for line in self.lines(source)]
+        step = step_of(self.versions, idle, [*come, *self._read(lines, bad)], self._job.automaton)
         self._changed()
-        kept = [line.source for line in taken.kept]
-        return Step(bad, idle, taken.late, taken.clashes, kept, gone, come, names, self._notes(there, now))
+        return step._replace(bad=bad)
 
     def replay(self, promised: int, sources: Iterable[Any]) -> None:
         """Take a step again, given the lines that it took."""
         self.versions.promise(promised)
-        self.versions.take(map(self.line, sources))
+        self._take(sources)
         self._changed()
 
     @property
@@ -100,7 +82,7 @@ class Ledger:
         """The state as bytes, from which a `Ledger` is made again."""
         if self._packed is None:
             begun = [[version.line.source, version.re] for version in self.versions.begun()]
-            self._packed = msgpack.packb([begun, [line.source for line in self.versions.lines()]])
+            self._packed = msgpack.packb([begun, sources_of(self.versions.lines())])
         return self._packed
 
     @property
@@ -114,7 +96,7 @@ class Ledger:
     def table(self, final: int) -> ArcTable:
         """Return what is in force beyond an instant: one table for all who ask, until the next arc has ended."""
         if not self._tables:
-            self._tables[0] = ArcTable(map(_event, self.versions.all()))
+            self._tables[0] = ArcTable(map(event_of, self.versions.all()))
             self._ends = sorted({event.re for event in self._tables[0].events})
         n = bisect_right(self._ends, final)
         table = self._tables.get(n)
@@ -130,35 +112,32 @@ class Ledger:
         self._packed = self._waits = None
         self._tables, self._ends = {}, []
 
-    def line(self, source: Any) -> Line:
-        """Return the line that `Line.source` was kept of: text of the log, or a change of the code, [op, arc, present, number]."""
+    def _take(self, sources: Iterable[Any]) -> None:
+        self.versions.take(line for source in sources for line in self.lines(source))
+
+    def lines(self, source: Any) -> tuple[Line, ...]:
+        """Return the lines that `Line.source` was kept of: text of the log, or a change of the code, [op, arc, present, number]."""
         if isinstance(source, str):
-            return fitting_line(source, self._fits)
+            return fitting_lines(source, self._fits)
         op, text, present, n = source
         wanted("a line of the code", op in ("insert", "end") and type(text) is str, source)
         at, sequence = as_time(present, "present"), BEGINNING + as_time(n, "changes of code")
         arc = arc_of(text, self._job.automaton) if op == "insert" else None
         content, identity = digest(["code", text]), digest(["code", source])
-        return Line(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source)
+        return (Line(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source),)
 
     def _read(self, lines: Iterable[Raw], bad: list[tuple[str, Raw]]) -> list[Line]:
-        found = []
+        found: list[Line] = []
         for raw in lines:
             try:
-                found.append(fitting_line(raw, self._fits))
+                found += fitting_lines(raw, self._fits)
             except AutomatonError as error:
                 bad.append((str(error), raw))
         return found
 
-    def _notes(self, there: Sequence[Version], now: Sequence[Version]) -> list[str]:
-        """Return what is to be told of arcs that are new: that they lead nowhere yet, or that nothing leads to them."""
-        old = {version.line.identity for version in there}
-        come: list[Arc] = [version.line.arc for version in now if version.line.identity not in old]
-        return loose_ends(self._job.automaton, come, [version.line.arc for version in self.versions.all()]) if come else []
-
     def _version(self, saved: Any) -> Version:
         source, re = saved
-        line = self._own[source] if type(source) is int and source >= 0 else self.line(source)
+        line = self._own[source] if type(source) is int and source >= 0 else self.lines(source)[-1]
         wanted("the version of an arc", line.op == INSERT and line.at < as_time(re, "re") <= line.until, saved)
         return Version(line, line.at, re)
 
@@ -217,12 +196,12 @@ class Logged:
     def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step, Answer]:
         """Let the promise move, and lines come, in any order: those of the log, and those that `of_code` gave; what to tell."""
         told, step = Answer([], [], []), self._step(promised, lines, code)
-        self._steps.append([promised, step.kept])
+        self._steps.append([promised, sources_of(step.kept)])
         self._tell_idle(step, told)
         for reason, raw in step.bad:
             self._fault(told, reason, raw)
         for line in step.clashes:
-            self._fault(told, "expected one line of an id but got two that differ; the earlier one counts", line.source, line.at)
+            self._fault(told, ONE_ID, line.source, line.at)
         told.late.extend(map(_late, step.late))
         return step, told._replace(notes=step.notes)
 
@@ -278,8 +257,7 @@ class Logged:
 
     def _tell_idle(self, step: Step, told: Answer) -> None:
         for line in step.idle:
-            there = ", ".join(step.names) or "none"
-            self._fault(told, f"expected an arc in force but got {line.name!r}; in force: {there}", line.source, line.at)
+            self._fault(told, not_in_force(line, step.names), line.source, line.at)
 
     def _fault(self, told: Answer, reason: str, what: Any, le: int | None = None) -> None:
         if self._job.stop_on_fault:
@@ -296,18 +274,14 @@ def _bytes(raw: Raw) -> tuple[bool, bytes]:
     return raw is None, b"" if raw is None else raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass")
 
 
-def _own(place: int, text: str, arc: Arc) -> Line:
+def _own(place: int, text: str, arc: Any) -> Line:
     identity = digest(["own", place])
     return Line(BEGINNING, BEGINNING, INSERT, identity, digest(["code", text]), name_of(text), FOREVER, arc, place)
 
 
-def _less(versions: Sequence[Version], others: Sequence[Version]) -> list[ArcEvent]:
-    known = {(version.line.identity, version.re) for version in others}
-    return [_event(version) for version in versions if (version.line.identity, version.re) not in known]
-
-
-def _event(version: Version) -> ArcEvent:
-    return ArcEvent(version.line.arc, version.le, version.re)
+def sources_of(lines: Iterable[Line]) -> list[Any]:
+    """Return what is kept of lines; of the two of a swap once."""
+    return list({json.dumps(line.source): line.source for line in lines}.values())
 
 
 def _late(line: Line) -> Change:

@@ -81,7 +81,7 @@ def match(
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
         A second stream: the lines of an arc log in a string or binary column ``value``, in any order, and repeated if need be (see
-        `afa.spark.arc_lines`). Without it no arc can come, so an automaton that can never match is refused. A query that begins
+        `afa.arclog.lines`). Without it no arc can come, so an automaton that can never match is refused. A query that begins
         without ``arcs`` can't get it later, as its checkpoint keeps the number of sources: begin with an empty log,
         ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
     lateness : str or timedelta, optional

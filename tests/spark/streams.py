@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from afa import Keyed, Punctuation, insert, retract
-from tests.spark.arclogs import arcs_of, bare
+from tests.arclogs import arcs_of, bare
 from tests.strategies import Choices
 from tests.streams import Setting, setting
 

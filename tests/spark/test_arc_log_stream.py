@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.spark.arclogs import in_force, random_log
+from tests.arclogs import in_force, random_log
 from tests.spark.streams import SECOND, ZERO, of_program, plain, rows
 from tests.spark.test_stream import SCHEMA, Files, afa_spark, as_json, matches, read, run
 from tests.strategies import Seeded

@@ -20,7 +20,7 @@ from afa.spark.job import Answer, Job
 from afa.spark.ledger import TABLES
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
-from tests.spark.arclogs import is_late, random_log
+from tests.arclogs import is_late, random_log
 from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, of_program, plain, rows
 from tests.strategies import Choices, Seeded

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from afa.spark.arc_lines import read_line
-from afa.spark.versions import INSERT, Line, Version, Versions
+from afa.arclog.versions import INSERT, Line, Version, Versions
 from punctuation.time import BEGINNING, FOREVER
-from tests.spark.arclogs import in_force, is_late, random_log, said
+from tests.arclogs import in_force, is_late, random_log, read_line, said
 from tests.strategies import Seeded
 
 ARCS = [{"name": name, "src": "a", "dst": "b", "fence": fence} for name in "xyz" for fence in ("True", "False")]

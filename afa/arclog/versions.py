@@ -166,7 +166,12 @@ class Versions:
         return self._replay(name).versions(BEGINNING)
 
     def all(self) -> list[Version]:
-        return [version for name in sorted({*self._begun, *self._lines}) for version in self.of(name)]
+        return [version for name in sorted(self.names) for version in self.of(name)]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of which anything is kept."""
+        return {*self._begun, *self._lines}
 
     def begun(self) -> list[Version]:
         """Return what the promise has left; with `lines` all that there is to be kept."""

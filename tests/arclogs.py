@@ -7,12 +7,18 @@ from datetime import datetime
 from typing import Any
 
 from afa import Arc, Automaton
-from afa.spark.arc_lines import read_line
+from afa.arclog.lines import read_lines
+from afa.arclog.versions import Line
 from punctuation.time import BEGINNING, FOREVER
 from tests.strategies import Choices
 
 Lifetimes = list[tuple[str, Any, int, int]]
 """Of each version its name, its arc's JSON (or the automaton's own arc), and its lifetime."""
+
+
+def read_line(raw: str) -> Line:
+    """The only line that a text says, or the last one."""
+    return read_lines(raw)[-1]
 
 
 def ticks(value: Any) -> int:

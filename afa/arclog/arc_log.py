@@ -1,0 +1,107 @@
+"""An arc log that an operator follows, without Spark: each poll takes what has been written since, as one call."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from afa.arclog.log_folder import LogFolder
+from afa.arclog.log_state import Told
+from afa.arclog.log_writer import LogWriter
+from afa.errors import AfaError
+from afa.model.automaton import Automaton
+from punctuation.durations import unit_of
+
+log = logging.getLogger("afa.arclog")
+
+
+class Poll:
+    """One poll, on its way through the stages around an operator."""
+
+    def __init__(self, arcs: ArcLog) -> None:
+        self.log = arcs
+        self.told: list[Told] = []
+
+
+class ArcLog(LogWriter):
+    """An arc log in a folder: what changes an operator's arcs, written by other processes, or by this one.
+
+    The lines, and what they mean, are those of an arc log on Spark (`afa.arclog.lines`, "Arc logs" in SEMANTICS.md). Any number of
+    processes write the folder, any number of operators follow it. What an operator has taken of it is part of the operator's state,
+    and of its snapshots: one that is restored goes on where it was, and needs no ``arcs=`` for arcs of the log.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder; it is made if it does not exist.
+    automaton : Automaton
+        The automaton for whose schemas the arcs' functions are written.
+    tick : str, optional
+        What an int is in the lines that are written here. None: what one int of LE counts for the operator that reads it.
+    on_fault : "report" or "raise"
+        What becomes of a line that is none, that ends nothing, or that is late. ``"report"``: it stands in ``told`` and in the log
+        "afa.arclog"; all others are taken. ``"raise"``: the poll is refused, and so are the next ones while the line is there.
+
+    Attributes
+    ----------
+    told : list of Told
+        What the last poll had to tell.
+
+    Notes
+    -----
+    Written without ``at``, a line holds from when it is read: from one tick past all that the operator has seen then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, ArcLog, Automaton, Operator, insert
+    >>> class Pay(NamedTuple):
+    ...     amount: int
+    >>> big = Automaton(start="a", final={"b"}, event=Pay, arcs=[Arc("a", "b", "amount > 500", name="above 500")])
+    >>> op, arcs = Operator(big), ArcLog(tempfile.mkdtemp(), big)
+    >>> arcs.swap("above 500", fence="amount > 300")  # in this process, or in another
+    >>> arcs.poll(op)
+    []
+    >>> len(op.push(insert(Pay(400), le=1)))
+    1
+    """
+
+    def __init__(self, path: str | Path, automaton: Automaton, *, tick: str | None = None, on_fault: str = "report") -> None:
+        if on_fault not in ("report", "raise"):
+            raise AfaError(f'expected on_fault="report" or "raise" but got on_fault={on_fault!r}')
+        self._unit = None if tick is None else unit_of(tick, AfaError, "tick=")
+        super().__init__(path, automaton)
+        self.folder = LogFolder(self.path)
+        self.on_fault = on_fault
+        self.told: list[Told] = []
+
+    def poll(self, operator: Any) -> list[Any]:
+        """Take what the folder has brought since the operator's last poll, as one call: all of it or nothing.
+
+        Parameters
+        ----------
+        operator : Operator or Keyed, perhaps with stages
+            Arcs whose names stand in the log are changed by the log only, from the first such line on.
+
+        Returns
+        -------
+        list of Change and Punctuation
+            The minimal difference of the matches in force, as of `Operator.push_arc`.
+
+        Raises
+        ------
+        AutomatonError, LateEventError
+            With ``on_fault="raise"``: the first line that is none, ends nothing, or is late.
+        AfaError
+            The folder can't be read; or ``operator`` is none.
+        """
+        if not hasattr(operator, "_arc_input"):
+            raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
+        poll = Poll(self)
+        out: list[Any] = operator._arc_input(poll)
+        self.told = poll.told
+        for told in poll.told:
+            log.warning("%s", told)
+        return out

@@ -1,0 +1,90 @@
+"""What an arc log says of each arc, without an operator: which versions its lines come to, and what is wrong with them.
+
+A line that holds from when it is read ("now") counts as read when it was written, at the largest instant of the lines before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from afa.arclog.lines import NOW, digest, read_lines
+from afa.arclog.log_folder import LogFolder, Raw
+from afa.arclog.versions import INSERT, Line, Version, Versions
+from afa.errors import AfaError, ChangeError, did_you_mean
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Listed(NamedTuple):
+    """An arc, and from when until when it is in force; ``now``: its beginning is when its line is read."""
+
+    arc: Arc
+    le: int
+    re: int
+    now: bool = False
+
+
+class Listing(NamedTuple):
+    """What stands in a folder."""
+
+    versions: Versions
+    faults: list[tuple[Raw, str]]
+
+    @classmethod
+    def of(cls, path: Path, automaton: Automaton, tick: str | None) -> Listing:
+        """Read a folder; ``tick``: what an int is that does not say it."""
+        faults, lines, present = list[tuple[Raw, str]](), list[Line](), BEGINNING
+        reading = LogFolder(path).read({})
+        for raw in sorted(reading.lines, key=_sequence):
+            try:
+                found = read_lines(raw.text, tick or "us", present)
+                for line in found:
+                    if line.arc is not None:
+                        automaton.check_arc(line.arc)
+            except AfaError as error:
+                faults.append((raw, str(error)))
+                continue
+            lines += found
+            present = max(present, found[-1].at)
+        faults += [(Raw(b"", name, 0), reason) for name, reason in reading.faults]
+        faults += [(raw, "expected a whole line but got one that no newline ends yet") for raw in reading.open]
+        versions = Versions(Version(line, BEGINNING, FOREVER) for line in _own(automaton))
+        versions.take(lines)
+        return cls(versions, faults)
+
+    def all(self) -> list[Listed]:
+        """Return all versions, by name and beginning."""
+        return [Listed(v.line.arc, v.le, v.re, _is_now(v.line)) for v in self.versions.all()]
+
+    def last(self, name: str) -> Arc:
+        """Return the arc of a name that began last; `ChangeError` if no arc has it."""
+        found = self.versions.of(name)
+        if not found:
+            known = sorted(self.versions.names)
+            there = ", ".join(map(repr, known)) or "none has a name"
+            raise ChangeError(f"expected the name of an arc but got {name!r}{did_you_mean(name, known)}; there are: {there}")
+        arc: Arc = found[-1].line.arc
+        return arc
+
+
+def _own(automaton: Automaton) -> Iterable[Line]:
+    for place, arc in enumerate(automaton.arcs):
+        if arc.name is not None:
+            identity = digest(["own", place])
+            yield Line(BEGINNING, BEGINNING, INSERT, identity, identity, arc.name, FOREVER, arc)
+
+
+def _sequence(raw: Raw) -> int:
+    try:
+        found = json.loads(raw.text).get("sequence", 0)
+    except (ValueError, RecursionError, AttributeError):
+        return 0
+    return found if type(found) is int else 0
+
+
+def _is_now(line: Line) -> bool:
+    return line.source is not None and json.loads(line.source)["at"] == NOW

@@ -1,0 +1,265 @@
+"""Where an operator is in an arc log: a value, part of the operator's state; each poll that finds something makes another one.
+
+The log has the names that its lines name. What of such an arc was in force when the first of these lines came is where the log
+begins; from then on only lines change it, until nothing of the name is left that a line could.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from afa.arclog.lines import NOW, digest, read_lines
+from afa.arclog.log_folder import Mark, Raw, Reading
+from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
+from afa.arclog.versions import INSERT, Line, Version, Versions
+from afa.errors import AfaError
+from afa.model.arc import Arc
+from afa.model.arctable import ArcEvent, ArcTable
+from afa.model.automaton import Automaton
+from afa.state.sound import wanted
+from punctuation.time import BEGINNING, FOREVER, as_time
+
+
+class Said(NamedTuple):
+    """What is kept of a line."""
+
+    text: str
+    now: int  # the present when it was read
+    file: str
+    number: int
+
+
+class Told(NamedTuple):
+    """What a poll tells of a line.
+
+    Parameters
+    ----------
+    kind : "fault", "late" or "note"
+        A line that is none, or ends nothing; one behind the promise, not carried out; an arc in force that leads nowhere yet.
+    reason : str
+    file : str
+        "" where it is about no single line.
+    line : int
+        Its number in the file, from 1.
+    at : int, optional
+        The instant of the line, in ticks, if it has one.
+    """
+
+    kind: str
+    reason: str
+    file: str = ""
+    line: int = 0
+    at: int | None = None
+
+    def __str__(self) -> str:
+        place = f" ({self.file}, line {self.line})" if self.line else f" ({self.file})" if self.file else ""
+        return f"{self.reason}{place}"
+
+
+class LogState(NamedTuple):
+    """See the head of this file."""
+
+    promised: int = BEGINNING
+    begun: tuple[Version, ...] = ()  # what the promise has left
+    lines: tuple[Line, ...] = ()  # that are not final
+    over: tuple[Line, ...] = ()  # the lines of other arcs that are still in the operator's table
+    files: Mapping[str, Mark] = {}
+    waits: int = FOREVER  # the earliest instant of a retraction that has ended nothing yet
+
+    @property
+    def names(self) -> set[str]:
+        """The names that the log has."""
+        return {version.line.name for version in self.begun}.union(line.name for line in self.lines)
+
+    @property
+    def insertions(self) -> list[Line]:
+        """The lines that have brought arcs, those that arcs of the operator stand for among them."""
+        return [*(v.line for v in self.begun), *(line for line in self.lines if line.op == INSERT), *self.over]
+
+    @property
+    def arcs(self) -> list[Arc]:
+        """The arcs that lines have brought."""
+        return [line.arc for line in self.insertions if line.source is not None]
+
+    def versions(self) -> Versions:
+        """Return the same, to be changed."""
+        versions = Versions(self.begun, self.promised)
+        versions.take(self.lines)
+        return versions
+
+
+class Here(NamedTuple):
+    """What of an operator a poll depends on."""
+
+    automaton: Automaton
+    fitting: Callable[[Arc], Arc]  # an arc as it can be in force there, or what refuses it
+    table: ArcTable
+    tick: str | None
+    now: int
+    promised: int
+    final: int
+
+
+class Followed(NamedTuple):
+    """What a poll comes to."""
+
+    state: LogState
+    table: ArcTable
+    gone: list[ArcEvent]
+    come: list[ArcEvent]
+    told: list[Told]
+
+
+def followed(state: LogState, reading: Reading, here: Here) -> Followed:
+    """Take what a folder has brought."""
+    told: list[Told] = [Told("fault", reason, name) for name, reason in reading.faults]
+    marks = dict(reading.marks)
+    lines = _read(reading.lines, marks, here, told)
+    versions = state.versions()
+    idle = versions.promise(max(here.promised, state.promised))
+    versions = _with_arcs_in_force(versions, {line.name for line in lines}, here.table)
+    beside = [event for event in here.table.events if event.arc.name not in versions.names]
+    step = step_of(versions, idle, lines, here.automaton, beside)
+    table = _changed(here.table, step, here.final)
+    told += _told(step)
+    waits = versions.waits
+    begun, left = tuple(versions.begun()), tuple(versions.lines())
+    kept, there = {id(line.arc) for line in (*(v.line for v in begun), *left)}, {id(event.arc) for event in table.events}
+    over = (line for line in state.insertions if line.source is not None and id(line.arc) in there and id(line.arc) not in kept)
+    found = LogState(versions.promised, begun, left, tuple(over), marks, FOREVER if waits is None else waits)
+    return Followed(found, table, step.gone, step.come, told)
+
+
+def _read(raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[Told]) -> list[Line]:
+    """Return lines that can be taken; one that holds from when it is read, and was read before, is left out."""
+    found: list[Line] = []
+    known = {identity for mark in marks.values() for identity in mark.nows}
+    for raw in raws:
+        try:
+            lines = fitting_lines(raw.text, here.tick, here.now, here.fitting)
+        except AfaError as error:
+            told.append(Told("fault", str(error)[:2000], raw.file, raw.number))
+            continue
+        if json.loads(raw.text)["at"] == NOW:
+            identity = lines[-1].identity
+            mark = marks[raw.file]
+            marks[raw.file] = mark._replace(nows=(*mark.nows, *([] if identity in mark.nows else [identity])))
+            if identity in known:
+                continue
+            known.add(identity)
+        said = Said(raw.text.decode(), here.now, raw.file, raw.number)
+        found += [line._replace(source=said) for line in lines]
+    return found
+
+
+def fitting_lines(text: str | bytes, tick: str | None, now: int, fitting: Callable[[Arc], Arc]) -> list[Line]:
+    """Read a line whose arc can be in force."""
+    lines = read_lines(text, tick, now)
+    return [line if line.arc is None else line._replace(arc=fitting(line.arc)) for line in lines]
+
+
+def _with_arcs_in_force(versions: Versions, names: Iterable[str], table: ArcTable) -> Versions:
+    """Return the versions with those of more names: the arcs of the operator that have them."""
+    more = sorted(set(names) - versions.names)
+    begun, lines, promised = versions.begun(), versions.lines(), versions.promised
+    for name in more:
+        for n, event in enumerate(event for event in table.events if event.arc.name == name):
+            line = own_line(event, n)
+            if event.le < promised:
+                begun.append(Version(line, event.le, event.re))
+            else:
+                lines.append(line)
+    found = Versions(sorted(begun, key=lambda version: (version.le, version.re)), promised)
+    found.take(lines)
+    return found
+
+
+def own_line(event: ArcEvent, n: int) -> Line:
+    """Return the line that an arc of the operator stands for, the n-th of its name."""
+    identity = digest(["own", event.arc.name, n, event.le, event.re])
+    return Line(event.le, BEGINNING, INSERT, identity, identity, event.arc.name or "", event.re, event.arc)
+
+
+def _changed(table: ArcTable, step: Step, final: int) -> ArcTable:
+    for event in step.gone:
+        if event.re > final:  # else it was dropped when the promise came; a line at that very instant may bring it back
+            table = table.removed(event)
+    for event in step.come:
+        table = table.added(event)
+    return table.cleaned(final)
+
+
+def _told(step: Step) -> list[Told]:
+    idle = [_of_line("fault", not_in_force(line, step.names), line) for line in step.idle]
+    clashes = [_of_line("fault", ONE_ID, line) for line in step.clashes]
+    late = [_of_line("late", f"expected at >= the promise but got at={line.at} for {line.name!r}", line) for line in step.late]
+    return [*idle, *clashes, *late, *(Told("note", text) for text in step.notes)]
+
+
+def _of_line(kind: str, reason: str, line: Line) -> Told:
+    said: Said = line.source
+    return Told(kind, reason, said.file, said.number, line.at)
+
+
+# -- as plain data --
+
+
+def saved(state: LogState, refs: Mapping[int, Any]) -> list[Any]:
+    """Return a state as plain data; ``refs``: how the operator's own arcs are written."""
+
+    def source(line: Line) -> list[Any]:
+        if line.source is not None:
+            return list(line.source)
+        return [line.identity, line.name, line.at, line.until, refs.get(id(line.arc))]
+
+    begun = [[source(version.line), version.re] for version in state.begun]
+    files = [[name, mark.size, mark.digest, list(mark.nows)] for name, mark in sorted(state.files.items())]
+    lines = list({line.source or line.identity: source(line) for line in state.lines}.values())
+    return [state.promised, begun, lines, [source(line) for line in state.over], files]
+
+
+def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: Callable[[Any], Arc]) -> LogState:
+    """Return the state that `saved` gave, checked; ``arc_at``: the arc of a ref. Raises whatever fits what is wrong."""
+
+    def lines_of(source: Any) -> list[Line]:
+        if len(source) == 5:
+            identity, name, at, until, ref = source
+            wanted("the identity and the name of an arc", type(identity) is bytes and type(name) is str, source)
+            arc = None if ref is None else arc_at(ref)
+            wanted("an arc of that name", arc is None or arc.name == name, source)
+            return [Line(as_time(at, "at"), BEGINNING, INSERT, identity, identity, name, as_time(until, "until"), arc)]
+        text, now, file, number = source
+        wanted("a line's place", type(text) is type(file) is str and type(number) is int, source)
+        lines = fitting_lines(text, tick, as_time(now, "now"), fitting)
+        return [line._replace(source=Said(text, now, file, number)) for line in lines]
+
+    promised, begun, left, over, files = data
+    versions = []
+    for source, re in begun:
+        line = lines_of(source)[-1]
+        wanted("the version of an arc", line.op == INSERT and line.at < as_time(re, "re") <= line.until, source)
+        versions.append(Version(line, line.at, re))
+    wanted(
+        "a digest, and lines known by one", all(type(each) is bytes for _, _, one, more in files for each in (one, *more)), files
+    )
+    marks = {name: Mark(as_time(size, "size"), one, tuple(more)) for name, size, one, more in files}
+    wanted("files that have names", all(type(name) is str for name in marks), list(marks))
+    lines = tuple(line for source in left for line in lines_of(source))
+    wanted("lines that are not final", all(line.at >= promised for line in lines), promised)
+    arcs = tuple(lines_of(source)[-1] for source in over)
+    wanted("lines that bring arcs", all(line.op == INSERT and line.source is not None for line in arcs), over)
+    found = LogState(as_time(promised, "promised"), tuple(versions), lines, arcs, marks)
+    left = found.versions()
+    return found._replace(lines=tuple(left.lines()), waits=FOREVER if left.waits is None else left.waits)
+
+
+def check_table(state: LogState, table: ArcTable, final: int) -> None:
+    """Refuse (SnapshotError) a state in which an arc is in force that the operator does not have."""
+    there = {(id(event.arc), event.le, event.re) for event in table.events}
+    for version in state.versions().all():
+        event = event_of(version)
+        wanted(
+            "an arc in force that the operator has", event.re <= final or (id(event.arc), event.le, event.re) in there, event[1:]
+        )

@@ -1,0 +1,147 @@
+"""Write lines of an arc log into a folder: checked before anything is written, each a file that gets its name when it is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from afa.arclog.lines import NOW, instant, read_lines
+from afa.errors import AfaError
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+
+Instant = datetime | str | int | None
+
+
+class LogWriter:
+    """An arc log in a folder, to be written; any number of processes may write it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder; it is made if it does not exist.
+    automaton : Automaton
+        The automaton for whose schemas the arcs' functions are written.
+    """
+
+    _unit: str | None = None
+    """What an int is."""
+
+    def __init__(self, path: str | Path, automaton: Automaton) -> None:
+        automaton = getattr(automaton, "automaton", automaton)  # of a query
+        if not isinstance(automaton, Automaton):
+            raise AfaError(f"expected an Automaton but got {automaton!r}")
+        self.path = Path(path).resolve()
+        self._automaton = automaton
+        self._last = 0  # the sequence of the last line
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def insert(self, arc: Arc, *, at: Instant = None, until: Instant = None, id: str | int | None = None) -> None:
+        """Write a line that puts an arc in force.
+
+        Parameters
+        ----------
+        arc : Arc
+            It has a name, and functions that can be written as text.
+        at : datetime, str (ISO 8601) or int, optional
+            The event time from which on the arc serves. None: see the class.
+        until : the same, optional
+        id : str or int, optional
+            Identifies the line, so that a program which runs twice writes it once. None: each call writes another line.
+
+        Raises
+        ------
+        AfaError
+            The arc has no name, does not fit the automaton, or can't be written as text; or the line could not be read.
+        """
+        if not isinstance(arc, Arc) or arc.name is None:
+            raise AfaError(f"expected an arc with a name but got {arc!r}")
+        self._write({"op": "insert", "arc": self._json(arc)}, at, until, id)
+
+    def retract(self, name: str, *, at: Instant = None, id: str | int | None = None) -> None:
+        """Write a line that ends, at an event time, the arc of that name that came into force last. Parameters as of `insert`."""
+        self._write({"op": "retract", "arc": {"name": _name(name)}}, at, None, id)
+
+    def swap(
+        self,
+        name: str,
+        arc: Arc | None = None,
+        *,
+        fence: Callable[..., Any] | str | None = None,
+        transfer: Callable[..., Any] | str | None = None,
+        at: Instant = None,
+        id: str | int | None = None,
+    ) -> None:
+        """Write a line that puts another arc in the place of the one of that name. As `Operator.swap`; rest as of `insert`.
+
+        Raises
+        ------
+        AfaError
+            As `insert`; or neither the automaton nor a line of the folder has an arc of this name.
+        """
+        from afa.arclog.listing import Listing
+
+        there = Listing.of(self.path, self._automaton, self._unit)
+        old = there.last(_name(name))
+        if (arc is None) is (fence is None and transfer is None):
+            given = "none of them" if arc is None else "both"
+            raise AfaError(f"expected an arc, or fence= and transfer= for the arc {name!r}, but got {given}")
+        new = old.changed(fence=fence, transfer=transfer) if arc is None else arc
+        if not isinstance(new, Arc):
+            raise AfaError(f"expected an Arc but got {new!r}")
+        if new.name is None:
+            new = new.changed(name=name)
+        self._write({"op": "swap", "name": name, "arc": self._json(new)}, at, None, id)
+
+    def append(self, line: str | Mapping[str, Any]) -> None:
+        """Write a line as it is, once it is read and its arc fits the automaton."""
+        text = line if isinstance(line, str) else json.dumps(dict(line))
+        self._check(text)
+        self._put(" ".join(text.split("\n")), max(instant(datetime.now(timezone.utc), "now"), self._last + 1))
+
+    def _json(self, arc: Arc) -> dict[str, Any]:
+        self._automaton.check_arc(arc)
+        return arc.to_json(self._automaton)
+
+    def _write(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> None:
+        now = instant(datetime.now(timezone.utc), "now")
+        line["at"] = self._instant(at, "at", now)
+        if until is not None:
+            line["until"] = self._instant(until, "until", now)
+        if self._unit is not None and int in (type(line["at"]), type(line.get("until"))):
+            line["tick"] = self._unit
+        sequence = line["sequence"] = max(now, self._last + 1)
+        line["id"] = uuid.uuid4().hex if known is None else known
+        text = json.dumps(line)
+        self._check(text)
+        self._put(text, sequence)
+
+    def _instant(self, at: Instant, what: str, now: int) -> Any:
+        """Return an instant as a line has it; ``now``: the clock, in microseconds."""
+        if at is None:
+            return NOW
+        return at.isoformat() if isinstance(at, datetime) else at
+
+    def _check(self, text: str) -> None:
+        """Refuse what no reader would take."""
+        for line in read_lines(text, "ns" if self._unit == "ns" else "us", 0):
+            if line.arc is not None:
+                self._automaton.check_arc(line.arc)
+
+    def _put(self, text: str, sequence: int) -> None:
+        name = f"{sequence}-{uuid.uuid4().hex}.json"
+        hidden = self.path / f".{name}"  # which no reader takes
+        hidden.write_text(f"{text}\n", encoding="utf-8")
+        os.replace(hidden, self.path / name)
+        self._last = sequence
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise AfaError(f"expected the name of an arc but got {name!r}")
+    return name

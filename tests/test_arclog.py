@@ -1,0 +1,624 @@
+"""Arc logs without Spark: what a folder's lines come to on an operator, against a slow replay and the oracle; files and faults."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import afa
+from afa import (
+    BEGINNING,
+    FOREVER,
+    AfaError,
+    Arc,
+    ArcLog,
+    Automaton,
+    Change,
+    Keyed,
+    LateEventError,
+    Operator,
+    Punctuation,
+    insert,
+    retract,
+)
+from afa.errors import AutomatonError, ChangeError, ExpressionError, SnapshotError
+from speculation import Cleanse, Consolidate, LastBefore
+from tests import oracle
+from tests.arclogs import in_force, is_late, random_log
+from tests.interrupts import at_line
+from tests.strategies import Choices, Seeded
+
+
+class Pay(NamedTuple):
+    who: str
+    amount: int
+
+
+class Paid(NamedTuple):
+    total: int = 0
+
+
+def big(limit: int, name: str | None = "above 500") -> Arc:
+    return Arc("a", "b", f"amount > {limit}", "(r.total + e.amount,)", name=name)
+
+
+PAYMENTS = Automaton(
+    start="a", final={"b"}, register=Paid(), event=Pay, arcs=[big(500), Arc("a", "a", "amount < 10", name="small")]
+)
+
+
+def pay(amount: int, le: int) -> Change:
+    return insert(Pay("x", amount), le)
+
+
+def write(folder: Path, name: str, *lines: Any, end: str = "\n") -> Path:
+    path = folder / name
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + end)
+    return path
+
+
+def inserted(limit: int, at: Any, **more: Any) -> dict[str, Any]:
+    arc = {"src": "a", "dst": "b", "fence": f"amount > {limit}", "transfer": "(r.total + e.amount,)", "name": "above 500"}
+    return {"op": "insert", "arc": arc, "at": at, **more}
+
+
+def ended(at: Any, **more: Any) -> dict[str, Any]:
+    return {"op": "retract", "arc": {"name": "above 500"}, "at": at, **more}
+
+
+def swapped(limit: int, at: Any, **more: Any) -> dict[str, Any]:
+    return {**inserted(limit, at, **more), "op": "swap", "name": "above 500"}
+
+
+def shown(out: Any) -> list[tuple[int, int, int]]:
+    return [(change.payload.total, change.le, change.diff) for change in out if isinstance(change, Change)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "arcs"
+
+
+@pytest.fixture
+def log(folder: Path) -> ArcLog:
+    return ArcLog(folder, PAYMENTS)
+
+
+@pytest.fixture
+def op(engine: str) -> Operator:
+    found = Operator(PAYMENTS, window=10, engine=engine)
+    found.push(pay(400, 1))
+    return found
+
+
+def told(log: ArcLog) -> list[str]:
+    return [str(each) for each in log.told]
+
+
+def test_a_swap_from_another_process_holds_from_when_it_is_read(op: Operator, log: ArcLog, folder: Path) -> None:
+    assert log.poll(op) == []
+    ArcLog(folder, PAYMENTS).swap("above 500", fence="amount > 300")
+    assert op.push(pay(400, 2)) == []
+    assert log.poll(op) == []
+    assert shown(op.push(pay(400, 3))) == [(400, 3, 1)]
+    assert op.push(pay(400, 2)) == []
+    ArcLog(folder, PAYMENTS).retract("above 500")
+    assert log.poll(op) == []
+    assert shown(op.push(pay(400, 3))) == []
+    assert op.push(pay(900, 5)) == []
+    ArcLog(folder, PAYMENTS).insert(big(800), until=8)
+    assert log.poll(op) == []
+    assert [shown(op.push(pay(900, le))) for le in (5, 6, 8)] == [[], [(900, 6, 1)], []]
+    assert log.told == []
+
+
+def test_a_line_in_the_past_revises(op: Operator, log: ArcLog, folder: Path) -> None:
+    op.push(pay(600, 3))
+    write(folder, "x.jsonl", swapped(300, 0), swapped(450, 2))
+    assert shown(log.poll(op)) == [(400, 1, 1)]
+    write(folder, "y.jsonl", ended(1))
+    assert shown(log.poll(op)) == [(400, 1, -1)], "it ends the version that was in force there"
+    op._check()
+
+
+def test_the_lines_of_a_poll_are_one_call(op: Operator, log: ArcLog, folder: Path) -> None:
+    write(folder, "b", ended(5))
+    write(folder, "a", swapped(300, 1, id=1), swapped(400, 1, id=2, sequence=1))
+    assert log.poll(op) == []
+    assert [(event.le, event.re) for event in op._core.arcs.table.events if event.arc.name == "above 500"] == [
+        (BEGINNING, 1),
+        (1, 5),
+    ]
+
+
+def test_files_come_in_parts_and_under_other_names(op: Operator, log: ArcLog, folder: Path) -> None:
+    line = json.dumps(inserted(300, 1, id="x"))
+    write(folder, ".hidden", line)
+    write(folder, "_started", line)
+    (folder / "sub").mkdir()
+    path = write(folder, "grows", line[:20], end="")
+    assert log.poll(op) == []
+    assert (log.told, op._core.arcs.log) == ([], None)
+    path.write_text(line[:60])
+    assert log.poll(op) == []
+    path.write_text(line)
+    assert shown(log.poll(op)) == [(400, 1, 1)], "it is whole, though no newline ends it"
+    path.write_text(f"{line}\n\n{json.dumps(ended(9, id='y'))}\r\n{line[:9]}")
+    assert log.poll(op) == []
+    os.replace(path, folder / "another")
+    write(folder, "copy", line, json.dumps(ended(9, id="y")))
+    assert log.poll(op) == []
+    assert log.told == []
+    with (folder / "another").open("a") as file:
+        file.write(" nothing\n")
+    log.poll(op)
+    assert len(told(log)) == 1
+    assert told(log)[0].startswith('expected a line of an arc log (JSON) but got \'{"op": "i nothing\': Unterminated string')
+    assert told(log)[0].endswith("(another, line 4)")
+
+
+def test_a_file_of_the_same_length_in_the_place_of_another_is_read(op: Operator, log: ArcLog, folder: Path) -> None:
+    write(folder, "x", swapped(300, 1, id=1))
+    log.poll(op)
+    restored = Operator.restore(PAYMENTS, op.snapshot())
+    write(folder, "new", swapped(450, 1, id=2, sequence=1))
+    os.replace(folder / "new", folder / "x")
+    assert shown(log.poll(op)) == [(400, 1, -1)]
+    assert shown(ArcLog(folder, PAYMENTS).poll(restored)) == [(400, 1, -1)]
+
+
+def test_what_holds_from_when_it_is_read_is_read_once(op: Operator, log: ArcLog, folder: Path) -> None:
+    write(folder, "x", swapped(300, "now", id=1))
+    log.poll(op)
+    op.push(pay(350, 5))
+    before = op._core.arcs.table.events
+    write(folder, "x", swapped(300, "now", id=1), "")
+    write(folder, "copy", swapped(300, "now", id=1))
+    (folder / "x").write_text("\n" + (folder / "x").read_text())
+    log.poll(op)
+    assert (op._core.arcs.table.events, log.told) == (before, [])
+
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "no JSON": ("{broken}", r"expected a line of an arc log \(JSON\) but got '\{broken\}'.* \(x, line 1\)"),
+    "no object": ("[1, 2]", r'expected \{"op": "insert" or "retract" or "swap", "arc"'),
+    "no name": ({"op": "retract", "arc": {}, "at": 1}, r"expected an arc with a name"),
+    "a swap of nothing": ({**inserted(3, 1), "op": "swap"}, r'expected a swap with the "name" of the arc that goes'),
+    "a key": ({**ended(5), "nmae": 1}, r"expected the keys op, name, arc, at, until, tick, sequence, id but got 'nmae'"),
+    "a name beside": ({**ended(5), "name": "x"}, r"but got 'name' in a line of an arc log"),
+    "a field": ({**inserted(3, 1), "arc": {"src": "a", "dst": "b", "fence": "amout > 3", "name": "n"}}, r"amout"),
+    "text": ({**inserted(3, 1), "arc": {"src": "a", "dst": "b", "fence": "1 +", "name": "n"}}, r"in arc 'n': a -> b \(x, line 1\)"),
+    "a time": (
+        ended("2024-01-01"),
+        r"a number of ticks, but got at='2024-01-01' \(us\): the operator has no tick=",
+    ),
+    "a unit": ({**ended(5), "tick": "ms"}, r"expected an int, a number of ticks, but got at=5 \(ms\): the operator has no tick="),
+    "no unit": ({**ended(5), "tick": "moon"}, r"expected a unit of time but got tick='moon'"),
+    "no time": (ended("soon"), r"expected an instant \(ticks or ISO 8601\) but got at='soon'"),
+    "a float": (ended(2.5), r"expected an int \(ticks\) but got at=2\.5"),
+    "an empty lifetime": (inserted(3, 5, until=5), r"expected until > at but got at=5, until=5"),
+    "bytes": ("\udcff", r"expected a line of an arc log \(JSON in UTF-8\) but got other bytes"),
+    "an id twice": ([inserted(3, 5, id=1), inserted(4, 6, id=1)], r"expected one line of an id but got two that differ"),
+    "late": (ended(-7), r"expected at >= the promise but got at=-7 for 'above 500' \(x, line 1\)"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_faults_are_told_and_other_lines_taken(op: Operator, log: ArcLog, folder: Path, case: str, caplog: Any) -> None:
+    op.push(Punctuation(0))
+    lines, text = FAULTS[case]
+    lines = lines if isinstance(lines, list) else [lines]
+    text_of = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in [*lines, swapped(300, 1)])
+    (folder / "x").write_bytes(text_of.encode("utf-8", "surrogateescape"))
+    strict = ArcLog(folder, PAYMENTS, on_fault="raise")
+    before = op.snapshot()
+    for _ in range(2):
+        with pytest.raises(LateEventError if case == "late" else AutomatonError, match=text):
+            strict.poll(op)
+        assert op.snapshot() == before
+    with caplog.at_level(logging.WARNING, "afa.arclog"):
+        assert shown(log.poll(op)) == [(400, 1, 1)]
+    assert len(log.told) == 1
+    assert pytest.raises(AssertionError, match=text).matches(AssertionError(told(log)[0]))
+    assert caplog.messages == told(log)
+    assert log.told[0].kind == ("late" if case == "late" else "fault")
+    log.poll(op)
+    assert log.told == []
+
+
+def test_a_retraction_waits_and_then_is_a_fault(op: Operator, log: ArcLog, folder: Path) -> None:
+    write(folder, "x", {**ended(5), "arc": {"name": "later"}}, {**ended(7), "arc": {"name": "never"}})
+    log.poll(op)
+    write(folder, "y", {**inserted(0, 3), "arc": {"src": "a", "dst": "b", "fence": "True", "name": "later"}})
+    log.poll(op)
+    assert log.told == []
+    assert shown(op.push(pay(20, 4))) == [(0, 4, 1)]
+    op.push(Punctuation(7))
+    log.poll(op)
+    assert log.told == []
+    op.push(Punctuation(8))
+    op = Operator.restore(PAYMENTS, op.snapshot())
+    log.poll(op)
+    assert told(log) == ["expected an arc in force but got 'never'; in force: above 500, small (x, line 2)"]
+    log.poll(op)
+    assert log.told == []
+
+
+def test_what_leads_nowhere_is_told(op: Operator, log: ArcLog) -> None:
+    log.insert(Arc("a", "typo", "True", name="x"))
+    log.poll(op)
+    assert [(each.kind, each.file) for each in log.told] == [("note", "")]
+    assert told(log) == ["arc 'x': a -> typo leads to no match yet: no arc leaves 'typo', and it is not final"]
+
+
+def test_an_operator_without_payloads_takes_no_line_of_the_past(folder: Path, engine: str) -> None:
+    one = Automaton(start="a", final={"b"}, event=Pay, arcs=[Arc("a", "b", "amount > 500", name="above 500")])
+    op = Operator(one, window=10, engine=engine, retractions=False, keep_payloads=False)
+    log = ArcLog(folder, one)
+    op.push(pay(400, 4))
+    log.append({**ended(3), "id": 1})
+    log.append({"op": "insert", "at": 9, "arc": {"src": "a", "dst": "b", "fence": "amount > 1", "name": "n"}})
+    log.append({"op": "swap", "name": "n", "at": 10, "arc": {"src": "a", "dst": "b", "fence": "amount > 7"}})
+    assert log.poll(op) == []
+    assert told(log)[0].startswith("expected at >= the promise but got at=3 for 'above 500'")
+    assert [bool(op.push(pay(5, le))) for le in (8, 9, 10)] == [False, True, False]
+
+
+def test_ticks_times_and_units(folder: Path, engine: str) -> None:
+    op = Operator(PAYMENTS, window="10 s", tick="ms", engine=engine)
+    log = ArcLog(folder, PAYMENTS, tick="s")
+    log.insert(big(1, "x"), at=5, until=datetime(1970, 1, 1, 0, 0, 7, 500_000, tzinfo=timezone.utc))
+    log.insert(big(2, "y"), at="1970-01-01T00:00:09Z", until="1970-01-01 01:00:10.25+01:00")
+    write(folder, "z", {**inserted(3, 11_000), "until": 12_000})
+    log.poll(op)
+    assert log.told == []
+    assert sorted((e.arc.name, e.le, e.re) for e in op._core.arcs.table.events)[2:] == [
+        ("small", BEGINNING, FOREVER), ("x", 5000, 7500), ("y", 9000, 10_250)
+    ]  # fmt: skip
+    write(folder, "us", {**ended(1_500), "tick": "us"})
+    log.poll(op)
+    assert told(log) == ["expected a whole number of ticks (ms) but got at=1500 (us) (us, line 1)"]
+
+
+def test_writers_check_before_they_write(log: ArcLog, folder: Path) -> None:
+    cases: list[tuple[Callable[[], None], type[AfaError], str]] = [
+        (lambda: log.insert(big(3, None)), AfaError, r"expected an arc with a name but got arc a -> b"),
+        (lambda: log.insert("x"), AfaError, r"expected an arc with a name but got 'x'"),  # type: ignore[arg-type]
+        (lambda: log.insert(Arc("a", "b", "amout > 3", name="x")), ExpressionError, r"amout"),
+        (lambda: log.insert(big(3), at=5, until=4), AutomatonError, r"expected until > at but got at=5, until=4"),
+        (lambda: log.insert(big(3), at=2.5), AutomatonError, r"expected an int \(ticks\) but got at=2\.5"),  # type: ignore[arg-type]
+        (lambda: log.insert(big(3), id=2.5), AutomatonError, r"expected a str or an int but got id=2\.5"),  # type: ignore[arg-type]
+        (lambda: log.retract(7), AfaError, r"expected the name of an arc but got 7"),  # type: ignore[arg-type]
+        (
+            lambda: log.retract("x", at="soon"),
+            AutomatonError,
+            r"expected an instant \(microseconds or ISO 8601\) but got at='soon'",
+        ),
+        (
+            lambda: log.swap("abov 500", big(3)),
+            ChangeError,
+            r"expected the name of an arc but got 'abov 500'; did you mean 'above 500'\?; there are: 'above 500', 'small'",
+        ),
+        (
+            lambda: log.swap("above 500"),
+            AfaError,
+            r"expected an arc, or fence= and transfer= for the arc 'above 500', but got none",
+        ),
+        (lambda: log.swap("above 500", big(3), fence="True"), AfaError, r"for the arc 'above 500', but got both"),
+        (lambda: log.swap("above 500", "True"), AfaError, r"expected an Arc but got 'True'"),  # type: ignore[arg-type]
+        (lambda: log.swap("above 500", fence="amount >"), ExpressionError, r"in arc 'above 500'"),
+        (lambda: log.append("{"), AutomatonError, r"expected a line of an arc log \(JSON\) but got '\{'"),
+        (lambda: log.append({**inserted(3, 1), "at": None}), AutomatonError, r"expected an int \(ticks\) but got at=None"),
+    ]
+    for work, error, text in cases:
+        with pytest.raises(error, match=text):
+            work()
+    assert os.listdir(folder) == []
+
+
+def test_what_is_no_log_or_no_operator(folder: Path, log: ArcLog) -> None:
+    with pytest.raises(AfaError, match=r"expected an Automaton but got 7"):
+        ArcLog(folder, 7)  # type: ignore[arg-type]
+    with pytest.raises(AfaError, match=r'expected on_fault="report" or "raise" but got on_fault=\'stop\''):
+        ArcLog(folder, PAYMENTS, on_fault="stop")
+    with pytest.raises(AfaError, match=r"expected an Operator or a Keyed, perhaps with a stage, but got 7"):
+        log.poll(7)
+    folder.rmdir()
+    op = Operator(PAYMENTS)
+    with pytest.raises(AfaError, match=r"expected the folder of an arc log but got .*arcs: No such file or directory"):
+        log.poll(op)
+    op.push(pay(600, 1))
+
+
+def test_a_file_that_can_not_be_read_is_told_once(op: Operator, log: ArcLog, folder: Path, monkeypatch: Any) -> None:
+    write(folder, "x", swapped(300, 1))
+    monkeypatch.setattr(Path, "read_bytes", lambda path: (_ for _ in ()).throw(PermissionError(13, "no")))
+    for expected in ([f"expected a file that can be read but got {os.strerror(13)} (x)"], []):
+        log.poll(op)
+        assert told(log) == expected
+
+
+def test_what_the_log_has_is_changed_by_the_log_only(op: Operator, log: ArcLog) -> None:
+    op.swap("above 500", fence="amount > 600")
+    log.swap("above 500", fence="amount > 300")
+    log.poll(op)
+    before = op.snapshot()
+    for work in (lambda: op.swap("above 500", big(3)), lambda: op.swap("small", big(3)), lambda: op.push_arc(retract(big(500)))):
+        with pytest.raises(ChangeError, match=r"expected changes of the arc 'above 500' from the arc log, which has lines of this"):
+            work()
+    rows = {"who": ["x"], "amount": [0], "le": [BEGINNING], "kind": [1], "arc": [0], "diff": [-1]}
+    with pytest.raises(ChangeError, match=r"expected changes of the arc 'above 500' from the arc log"):
+        op.push_many(rows, arcs=[big(500)])
+    assert op.snapshot() == before
+    op.swap("small", fence="amount < 5")
+    op.push_arc(insert(big(1, "other")))
+    log.swap("small", fence="amount < 3")
+    assert log.poll(op) == []
+    assert shown(op.push(pay(350, 2))) == [(350, 2, 1)]
+
+
+def test_an_operator_is_restored_copied_and_sent_with_what_it_took(op: Operator, log: ArcLog, folder: Path) -> None:
+    log.swap("above 500", fence="amount > 300", at=1)
+    log.insert(big(700, "x"), at=5, until=9)
+    log.retract("small", at=7)
+    log.poll(op)
+    op.push_arc(insert(big(9999, "by hand")))
+    for other in (
+        Operator.restore(PAYMENTS, op.snapshot(), arcs=[big(9999, "by hand")]),
+        copy.deepcopy(op),
+        pickle.loads(pickle.dumps(op)),  # the user's own
+    ):
+        assert other.snapshot() == op.snapshot()
+        other._check()
+        again = ArcLog(folder, PAYMENTS)
+        assert (again.poll(other), again.told) == ([], [])
+        assert len(other.push(pay(400, 2))) == 1
+        with pytest.raises(ChangeError, match=r"from the arc log"):
+            other.swap("x", big(3))
+
+
+def test_two_operators_follow_one_log(log: ArcLog) -> None:
+    first, keyed = Operator(PAYMENTS, window=10), Keyed(PAYMENTS, key="who", window=10)
+    log.swap("above 500", fence="amount > 300")
+    log.poll(first)
+    log.swap("above 500", fence="amount > 200")
+    for op in (first, keyed, first):
+        log.poll(op)
+    assert [shown(op.push(pay(250, 1))) for op in (first, keyed)] == [[(250, 1, 1)]] * 2
+
+
+def test_stages_see_what_a_log_brings(log: ArcLog, folder: Path, engine: str) -> None:
+    after = Consolidate(per="call").after(Keyed(PAYMENTS, key="who", window=10, engine=engine))
+    after.push(pay(400, 1))
+    write(folder, "x", swapped(300, 0))
+    assert shown(log.poll(after)) == [(400, 1, 1)]
+    before = Cleanse(0).before(Operator(PAYMENTS, window=10, engine=engine))
+    before.push(pay(400, 1))
+    assert log.poll(before) == []
+    again = type(before).restore(before.snapshot(), lambda blob: Operator.restore(PAYMENTS, blob, engine=engine))
+    assert log.poll(again) == []
+    assert shown(again.push(Punctuation(5))) == [(400, 1, 1)]
+    stage = LastBefore(Pay, {"last": "amount > 100"}, window=5)
+    arc = Arc("0", "1", "amount == 1 and last is None", name="above 500")
+    calm = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[arc])
+    back = stage.before(Operator(calm, window=9, engine=engine))
+    back.push_many([pay(200, 1), pay(1, 3)])
+    arcs = ArcLog(folder / "calm", calm)
+    arcs.swap("above 500", fence="amount == 1 and last == 2", at=0)
+    assert [(c.le, c.diff) for c in arcs.poll(back)] == []
+    assert len(back.push(pay(101, 1))) == 0
+    assert [(c.le, c.diff) for c in back.push(retract(Pay("x", 200), 1))] == []
+
+
+def test_a_query_s_arcs_are_swapped(folder: Path) -> None:
+    query = afa.query("PATTERN SEQ(Pay a, Pay b) WHERE skip_till_next_match(a, b) { b.amount > a.amount }", event=Pay)
+    op, log = query.operator(), ArcLog(folder, query)  # type: ignore[arg-type]
+    name = next(arc.name for arc in query.automaton.arcs if arc.dst in query.automaton.final)
+    assert name is not None
+    log.swap(name, fence="amount > 100")
+    op.push(pay(5, 1))
+    log.poll(op)
+    assert [op.push(pay(amount, le)) != [] for amount, le in ((50, 2), (200, 3))] == [False, True]
+
+
+def test_a_poll_that_finds_nothing_reads_nothing(op: Operator, log: ArcLog, folder: Path, monkeypatch: Any) -> None:
+    for at in range(20):
+        log.insert(big(at, f"n{at}"), at=at)
+    log.poll(op)
+    time.sleep(0.01)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    log.poll(op)
+    (folder / os.listdir(folder)[0]).unlink()
+    log.poll(op)
+
+
+# -- random worlds -----------------------------------------------------------------------------------------------------------------
+
+ARCS = [
+    {"name": name, "src": src, "dst": dst, "fence": fence, "transfer": transfer}
+    for name, src, dst in (("above 500", "a", "b"), ("small", "a", "a"), ("z", "b", "b"))
+    for fence, transfer in (("amount > 1", None), ("amount < 3", "(r.total + 1,)"))
+]
+TINY = Automaton(
+    start="a", final={"b"}, register=Paid(), event=Pay,
+    arcs=[Arc("a", "b", "amount > 2", "(r.total + 1,)", name="above 500"), Arc("a", "a", "amount < 2", name="small")],
+)  # fmt: skip
+
+
+def put(folder: Path, lines: list[str], choose: Choices) -> None:
+    """Write lines: a file each, or at the end of another one, with or without a newline."""
+    for line in lines:
+        there = sorted(path for path in folder.iterdir() if path.name.startswith("grow"))
+        path = folder / choose.one(["grow 1", "grow 2", f"alone {os.urandom(4).hex()}"])
+        text = path.read_text() if path in there else ""
+        gap = "\n" if text and not text.endswith("\n") else ""
+        with path.open("a") as file:
+            file.write(gap + line + choose.one(["\n", "", "\n\n"]))
+
+
+def a_world(choose: Choices, engine: str, folder: Path) -> int:
+    """Random lines at random polls; what is in force, and what matches, as brute force has it; how many lines were late."""
+    log, op = ArcLog(folder, TINY), Keyed(TINY, key="who", window=choose.one([4, 9]), engine=engine)
+    window, changes = op._core.window, list[Any]()
+    lines = random_log(choose, ARCS, choose.number(3, 20), 12)
+    lines = [json.dumps(as_swap(json.loads(line), choose)) for line in lines]
+    lines.sort(key=lambda line: json.loads(line)["at"] + choose.number(0, 9))
+    own: dict[str, Any] = {str(arc.name): arc for arc in TINY.arcs}
+    taken, promised, held, late = list[dict[str, Any]](), BEGINNING, set[Any](), 0
+    for number in range(14):
+        for _ in range(choose.number(0, 2)):
+            item, le = Pay(choose.one("uv"), choose.number(0, 4)), max(choose.number(0, 12), promised)
+            held = fold(op.push(insert(item, le)), held)
+            changes.append((item, le, le + window, 1))
+        if choose.chance(40):
+            promised = max(promised, choose.number(0, number + 3))
+            held = fold(op.push(Punctuation(promised)), held)
+        n = choose.number(0, 3)
+        here, lines = lines[:n], lines[n:]
+        put(folder, here, choose)
+        if choose.chance(25):
+            op = Keyed.restore(TINY, op.snapshot(), key="who", engine=engine)
+            log = ArcLog(folder, TINY) if choose.chance(50) else log
+        held = fold(log.poll(op), held)
+        parts = [part for line in here for part in taken_apart(json.loads(line))]
+        behind = [part for part in parts if is_late(part, taken, own, promised)]
+        assert sum(each.kind == "late" for each in log.told) == len({json.dumps(part, sort_keys=True) for part in behind})
+        late += len(behind)
+        taken += [part for part in parts if part["at"] >= promised]
+        arcs = [(arc if isinstance(arc, Arc) else Arc.from_json(arc), le, re) for _, arc, le, re in in_force(taken, own)[0]]
+        found = sorted(
+            (str(e.arc.name), e.arc.fence_text if False else repr(e.arc.fence), e.le, e.re) for e in op._core.arcs.table.events
+        )
+        final = op._core.progress.final
+        assert found == sorted((str(arc.name), repr(arc.fence), le, re) for arc, le, re in arcs if re > final), f"step {number}"
+        wanted = {
+            (k, *match) for k in "uv" for match in oracle.matches(TINY, [c for c in changes if c[0].who == k], arcs, promised)
+        }
+        assert held == wanted, f"step {number}"
+        op._check()
+    return late
+
+
+def of(who: str, changes: list[Any]) -> list[Any]:
+    return [change for change in changes if change[0].who == who]
+
+
+def as_swap(line: dict[str, Any], choose: Choices) -> dict[str, Any]:
+    if line["op"] == "insert" and "id" in line and choose.chance(50):
+        return {**line, "op": "swap", "name": choose.one(["above 500", "small", "z"])}
+    return line
+
+
+def taken_apart(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A swap as its retraction and its insertion."""
+    if line["op"] == "swap":
+        more = {name: line[name] for name in ("at", "sequence") if name in line}
+        yield {"op": "retract", "arc": {"name": line["name"]}, **more, "id": f"swap {line['id']!r}"}
+    yield {name: value for name, value in line.items() if name != "name"} | {"op": "insert" if line["op"] == "swap" else line["op"]}
+
+
+def fold(out: Any, held: set[Any]) -> set[Any]:
+    for change in out:
+        if isinstance(change, Change):
+            match = change.key, change.payload, change.le, change.re
+            (held.remove if change.diff < 0 else held.add)(match)
+    return held
+
+
+def test_random_logs_are_what_a_slow_replay_and_the_oracle_make_of_them(engine: str, tmp_path: Path) -> None:
+    logging.getLogger("afa.arclog").disabled = True
+    try:
+        late = sum(a_world(Seeded(f"logs/{number}"), engine, tmp_path / str(number)) for number in range(20))
+    finally:
+        logging.getLogger("afa.arclog").disabled = False
+    assert late > 20
+
+
+@pytest.mark.stress
+def test_many_random_logs(engine: str, tmp_path: Path) -> None:
+    logging.getLogger("afa.arclog").disabled = True
+    for number in range(1000):
+        a_world(Seeded(f"more logs/{number}"), engine, tmp_path / str(number))
+
+
+# -- interrupts, damage ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_poll_is_interrupted_at_some_of_its_lines(engine: str, tmp_path: Path) -> None:
+    folder = tmp_path / "arcs"
+    arcs = ArcLog(folder, PAYMENTS)
+    arcs.swap("above 500", fence="amount > 300", at=0)
+    arcs.retract("later", at=3)
+    write(folder, "x", "{}", inserted(1, 5))
+
+    def made() -> Operator:
+        op = Operator(PAYMENTS, window=10, engine=engine)
+        op.push_many([pay(400, 1), pay(450, 2)])
+        return op
+
+    def state(op: Operator) -> Any:
+        return op.statistics, op.snapshot(), op._core.arcs.table.events, op._core.arcs.log
+
+    twin, before, counted = made(), state(made()), 0
+    done = at_line(lambda: arcs.poll(twin), None)
+    after = state(twin)
+    for stop in range(1, done.lines, 1 + done.lines // 60):
+        op = made()
+        ended = at_line(lambda op=op: ArcLog(folder, PAYMENTS).poll(op), stop)  # type: ignore[misc]
+        counted += ended.interrupted
+        found = state(op)
+        assert found in (before, after), ended.out
+        op._check()
+        again = ArcLog(folder, PAYMENTS)
+        if found == before:
+            assert again.poll(op) == done.out
+        assert (again.poll(op), state(op)) == ([], after)
+    assert counted > 30
+
+
+def test_a_state_that_does_not_fit_is_refused(op: Operator, log: ArcLog, folder: Path) -> None:
+    from afa.operator import snapshot
+
+    log.swap("above 500", fence="amount > 300", at=1)
+    log.retract("later", at=30)
+    log.poll(op)
+    body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, op.snapshot())
+    state = body[2][9]
+    assert len(state) == 5
+    line = next(place for place, source in enumerate(state[2]) if len(source) == 4)
+
+    def refused(*places: int, value: Any) -> None:
+        data = copy.deepcopy(body)
+        inner = data[2][9]
+        for place in places[:-1]:
+            inner = inner[place]
+        inner[places[-1]] = value
+        blob = snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(data))
+        with pytest.raises(SnapshotError):
+            Operator.restore(PAYMENTS, blob)
+
+    odd: list[Any] = [None, 7, "x", [[]], [1, 2], 2.5, b"x", [None] * 5]
+    for value in odd:
+        for places in ((1,), (2,), (3,), (4,), (2, 0), (4, 0), (4, 0, 3)):
+            refused(*places, value=value)
+    for places, values in {
+        (0,): (None, "x", 31),
+        (2, line, 0): (None, 7, "{}", json.dumps(inserted(3, 5)), json.dumps(swapped(3, "now")), b"x"),
+        (2, line, 1): (None, "x", 2.5),
+        (2, line, 2): (None, 7),
+        (2, line, 3): (None, "x"),
+        (4, 0, 0): (None, 7),
+        (4, 0, 1): (None, "x", 2.5),
+    }.items():
+        for value in values:
+            refused(*places, value=value)
