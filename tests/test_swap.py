@@ -196,8 +196,8 @@ def test_parts_of_arcs_that_have_none() -> None:
     op = Operator(waits, window=10)
     with pytest.raises(AutomatonError, match=r"expected no fence for arc 't': a -> b \(timeout\), which fires at its instant"):
         op.swap("t", fence="True")
-    with pytest.raises(AutomatonError, match=r"expected no transfer for arc 's': a -> a \(skip\) but got transfer='r'"):
-        op.swap("s", transfer="r")
+    with pytest.raises(AutomatonError, match=r"expected no transfer for arc 't': a -> b \(timeout\) but got transfer='r'"):
+        op.swap("t", transfer="r")
     op.swap("t", Arc.timeout("a", "b", "7"))
     assert [(c.le, c.diff) for c in op.push_many([pay(1, 1), Punctuation(9)]) if isinstance(c, Change)] == [(7, 1)]
 

@@ -211,7 +211,7 @@ class Arc:
         """
         if fence is not None and self.kind == TIMEOUT:
             raise AutomatonError(f"expected no fence for {self!r}, which fires at its instant, but got fence={fence!r}")
-        if transfer is not None and self.kind in (TIMEOUT, SKIP):
+        if transfer is not None and self.kind == TIMEOUT:
             raise AutomatonError(f"expected no transfer for {self!r} but got transfer={transfer!r}")
         given = self.name if name is None else name, self.fence if fence is None else fence, transfer or self.transfer
         arc = Arc.__new__(Arc)
