@@ -34,6 +34,17 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def on_the_line(error: AfaError) -> str:
+    """Return what an error says, with the option of the command line in place of the argument.
+
+    Examples
+    --------
+    >>> on_the_line(AfaError('expected tick=, what one int of LE counts, but got none; give tick="ms", say'))
+    'expected --tick, what one int of LE counts, but got none; give --tick ms, say'
+    """
+    return one_line(error).replace("tick=,", "--tick,").replace('give tick="ms"', "give --tick ms")
+
+
 @contextlib.contextmanager
 def plain_exit() -> Iterator[None]:
     """Turn a fault into its line and status 1, and a reader that went away (``| head``) into a quiet end."""

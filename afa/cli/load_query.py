@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, on_the_line
 from afa.cli.input_columns import TICKS
 from afa.cli.read import Source
 from afa.cli.request import Job
@@ -55,20 +55,22 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
     written = _text(job.pattern) if given is None else given
     kinds = source.kinds()
-    job = job._replace(le=job.le or _time(kinds, written if is_sql(job.pattern) else None))
+    job = job._replace(le=job.le or _time(kinds, written if is_sql(job.pattern) else None), tick=job.tick or "ms")
     needed: set[str | None] = {job.sequence, *source.full}
     try:
         found = _read(job, written, kinds, needed)
         needed |= {found.tree.order, *found.tree.key}
         found = _read(job, written, kinds, needed)  # whose keys and order are never None
     except AfaError as error:
-        raise CommandError(f"{job.pattern}: {str(error).splitlines()[0]}{_unnamed(kinds, str(error))}") from error
+        said = on_the_line(AfaError(str(error).splitlines()[0]))
+        raise CommandError(f"{job.pattern}: {said}{_unnamed(kinds, str(error))}") from error
     tick = found.tree.tick or job.tick
     whole = all(pa.types.is_integer(kinds[name]) for name in (job.le or "le", job.re or "re") if name in kinds)
     if tick not in TICKS and not whole:
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
-    return found, job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
+    job = job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
+    return found, job.in_ticks(kinds, found.tree.event)
 
 
 def _text(file: str) -> str:

@@ -6,12 +6,14 @@ import enum
 import importlib.metadata
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from afa.cli.fault import Terminal, plain_exit
+from afa.errors import AfaError
 
 app = typer.Typer(
     add_completion=False,
@@ -91,6 +93,30 @@ def _output(file: Path | None) -> Path | None:
     return file
 
 
+def _duration(least: int) -> Callable[[str | None], Any]:
+    """Return what reads a duration: a number of ticks, at least so many, or text with units, which waits for the tick."""
+
+    def read(text: str | None) -> int | str | None:
+        if text is None or not text.strip().removeprefix("-").isdigit():
+            if text is not None:
+                _check_duration(text)
+            return text
+        if int(text) < least:
+            raise typer.BadParameter(f"expected {least} or more but got {text}")
+        return int(text)
+
+    return read
+
+
+def _check_duration(text: str) -> None:
+    from punctuation.durations import nanoseconds_of  # numpy is loaded only where it is needed
+
+    try:
+        nanoseconds_of(text, "a value")
+    except AfaError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 Pattern = Annotated[
     str,
     typer.Argument(
@@ -100,7 +126,9 @@ Pattern = Annotated[
 ]
 COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
 FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
-LATENESS = "Promise after each batch that later rows are at most this much behind the latest; bounds the state."
+WINDOW = "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of ticks."
+TICK = "What one tick is; ms where times are timestamps, not integers."
+LATENESS = "Promise after each batch that later rows are at most this much behind the latest (30s, or ticks); bounds the state."
 END = (
     "What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every time-out fires "
     "that is still open."
@@ -122,9 +150,9 @@ def run(
     re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
     diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
     form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
-    window: Annotated[int | None, _option(ORDER, "Lifetime of an event: a match fits into it.", metavar="TICKS", min=1)] = None,
-    tick: Annotated[Tick, _option(ORDER, "What one tick is where times are timestamps, not integers.")] = Tick.ms,
-    lateness: Annotated[int | None, _option(ORDER, LATENESS, metavar="TICKS", min=0)] = None,
+    window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
+    tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
+    lateness: Annotated[str | None, _option(ORDER, LATENESS, metavar="DURATION", callback=_duration(0))] = None,
     late: Annotated[Late, _option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.stop,
     type_: Annotated[
         str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
@@ -162,7 +190,7 @@ def run(
                 diff=diff,
                 keys=tuple(dict.fromkeys(key or ())),
                 window=window,
-                tick=tick.value,
+                tick=tick.value if tick else None,
                 lateness=lateness,
                 late=late.value,
                 sequence=sequence,
@@ -181,7 +209,7 @@ def show(
     pattern: Pattern,
     file: Annotated[str | None, typer.Argument(metavar="INPUT", help="What a query in a file is to read: its columns.")] = None,
     type_: Annotated[str | None, typer.Option("--type", metavar="COLUMN", help="The column of events' types.")] = None,
-    tick: Annotated[Tick, typer.Option(help="What one tick is where times are timestamps.")] = Tick.ms,
+    tick: Annotated[Tick | None, typer.Option(help=TICK)] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
@@ -196,7 +224,7 @@ def show(
     from afa.model.reach import loose
 
     with plain_exit():
-        automaton, query = loaded(pattern, file, type_, tick.value)
+        automaton, query = loaded(pattern, file, type_, tick.value if tick else None)
         if mermaid:
             typer.echo(drawn(automaton))
             return

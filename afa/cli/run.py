@@ -13,7 +13,7 @@ from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operato
 from afa.cli.advice import Advice
 from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
-from afa.cli.fault import CommandError, one_line
+from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
@@ -37,7 +37,7 @@ def run(job: Job) -> None:
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
-        events, operator = Schema.of(query.tree.event, "event"), query.operator(late=job.late)
+        events, operator = Schema.of(query.tree.event, "event"), query.operator(late=job.late, tick=job.tick)
         _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
         return
     try:
@@ -48,7 +48,12 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
-    _run(automaton, automaton.event_schema, _operator(automaton, job), automaton.match_schema, source, job)
+    job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
+    try:
+        operator = _operator(automaton, job)
+    except AfaError as error:
+        raise CommandError(on_the_line(error)) from error
+    _run(automaton, automaton.event_schema, operator, automaton.match_schema, source, job)
 
 
 def _run(
@@ -71,7 +76,7 @@ def _run(
 
 
 def _operator(automaton: Automaton, job: Job) -> Any:
-    options: dict[str, Any] = {"window": job.window, "sequence": job.sequence, "late": job.late}
+    options: dict[str, Any] = {"window": job.window, "sequence": job.sequence, "late": job.late, "tick": job.tick}
     if not job.keys:
         return Operator(automaton, **options)
     return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), **options)
@@ -97,7 +102,7 @@ class Input:
             yield self._converted(empty, self._source.first_row)
 
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        found = convert(table, self._columns, self._job.tick, Place(self._job.file, row))
+        found = convert(table, self._columns, self._job.tick or "ms", Place(self._job.file, row))
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         if self._advice is not None:
             self._advice.look(found)
@@ -128,7 +133,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
                     screen.show(changes, summary)
                     write(changes)
 
-        promises = None if job.lateness is None else BoundedDisorder(job.lateness, kinds=False)
+        promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
         while table is not None:
             push(*([table] if promises is None else promises.push_many(table)))
             summary.progress(len(table), operator)

@@ -129,7 +129,7 @@ class Screen:
     def times(self, table: pa.Table, columns: list[Column]) -> None:
         """Note whether the timestamps of the input are timestamps: then they are shown as such."""
         le = next(column for column in columns if column.target == "le")
-        self._unit = None if pa.types.is_integer(table[le.source].type) else self._job.tick
+        self._unit = None if pa.types.is_integer(table[le.source].type) else self._job.tick or "ms"
 
     def progress(self, done: int, summary: Summary) -> None:
         """Move the bar."""

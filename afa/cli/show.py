@@ -12,7 +12,7 @@ from afa.language.query import Query
 from afa.model.automaton import Automaton
 
 
-def loaded(pattern: str, file: str | None, type: str | None, tick: str) -> tuple[Automaton, Query | None]:
+def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -> tuple[Automaton, Query | None]:
     """Return the automaton, and the query; ``file``: the input whose columns are the fields of the query's events.
 
     Raises
