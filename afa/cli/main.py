@@ -112,7 +112,7 @@ def _check_duration(text: str) -> None:
     from punctuation.durations import nanoseconds_of  # numpy is loaded only where it is needed
 
     try:
-        nanoseconds_of(text, "a value")
+        nanoseconds_of(text, "DURATION")
     except AfaError as error:
         raise typer.BadParameter(str(error)) from None
 
