@@ -8,7 +8,9 @@ before_after  Before, After: a stage at the input or at the output of an operato
 stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
-choose        Choose: which of overlapping matches are shown; chain: the chosen ones of one key
+choose        Choose: which of overlapping matches are shown; in two ways:
+  choose_plain   chains of changes, one by one (chain: the chosen ones of one key)
+  choose_rows    rows of words, at the compiled operator; rows/: the kernels over them
 last_before   LastBefore: how long ago something was, as a field of the event; timeline: the events of one key
 look_back     LookBack: LastBefore at the input of an operator
 ordered       Ordered: an operator with gapless=, nothing speculative

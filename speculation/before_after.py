@@ -314,6 +314,11 @@ class After(Around):
         self._stand(operator)
         self._hold(stage)
 
+    def _hold(self, stage: Any) -> None:
+        super()._hold(stage)
+        if not isinstance(self.operator, After):
+            stage.follow(self._core)
+
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core = self._core
         if isinstance(self.operator, Around) or not takes_alone(core, change):
@@ -333,4 +338,12 @@ class After(Around):
         else:
             out = core.run(steps(core, come) if net else items_of(core, come), net)
         found: Output = self.stage.push_fitting(out)
+        return found
+
+    def _found(self, come: Come, net: bool) -> Found:
+        if not self.stage.columns:
+            return super()._found(come, net)
+        core, inner = self._core, self.operator
+        out = inner._found(come, net) if isinstance(inner, Around) else carry_out(core, steps(core, come), net)
+        found: Found = self.stage.pass_found(out)
         return found

@@ -15,14 +15,16 @@ from typing import Any, Literal, NamedTuple
 from afa.change import Change
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
+from afa.operator.tables import Found
 from afa.schema import as_ticks
 from afa.state.sound import wanted
-from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
 from speculation.before_after import After
-from speculation.chain import Chain, Group, Link, Point
+from speculation.chain import Point
+from speculation.choose_plain import PlainWay
+from speculation.choose_rows import RowWay
 from speculation.stage import Output, Stage, checked
 
 SKIPS = ("past last row", "to next row")
@@ -129,12 +131,9 @@ class Choose(Stage):
         names = [*self.opens, *self.closes, *(name.lstrip("-:") for name in self.prefer), *self.to]
         ends = list(accumulate([len(self.opens), len(self.closes), len(self.prefer), len(self.to)], initial=0))
         self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
-        self._prefer = [(prefers.start + i, name[:1]) for i, name in enumerate(self.prefer)]
+        self.preferred = [(prefers.start + i, name[:1]) for i, name in enumerate(self.prefer)]
         self._read = _reader(names)
-        self._chains: dict[Hashable, Chain] = {}
-        self._leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
-        self._coming: dict[Hashable, tuple[Point, Point]] = {}  # of each key, the first and the last group that has changed
-        self._deadlines: Deadlines | None = None  # None: they are to be set anew
+        self._way: Any = PlainWay(self)
         self._drawn = 0
         self._promised = BEGINNING
         self._waiting = _Matches(self)  # type: ignore[assignment]
@@ -149,142 +148,93 @@ class Choose(Stage):
         return self._calls.call(self._look)
 
     def _look(self) -> ChooseStatistics:
-        chains = self._chains.values()
-        held = sum(len(group) for chain in chains for group in chain.groups.values())
-        return ChooseStatistics(held, sum(len(chain.chosen) for chain in chains), self._drawn)
+        held, chosen = self._way.look()
+        return ChooseStatistics(held, chosen, self._drawn)
+
+    @property
+    def columns(self) -> bool:  # type: ignore[override]
+        """Whether matches are held as rows: then `pass_found` takes columns."""
+        return self._way.columns  # type: ignore[no-any-return]
+
+    def follow(self, core: Any) -> None:
+        """Take note of the operator behind which the stage stands: where it is compiled, matches are held as rows of words."""
+        schema = core.automaton.match_schema
+        if core.engine.name == "compiled" and self._way.columns is False and RowWay.fits(self, schema):
+            way = RowWay(self, schema, core.keyed)
+            way.load(self._way.matches())
+            self._way = way
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
         """Return all numbers; nothing of a call before is coming."""
-        self._coming = {}
+        self._way.begins()
         return super().call_begins()
 
     def call_failed(self, before: Any) -> None:
-        """Restore all; deadlines are set anew when they are needed."""
+        """Restore all."""
         super().call_failed(before)
-        self._deadlines = None
+        self._way.failed()
+
+    def call_worked(self) -> None:
+        """Forget how to restore the earlier state."""
+        super().call_worked()
+        self._way.worked()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a checked item, within a call. `end` draws the chains."""
         if isinstance(item, Punctuation):
             if item.where is None:  # one with a condition says nothing of what is chosen
                 self.end(out)
-                self._settle(as_ticks(item.t, "t"), out)
-            return
-        payload, le, _, diff, key = item
-        if diff not in (1, -1):
-            raise ChangeError(f"expected a match that comes or goes once but got diff={diff} for {payload!r}")
-        try:
-            values = self._read(payload)
-        except AttributeError as error:
-            raise ChangeError(f"expected a match with the fields that Choose names but got {payload!r}: {error}") from None
-        if any(how == ":" and not values[i] for i, how in self._prefer):
-            raise ChangeError(
-                f"expected a match of at most 62 choices of its pattern, as a group in it repeats, but got {payload!r}"
-            )
-        start = self._start(item, values)
-        group = start if self.by == "start" else (le, *values[self._closes])
-        chain = self._chains.get(key)
-        if chain is None:
-            chain = Chain(self._journal, self._pick)
-            self._journal.put(self._chains, key, chain)
-        try:
-            fits = chain.insert(group, item) if diff > 0 else chain.retract(group, item)
-            coming = self._coming.get(key)
-            if coming is None:
-                self._coming[key] = group, group
-            elif group < coming[0]:
-                self._coming[key] = group, coming[1]
-            elif group > coming[1]:
-                self._coming[key] = coming[0], group
-        except TypeError as error:
-            raise _not_comparable(payload, error) from None
-        if not fits:
-            raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")
+                t = self.settle(as_ticks(item.t, "t"))
+                if t is not None:
+                    out.append(Punctuation(t))
+        elif item.diff not in (1, -1):
+            raise ChangeError(f"expected a match that comes or goes once but got diff={item.diff} for {item.payload!r}")
+        else:
+            self._way.take(item)
 
     def end(self, out: Output) -> None:
         """Draw the chains anew; append the difference."""
-        coming, self._coming = self._coming, {}
-        shown: dict[Any, int] = {}
-        for key, (first, last) in coming.items():
-            chain = self._chains[key]
-            found = chain.draw(first, last)
-            self._drawn += found.drawn
-            for link in found.withdrawn:
-                match = self._shown(link.match)
-                shown[match] = shown.get(match, 0) - 1
-            for link in found.announced:
-                match = self._shown(link.match)
-                shown[match] = shown.get(match, 0) + 1
-            self._rest(key, chain)
-        changes: list[Change] = [Change(payload, le, re, sign, key) for (payload, le, re, key), sign in self._net(shown)]
-        changes.sort(key=lambda change: (change.diff > 0, change.le))
-        out += changes
+        self._way.end(out)
 
-    def _net(self, shown: dict[Any, int]) -> Iterable[tuple[Any, int]]:
-        """Count chosen matches that show the same, and yield those that come or go."""
-        for match, diff in shown.items():
-            before = self._leaving.get(match, 0)
-            if diff:
-                self._leave(match, before + diff)
-                if not before or not before + diff:
-                    yield match, 1 if diff > 0 else -1
+    def pass_found(self, found: Found) -> Found:
+        """Take an operator's output, within a call, and return what leaves, both as columns."""
+        passed: Found = self._way.pass_found(found)
+        return passed
 
-    def _leave(self, match: Any, count: int) -> None:
-        if count:
-            self._journal.put(self._leaving, match, count)
-        else:
-            self._journal.drop(self._leaving, match)
-
-    def _rest(self, key: Hashable, chain: Chain) -> None:
-        """Set the punctuation that a key wants next; forget the key if it holds nothing."""
-        if not chain.groups:
-            self._journal.drop(self._chains, key)
-        if self._deadlines is not None and self.window is not None:
-            self._deadlines.set(key, self._deadline(chain))
-
-    def _deadline(self, chain: Chain) -> int | None:
-        """Return the smallest punctuation that makes a chain smaller."""
-        assert self.window is not None
-        groups, wait = chain.groups, 1 if self.by == "end" else self.window
-        if not groups:
-            return None
-        first = groups.peekitem(0)[0]
-        link: Link | None = chain.chosen.get(first)
-        at: int = first[0] + wait
-        if link is None:
-            return at
-        at = max(at, link.resume[0] + self.window)  # it may be the last final link, which stays
-        return min(at, groups.peekitem(1)[0][0] + wait) if len(groups) > 1 else at
-
-    def _settle(self, t: int, out: Output) -> None:
-        """Forget what is final behind a promise for matches, and pass on what it promises of the chosen ones."""
+    def settle(self, t: int) -> int | None:
+        """Forget what is final behind a promise for matches. Returns what it promises of the chosen ones; None: nothing new."""
         if t == FOREVER:
-            least, due = FOREVER, list(self._chains)
+            least = FOREVER
         elif self.window is None:
-            return
+            return None
         else:
             least = max(t - self.window + 1, BEGINNING)  # what comes starts here or later
-            if self._deadlines is None or not self._deadlines.whole:
-                self._deadlines = Deadlines()
-                for key, chain in self._chains.items():
-                    self._deadlines.set(key, self._deadline(chain))
-            due = self._deadlines.due(t)
         group = t if self.by == "end" else least
-        for key in due:
-            chain = self._chains[key]
-            for link in chain.settle((group,), (least,)):  # all that show the same are final, or none
-                match = self._shown(link.match)
-                self._leave(match, self._leaving[match] - 1)
-            self._rest(key, chain)
-        if group > self._promised:
-            self._promised = group
-            out.append(Punctuation(group))
+        self._way.settle(t, group, least)
+        if group <= self._promised:
+            return None
+        self._promised = group
+        return group
 
     # -- matches ---------------------------------------------------------------------------------------------------------------
 
-    def _start(self, match: Change, values: tuple[Any, ...]) -> Point:
+    def values(self, match: Change) -> tuple[Any, ...]:
+        """Return the fields of a match that choosing reads; refuse one that lacks some of them."""
+        try:
+            values = self._read(match.payload)
+        except AttributeError as error:
+            raise ChangeError(f"expected a match with the fields that Choose names but got {match.payload!r}: {error}") from None
+        if any(how == ":" and not values[i] for i, how in self.preferred):
+            raise self.too_many(match.payload)
+        return values
+
+    def too_many(self, payload: Any) -> ChangeError:
+        """Return the error for a match whose choices do not fit into its bits."""
+        return ChangeError(f"expected a match of at most 62 choices of its pattern, as a group in it repeats, but got {payload!r}")
+
+    def start(self, match: Change, values: tuple[Any, ...]) -> Point:
         """Return where a match starts."""
         opens = values[self._opens]
         if self.window is None:
@@ -293,40 +243,23 @@ class Choose(Stage):
             raise ChangeError(f"expected a match with its RE but got re=None for {match.payload!r}")
         return match.re - self.window, *opens
 
-    def _pick(self, group: Group, resume: Point | None) -> Link | None:
-        """Return the preferred match of a group, of those that start at the resume point or behind it."""
-        matches: Iterable[Change] = group
-        if self.by == "end" and resume is not None:
-            matches = [match for match in matches if self._start(match, self._read(match.payload)) >= resume]
-        try:
-            match = next(iter(matches), None) if len(group) == 1 else min(matches, key=self._rank, default=None)
-            return None if match is None else Link(self._resume(match), match)
-        except TypeError as error:
-            raise _not_comparable([match.payload for match in group], error) from None
+    def close(self, match: Change, values: tuple[Any, ...]) -> Point:
+        """Return where a match ends."""
+        return match.le, *values[self._closes]
 
-    def _rank(self, match: Change) -> tuple[Any, ...]:
-        """Return what the matches of one group are ordered by: the first one is preferred."""
-        values = self._read(match.payload)
-        prefer = [_preferred(values[i], how) for i, how in self._prefer]
-        if self.by == "end":
-            last = _down(self._start(match, values))
-            return (last, *prefer, _Tie(match.payload), match.re)
-        return (*prefer, _down((match.le, *values[self._closes])), _Tie(match.payload), -1 if match.re is None else match.re)
-
-    def _resume(self, match: Change) -> Point:
+    def resume(self, match: Change) -> Point:
         """Return where the next match may start: always behind the start of this one."""
-        values = self._read(match.payload)
-        behind = *self._start(match, values), 0
+        values = self.values(match)
+        behind = *self.start(match, values), 0
         to = values[self._to]
         if self.to:
             return behind if None in to else max(to, behind)
-        return (match.le, *values[self._closes], 0) if self.skip == SKIPS[0] else behind
+        return max((*self.close(match, values), 0), behind) if self.skip == SKIPS[0] else behind
 
-    def _shown(self, match: Change) -> tuple[Any, ...]:
-        payload = match.payload
-        if self.shown is not None:
-            payload = self.shown(*payload[: len(self.shown._fields)])  # type: ignore[attr-defined]
-        return payload, match.le, match.re, match.key
+    @staticmethod
+    def not_comparable(payload: Any, error: Any) -> ChangeError:
+        """Return the error for fields that do not order matches."""
+        return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
 
     # -- snapshots: see `Stage.of` -----------------------------------------------------------------------------------------------
 
@@ -338,13 +271,13 @@ class Choose(Stage):
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the matches that are held; ``keys``: of these only."""
-        found = self._chains if keys is None else [key for key in keys if key in self._chains]
-        return [match for key in found for group in self._chains[key].groups.values() for match in group]
+        found: list[Change] = self._way.matches(keys)
+        return found
 
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return self._chains.keys()
+        return self._way.keys  # type: ignore[no-any-return]
 
     def load(self, numbers: list[Any], waiting: Any, take: saved.Take, without: Collection[Hashable] = ()) -> None:
         """Take what a stage with the same parameters has saved, by `numbers` and `waiting`: of keys that this one does not hold.
@@ -369,6 +302,7 @@ class Choose(Stage):
         except Exception as error:  # what is none of ours may be wrong in any way
             raise SnapshotError(f"expected the numbers of a Choose but got something else: {error}") from error
         self._journal.commit()
+        self._way.worked()
 
     @classmethod
     def _made(cls, numbers: list[Any]) -> Choose:
@@ -392,50 +326,6 @@ def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
         return lambda payload: ()
     read = attrgetter(*names)
     return read if len(names) > 1 else lambda payload: (read(payload),)
-
-
-def _not_comparable(payload: Any, error: TypeError) -> ChangeError:
-    return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
-
-
-def _preferred(value: Any, how: str) -> tuple[Any, ...]:
-    """Return what a field says of the preference; smaller is preferred, NaN behind all numbers, None last."""
-    if value is None:
-        return (2,)
-    if how == ":":
-        return (0, f"{value:b}"[1:])
-    return (1,) if value != value else (0, _down(value) if how == "-" else value)
-
-
-def _down(value: Any) -> Any:
-    """Return what orders values of one type in the other direction."""
-    return -value if type(value) in (int, float) else _Down(value)
-
-
-class _Down:
-    """A value in descending order."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Down) and bool(self.value == other.value)
-
-    def __lt__(self, other: _Down) -> bool:
-        return bool(other.value < self.value)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class _Tie(_Down):
-    """A payload that orders what nothing else does: by its text, which is made where it comes to that."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: _Down) -> bool:
-        return repr(self.value) < repr(other.value)
 
 
 class _Matches:

@@ -84,6 +84,12 @@ class Stage(Member):
         calls.join(self)
         self._calls, self._waiting.changes_of = calls, changes_of or self._waiting.changes_of
 
+    columns = False
+    """Whether the stage takes an operator's output as columns: `pass_found`."""
+
+    def follow(self, core: Any) -> None:
+        """Take note of the operator at whose output the stage stands, with nothing between them."""
+
     def __copy__(self) -> Any:
         return copy.deepcopy(self)
 

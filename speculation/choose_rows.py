@@ -1,0 +1,331 @@
+"""Matches of a `Choose` as rows of words: columns of the compiled operator in, columns out (`speculation.rows`).
+
+The same answers as the plain way (`speculation.choose_plain`), at about the operator's pace. Payloads are of the match schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.change import Change
+from afa.engine import Logged
+from afa.errors import ChangeError
+from afa.operator.tables import Found
+from afa.schema import Schema
+from punctuation.time import BEGINNING, FOREVER
+from speculation.rows import row_names as k
+from speculation.rows.row_keys import RowKeys
+from speculation.rows.row_memory import RowMemory
+from speculation.rows.row_words import RowWords
+from speculation.stage import Output
+
+PACE = 16
+"""Keys are looked through for what is final once in so many keys' changes, so that a promise for each change stays cheap."""
+
+
+class RowWay:
+    """The matches of a `Choose`, in rows, and which of them are chosen.
+
+    Parameters
+    ----------
+    stage : Choose
+    schema : Schema
+        Of the matches that come.
+    keyed : bool
+    """
+
+    columns = True
+
+    def __init__(self, stage: Any, schema: Schema, keyed: bool) -> None:
+        self._stage, self._keyed = stage, keyed
+        self._words = RowWords(schema)
+        self._keys = RowKeys()
+        fields = schema.fields if stage.shown is None else schema.fields[: len(stage.shown._fields)]
+        self._make: Any = schema.cls if stage.shown is None else stage.shown
+        self._shows = len(fields)
+        self._choices = [self._words.places[name[1:]] for name in stage.prefer if name.startswith(":")]
+        self._counted = bool(stage.opens)  # else no two chosen matches of a key show the same
+        self._leaving: dict[bytes, int] = {}  # how many chosen matches stand for one that is shown
+        self._memory = RowMemory(self._words.width, self._spec())
+        self._coming: list[Change] = []
+        self._idle = 0
+
+    @staticmethod
+    def fits(stage: Any, schema: Schema) -> bool:
+        """Return whether matches can be held so: fields are scalars, those of one point are of one type."""
+        fields = {field.name: field for field in schema.fields}
+        named = [*stage.opens, *stage.closes, *(name.lstrip("-:") for name in stage.prefer), *stage.to]
+        if not schema.scalar or not all(name in fields for name in named) or len(fields) > k.S_PAIRS // 3:
+            return False
+        if any(fields[name[1:]].type is not int for name in stage.prefer if name.startswith(":")):
+            return False
+        kinds = {name: int if field.type is bool else field.type for name, field in fields.items()}
+        opens = [*([int] if stage.window is not None else []), *(kinds[name] for name in stage.opens)]
+        closes, to = [int, *(kinds[name] for name in stage.closes)], [kinds[name] for name in stage.to]
+        return opens == closes and to in ([], opens)
+
+    def _spec(self) -> Any:
+        """Return how the kernels compare rows, see S_*."""
+        stage, places = self._stage, self._words.places
+        start = stage.by == "start"
+        opens = [(k.R_START, int), *((places[n].value, places[n].kind) for n in stage.opens)][stage.window is None :]
+        closes = [(k.R_LE, int), *((places[n].value, places[n].kind) for n in stage.closes)]
+        group, other = (opens, closes) if start else (closes, opens)
+        prefer = [pair for name in stage.prefer for pair in self._preferred(name)]
+        last = [(column, _down(kind)) for column, kind in other]
+        rest = [pair for place in places.values() for pair in _both(place, _up(place.kind))]
+        order = [*((column, _up(kind)) for column, kind in group), *([*prefer, *last] if start else [*last, *prefer]), *rest]
+        order.append((k.R_RE, k.UP))
+        spec = np.zeros(k.S_SIZE, np.int64)
+        to = [places[name] for name in stage.to]
+        shown = [column for place in list(places.values())[: self._shows] for column, _ in _both(place, 0)]
+        shown += [k.R_LE, k.R_RE]
+        self._shown = [k.R_KEY, *shown]
+        wait = 0 if stage.window is None else stage.window if start else 1
+        mode = k.TO if to else k.PAST if stage.skip == "past last row" else k.NEXT
+        texts = any(kind is str for _, kind in opens)
+        spec[: k.S_TEXTS + 1] = (
+            len(order), len(group), len(opens), mode, group[0][0], wait, start, self._counted, len(shown), stage.window or 0, texts
+        )  # fmt: skip
+        for at, words in (
+            (k.S_ORDER, [word for pair in order for word in pair]),
+            (k.S_OPENS, [word for column, kind in opens for word in (column, _up(kind))]),
+            (k.S_CLOSES, [column for column, _ in closes]),
+            (k.S_TO, [place.value for place in to]),
+            (k.S_MISSING, [k.NOTHING if place.missing is None else place.missing for place in to]),
+            (k.S_SHOWN, shown),
+        ):
+            spec[at : at + len(words)] = words
+        return spec
+
+    def _preferred(self, name: str) -> list[tuple[int, int]]:
+        place = self._words.places[name.lstrip("-:")]
+        kind = k.BITS if name[:1] == ":" else _down(place.kind) if name[:1] == "-" else _up(place.kind)
+        return _both(place, kind)
+
+    # -- one call --------------------------------------------------------------------------------------------------------------
+
+    def begins(self) -> None:
+        """Begin a call: nothing of one before is coming."""
+        self._coming = []
+        if self._keys.many or self._words.strings.many:
+            self._tidy()
+
+    def failed(self) -> None:
+        """Restore all rows."""
+        self._memory.rollback()
+
+    def worked(self) -> None:
+        """Forget how."""
+        self._memory.commit()
+
+    def _tidy(self) -> None:
+        """Give numbers of keys and texts that nothing holds any more again; no call is under way."""
+        rows, _ = self._memory.held()
+        held = self._memory.r[rows]
+        if self._keys.many:
+            there = np.zeros(len(self._keys), bool)
+            there[held[:, k.R_KEY]] = True
+            self._keys.keep(there.tolist())
+        used = np.zeros(len(self._words.strings), bool)
+        used[held[:, self._words.texts]] = True
+        self._words.strings.keep(used)
+
+    def take(self, item: Change) -> None:
+        """Take a match that comes or goes. `end` draws the chains."""
+        if item.re is None and self._stage.window is not None:
+            raise ChangeError(f"expected a match with its RE but got re=None for {item.payload!r}")
+        self._coming.append(item)
+
+    def end(self, out: Output) -> None:
+        """Draw the chains anew; append the difference."""
+        coming, self._coming = self._coming, []
+        if coming:
+            self._take(_logged(coming))
+            out += self._changes(*self._difference())
+
+    def pass_found(self, found: Found) -> Found:
+        """Take an operator's output, and return what leaves."""
+        low, count, parts, promises = 0, 0, [], []
+        for high, t in [*found.promises, (len(found.rows.le), None)]:
+            if low < high:
+                self._take(found.rows if high - low == len(found.rows.le) else found.rows.part(low, high))
+                parts.append(self._difference())
+                count += len(parts[-1][0])
+            low = high
+            promised = None if t is None else self._stage.settle(t)
+            if promised is not None:
+                promises.append((count, promised))
+        rows, signs = parts[0] if len(parts) == 1 else _joined(parts, self._words.width)
+        names = self._keys.names
+        keys = [names[number] for number in rows[:, k.R_KEY].tolist()] if self._keyed else []
+        fields = self._words.columns(rows, self._shows)
+        return Found(Logged(fields, rows[:, k.R_LE], rows[:, k.R_RE], signs, keys), promises)
+
+    def _take(self, came: Logged) -> None:
+        n, memory, stage = len(came.le), self._memory, self._stage
+        rows = np.empty((n, self._words.width), np.int64)
+        if self._keyed:
+            rows[:, k.R_KEY] = self._keys.numbers(came.keys)
+        else:
+            rows[:, k.R_KEY] = 0
+        rows[:, k.R_DIFF], rows[:, k.R_LE], rows[:, k.R_RE] = came.diff, came.le, came.re
+        rows[:, k.R_START] = came.re
+        if stage.window is not None:
+            rows[:, k.R_START] = np.maximum(rows[:, k.R_START], BEGINNING + stage.window) - stage.window
+        self._words.fill(rows, came.fields)
+        for value, missing, _ in self._choices:
+            wrong = rows[:, value] <= 0
+            if missing is not None:
+                wrong = wrong | (rows[:, missing] > 0)
+            if wrong.any():
+                raise stage.too_many(self._words.records(rows[wrong])[0])
+        numbers = memory.rows(n)
+        memory.r[numbers] = rows
+        memory.keys(len(self._keys) if self._keyed else 1)
+        if memory.take(numbers, self._words.strings.ranks) == k.FAULT:
+            row = memory.r[[memory.m[k.W_FAULT]]]
+            (payload,) = self._words.records(row)
+            le, diff = int(row[0, k.R_LE]), int(row[0, k.R_DIFF])
+            raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")
+        self._idle += n
+        stage._drawn += int(memory.m[k.W_DRAWN])
+        memory.m[k.W_DRAWN] = 0
+
+    def _difference(self) -> tuple[Any, Any]:
+        """Return rows that leave, in order, with their signs."""
+        logged = self._memory.logged()
+        rows, signs = self._memory.r[logged[:, 0]], logged[:, 2]
+        if self._counted and len(rows):
+            rows, signs = self._net(rows, signs)
+        if len(rows) > 1:
+            order = np.lexsort([rows[:, k.R_LE], signs > 0])
+            rows, signs = rows[order], signs[order]
+        return rows, signs
+
+    def _net(self, rows: Any, signs: Any) -> tuple[Any, Any]:
+        """Count chosen matches that show the same, and return those that come or go."""
+        shown: dict[bytes, list[int]] = {}
+        for i, (match, sign) in enumerate(zip(self._told(rows), signs.tolist())):
+            entry = shown.setdefault(match, [i, 0])
+            entry[1] += sign
+        places, found = [], []
+        for match, (i, diff) in shown.items():
+            before = self._leaving.get(match, 0)
+            if diff:
+                self._leave(match, before + diff)
+                if not before or not before + diff:
+                    places.append(i)
+                    found.append(1 if diff > 0 else -1)
+        return rows[places], np.array(found, np.int64)
+
+    def _told(self, rows: Any) -> list[bytes]:
+        """Return what each row shows, as bytes."""
+        words = np.ascontiguousarray(rows[:, self._shown])
+        size, whole = words.shape[1] * 8, words.tobytes()
+        return [whole[i : i + size] for i in range(0, len(whole), size)]
+
+    def _leave(self, match: bytes, count: int) -> None:
+        if count:
+            self._stage._journal.put(self._leaving, match, count)
+        else:
+            self._stage._journal.drop(self._leaving, match)
+
+    def _changes(self, rows: Any, signs: Any) -> list[Change]:
+        return self._listed(self._words.records(rows, self._make, self._shows), rows, signs)
+
+    def _listed(self, payloads: list[Any], rows: Any, signs: Any) -> list[Change]:
+        names: list[Any] = self._keys.names if self._keyed else [None]
+        times = rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
+        return [Change(payload, le, re, sign, names[key]) for payload, (le, re, key), sign in zip(payloads, times, signs.tolist())]
+
+    # -- what is final ---------------------------------------------------------------------------------------------------------
+
+    def settle(self, t: int, group: int, least: int, force: bool = False) -> None:
+        """Forget what is final behind a promise ``t``; of many keys not at each one. ``force``: all that may go goes."""
+        memory = self._memory
+        force = force or t == FOREVER
+        if not force and self._idle * PACE < len(self._keys):
+            return
+        m = memory.m
+        m[k.W_FIRST], m[k.W_LEAST], m[k.W_PROMISE] = group, least, t
+        m[k.W_ALL], m[k.W_FORCE], m[k.W_DONE] = t == FOREVER, force, 0
+        memory.call(k.SETTLE, 0, self._words.strings.ranks)
+        self._idle = 0
+        if self._counted:
+            rows = memory.r[memory.logged()[:, 0]]
+            for match in self._told(rows):  # all that show the same are final, or none
+                self._leave(match, self._leaving[match] - 1)
+
+    def _settle_all(self) -> None:
+        """Forget all that is final, within a call."""
+        stage = self._stage
+        group = stage._promised
+        if group == FOREVER:
+            self.settle(FOREVER, FOREVER, FOREVER, True)
+        elif group > BEGINNING:
+            t = group if stage.by == "end" else group + stage.window - 1
+            self.settle(t, group, max(t - stage.window + 1, BEGINNING), True)
+
+    # -- what is held ----------------------------------------------------------------------------------------------------------
+
+    def look(self) -> tuple[int, int]:
+        """Return how many matches are held, and how many of them are chosen."""
+        self._settle_all()
+        held = self._memory.call(k.HELD)
+        return held, int(self._memory.m[k.W_LEAST])
+
+    @property
+    def keys(self) -> Collection[Hashable]:
+        """The keys of which anything is held."""
+        return [self._keys.names[number] for number in self._memory.keys_held()] if self._keyed else [None]
+
+    def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return all matches that are held, or those of some keys."""
+        if keys is None:
+            self._settle_all()
+        wanted = self._keys.known(keys) if keys is not None and self._keyed else None
+        rows = self._memory.r[self._memory.held(wanted)[0]]
+        found = self._listed(self._words.records(rows), rows, np.ones(len(rows), np.int64))
+        return [change._replace(re=None) if change.re == BEGINNING else change for change in found]
+
+    def load(self, matches: Sequence[Change]) -> None:
+        """Take the matches of another way, whose output has left already."""
+        drawn = self._stage._drawn
+        if matches:
+            self._take(_logged(matches))
+            self._difference()
+        self._stage._drawn = drawn
+        self._stage._journal.commit()
+        self._memory.commit()
+
+
+def _logged(changes: Sequence[Change]) -> Logged:
+    """Return changes as columns."""
+    payloads, le, re, diff, keys = zip(*changes)
+    if None in re:
+        re = tuple(BEGINNING if each is None else each for each in re)
+    return Logged(list(zip(*payloads)), np.array(le, np.int64), np.array(re, np.int64), np.array(diff, np.int64), list(keys))
+
+
+def _joined(parts: list[tuple[Any, Any]], width: int) -> tuple[Any, Any]:
+    if not parts:
+        return np.empty((0, width), np.int64), np.empty(0, np.int64)
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate([signs for _, signs in parts])
+
+
+def _both(place: Any, kind: int) -> list[tuple[int, int]]:
+    """Return how a field is compared: what is missing stands last."""
+    value = (place.value, kind)
+    return [value] if place.missing is None else [(place.missing, k.UP), value]
+
+
+def _up(kind: Any) -> int:
+    return k.TEXT if kind is str else k.UP
+
+
+def _down(kind: Any) -> int:
+    return k.TEXT_DOWN if kind is str else k.DOWN_FLOAT if kind is float else k.DOWN

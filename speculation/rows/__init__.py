@@ -1,0 +1,11 @@
+"""Rows of words in kernels: what stages hold where they stand at the compiled operator, tables in, tables out.
+
+row_names    where everything stands in the arrays
+row_order    rows are compared and sorted
+row_lists    the rows of a key in order: places, merging a batch, undoing it
+row_chains   the chain of chosen matches over them
+row_entry    what may be asked of the kernels; row_code: as native code
+row_memory   the arrays and how they grow
+row_words    records as words, and back
+row_keys     keys as numbers
+"""

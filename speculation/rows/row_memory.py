@@ -1,0 +1,185 @@
+"""The arrays of the kernels for rows, how they grow, and what a call must be able to undo; see `speculation.rows.row_names`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from afa.compiled.kernel.names import C_LIMIT, C_TOP
+from speculation.rows import row_names as k
+from speculation.rows.row_code import load
+
+HEAP, POOL = 1 << 13, 64
+"""How many words and rows there are to begin with."""
+REGION_WORDS = {k.DIRECTORY: 64, k.INDEX: 32, k.OTHER: 32, k.ACTIONS: 64, k.UNDO: 256, k.LOG: 256, k.GONE: 64, k.RANKS: 16}
+_NEEDS = {k.NEED_UNDO: k.UNDO, k.NEED_LOG: k.LOG, k.NEED_GONE: k.GONE}
+
+main = functools.cache(load)
+
+
+class RowMemory:
+    """Rows in a pool, and the entries of keys.
+
+    Parameters
+    ----------
+    width : int
+        Words of a row.
+    spec : numpy.ndarray
+        How rows are compared: S_* of `speculation.rows.row_names`.
+    """
+
+    m: Any
+    m_at: int
+    r: Any
+    r_at: int
+
+    def __init__(self, width: int, spec: Any) -> None:
+        self.width = width
+        self._use(m=np.zeros(HEAP, np.int64), r=np.empty((POOL, width), np.int64))
+        self.m[C_TOP], self.m[C_LIMIT] = k.W_HEAP, HEAP
+        for region, words in REGION_WORDS.items():
+            self._region(region, words)
+        self._region(k.SPEC, len(spec))
+        at = self.m[k.SPEC_AT]
+        self.m[at : at + len(spec)] = spec
+        self.m[k.W_SERIAL] = 1
+        self._free: Any = np.empty(0, np.int64)  # rows that nobody holds
+        self._top = 0  # the first row that was never used
+        self._fresh: tuple[Any, ...] = ()  # rows that this call has brought
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.endswith("_at")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._use(m=self.m, r=self.r)
+
+    def _use(self, **arrays: Any) -> None:
+        """Let an array be this one. INVARIANT: with its address in one step, which nothing can interrupt."""
+        vars(self).update({**arrays, **{f"{name}_at": array.ctypes.data for name, array in arrays.items()}})
+
+    # -- room ------------------------------------------------------------------------------------------------------------------
+
+    def _heap(self, words: int) -> None:
+        """Let the heap have so many words behind its top."""
+        need = int(self.m[C_TOP]) + words
+        if need > len(self.m):
+            more = np.zeros(max(need, 2 * len(self.m)), np.int64)
+            more[: len(self.m)] = self.m
+            more[C_LIMIT] = len(more)
+            self._use(m=more)
+
+    def _region(self, region: int, words: int) -> None:
+        """Let a region have so many words."""
+        place = k.REGIONS + 3 * region
+        if self.m[place + 1] >= words:
+            return
+        words = max(words, 2 * int(self.m[place + 1]))
+        self._heap(words)
+        m = self.m
+        old, n, new = int(m[place]), int(m[place + 1]), int(m[C_TOP])
+        m[new : new + n] = m[old : old + n]
+        m[C_TOP] = new + words
+        m[place : place + 2] = new, words
+
+    def rows(self, n: int) -> Any:
+        """Return the numbers of ``n`` rows for what this call brings; the caller fills them at once."""
+        spare = len(self._free)
+        if n <= spare:
+            found, free, top = self._free[spare - n :], self._free[: spare - n], self._top
+        else:
+            found, free, top = (
+                np.concatenate([self._free, np.arange(self._top, self._top + n - spare)]),
+                self._free[:0],
+                self._top + n - spare,
+            )
+            if top > len(self.r):
+                more = np.empty((max(top, 2 * len(self.r)), self.width), np.int64)
+                more[: self._top] = self.r[: self._top]
+                self._use(r=more)
+        vars(self).update(_free=free, _top=top, _fresh=(*self._fresh, found))
+        return found
+
+    def keys(self, n: int) -> None:
+        """Let there be ``n`` keys."""
+        known = int(self.m[k.DIR_N])
+        if n <= known:
+            return
+        self._region(k.DIRECTORY, n * k.D_SIZE)
+        at = int(self.m[k.DIR_AT])
+        entries = self.m[at : at + n * k.D_SIZE].reshape(n, k.D_SIZE)
+        entries[known:] = 0, 0, k.FOREVER, 0
+        self.m[k.DIR_N] = n
+
+    # -- calls -----------------------------------------------------------------------------------------------------------------
+
+    def take(self, rows: Any, ranks: Any) -> int:
+        """Let the kernels take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
+        n = len(rows)
+        self._region(k.INDEX, n)
+        self._region(k.OTHER, n)
+        self._region(k.ACTIONS, 2 * n)
+        m = self.m
+        at = m[k.INDEX_AT]
+        m[at : at + n] = rows
+        m[k.W_DONE], m[k.W_RANKED] = k.NOTHING, 0
+        return self.call(k.TAKE, n, ranks)
+
+    def call(self, what: int, n: int = 0, ranks: Any = None) -> int:
+        """Call the kernels until they need nothing more."""
+        while True:
+            status: int = main()(self, what, n)
+            if status == k.NEED_HEAP:
+                self._heap(len(self.m))
+            elif status == k.NEED_RANKS:
+                found = ranks()
+                self._region(k.RANKS, len(found))
+                at = self.m[k.RANKS_AT]
+                self.m[at : at + len(found)] = found
+                self.m[k.W_RANKED], self.m[k.W_UNRANKED] = 1, 0
+            elif status in _NEEDS:
+                region = _NEEDS[status]
+                self._region(region, 2 * int(self.m[k.REGIONS + 3 * region + 1]))
+            else:
+                return status
+
+    def logged(self) -> Any:
+        """Return the output since the last time: an array of row, key, sign."""
+        m = self.m
+        at, n = int(m[k.LOG_AT]), int(m[k.LOG_N])
+        m[k.LOG_N] = 0
+        return m[at : at + n].reshape(-1, 3).copy()
+
+    def commit(self) -> None:
+        """Forget how to undo the call; the rows that have gone are free."""
+        if not self._fresh and not self.m[k.UNDO_N]:
+            return
+        m = self.m
+        at, n = int(m[k.GONE_AT]), int(m[k.GONE_N])
+        free = np.concatenate([self._free, m[at : at + n]]) if n else self._free
+        vars(self).update(_free=free, _fresh=())
+        m[k.GONE_N] = 0
+        main()(self, k.COMMIT, 0)
+
+    def rollback(self) -> None:
+        """Restore what was there before the call."""
+        main()(self, k.ROLLBACK, 0)
+        vars(self).update(_free=np.concatenate([self._free, *self._fresh]), _fresh=())
+
+    def keys_held(self) -> list[int]:
+        """Return the keys of which rows are held."""
+        at, n = int(self.m[k.DIR_AT]), int(self.m[k.DIR_N])
+        found: list[int] = np.flatnonzero(self.m[at + k.D_N : at + n * k.D_SIZE : k.D_SIZE]).tolist()
+        return found
+
+    def held(self, keys: Any = None) -> Any:
+        """Return the numbers of the rows that are held, of all keys or of some, in their order; and which of them are marked."""
+        m = self.m
+        at, n = int(m[k.DIR_AT]), int(m[k.DIR_N])
+        entries = m[at : at + n * k.D_SIZE].reshape(n, k.D_SIZE)
+        entries = entries if keys is None else entries[keys[keys < n]]
+        parts = [m[block + 1 : block + 1 + count] for block, count in entries[:, [k.D_BLOCK, k.D_N]].tolist() if count]
+        found = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return found >> 1, found & 1

@@ -1,0 +1,105 @@
+"""Compare rows of words, and sort them: UP and DOWN by number, texts by their ranks, choices by their bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.native_call import kernel
+from speculation.rows.row_names import *
+
+
+@kernel
+def signed(m: Any, x: int, y: int, kind: int) -> int:
+    """Return -1 if ``x`` stands before ``y``, else 1; they differ."""
+    if kind == UP:
+        return -1 if x < y else 1
+    if kind == DOWN:
+        return 1 if x < y else -1
+    if kind == DOWN_FLOAT:
+        if x == NAN_WORD:
+            return 1
+        return 1 if x < y and y != NAN_WORD else -1
+    if kind == BITS:
+        return by_bits(x, y)
+    if m[W_RANKED] == 0:
+        m[W_UNRANKED] = 1
+        return -1 if x < y else 1
+    at = m[RANKS_AT]
+    found = -1 if m[at + x] < m[at + y] else 1
+    return found if kind == TEXT else -found
+
+
+@kernel
+def by_bits(x: int, y: int) -> int:
+    """Compare the bits behind the first one, as texts of 0 and 1. *Requires* numbers above 0."""
+    short_x, short_y = 0, 0
+    while x < TOP_BIT:
+        x = x << 1
+        short_x += 1
+    while y < TOP_BIT:
+        y = y << 1
+        short_y += 1
+    if x != y:
+        return -1 if x < y else 1
+    return -1 if short_x > short_y else 1
+
+
+@kernel
+def compared(m: Any, r: Any, x: int, y: int, n: int) -> int:
+    """Return -1, 0 or 1 as row ``x`` stands before, beside or behind row ``y`` by the first ``n`` words of the order."""
+    at = m[SPEC_AT] + S_ORDER
+    for i in range(n):
+        column = m[at + 2 * i]
+        if r[x, column] != r[y, column]:
+            return signed(m, r[x, column], r[y, column], m[at + 2 * i + 1])
+    return 0
+
+
+@kernel
+def ordered(m: Any, r: Any, x: int, y: int) -> int:
+    """Compare two rows, by key first."""
+    if r[x, R_KEY] != r[y, R_KEY]:
+        return -1 if r[x, R_KEY] < r[y, R_KEY] else 1
+    return compared(m, r, x, y, m[m[SPEC_AT] + S_ORDER_N])
+
+
+@kernel
+def arrange(m: Any, r: Any, n: int) -> None:
+    """Sort the rows in INDEX; of equal ones the first stays first. Short runs by insertion, then these are merged."""
+    a, b = m[INDEX_AT], m[OTHER_AT]
+    low = 0
+    while low < n:
+        high = min(low + RUN, n)
+        for i in range(low + 1, high):
+            row = m[a + i]
+            j = i
+            while j > low and ordered(m, r, m[a + j - 1], row) > 0:
+                m[a + j] = m[a + j - 1]
+                j -= 1
+            m[a + j] = row
+        low = high
+    size = RUN
+    while size < n:
+        low = 0
+        while low + size < n:
+            merge_runs(m, r, a, b, low, low + size, min(low + 2 * size, n))
+            low += 2 * size
+        size = 2 * size
+
+
+@kernel
+def merge_runs(m: Any, r: Any, a: int, b: int, low: int, middle: int, high: int) -> None:
+    """Merge two runs that stand side by side at ``a``; ``b``: room."""
+    if ordered(m, r, m[a + middle - 1], m[a + middle]) <= 0:
+        return
+    for i in range(low, middle):
+        m[b + i] = m[a + i]
+    i, j, at = low, middle, low
+    while i < middle:
+        if j < high and ordered(m, r, m[b + i], m[a + j]) > 0:
+            m[a + at] = m[a + j]
+            j += 1
+        else:
+            m[a + at] = m[b + i]
+            i += 1
+        at += 1

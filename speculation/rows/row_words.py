@@ -1,0 +1,113 @@
+"""Records of a schema as words that are compared as numbers, and back: columns, without a Python object for each row.
+
+A field takes a word, one that may be None two: whether it is missing (then it stands behind all others), and its value. Ints and
+bools are themselves, floats are in the order of their values with the one NaN behind all, texts are their numbers in a `Strings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.compiled.code.strings import Strings
+from afa.schema import NAN, Schema
+from speculation.rows.row_names import R_WORDS
+
+_MASK = 0x7FFFFFFFFFFFFFFF
+
+
+class Place(NamedTuple):
+    """Where a field's words stand in a row: its value, whether it is missing (None: it never is); and its type."""
+
+    value: int
+    missing: int | None
+    kind: Any
+
+
+class RowWords:
+    """The two forms of the records of one schema.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class M(NamedTuple):
+    ...     name: str
+    ...     x: float | None
+    >>> words = RowWords(Schema.of(M, "match"))
+    >>> rows = np.zeros((2, words.width), np.int64)
+    >>> words.fill(rows, [["a", "b"], [None, -2.5]])
+    >>> [list(column) for column in words.columns(rows)]
+    [['a', 'b'], [None, -2.5]]
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.strings = Strings()
+        self.cls: Any = schema.cls
+        self.places: dict[str, Place] = {}
+        at = R_WORDS
+        for field in schema.fields:
+            missing = at if field.optional else None
+            at += field.optional
+            self.places[field.name] = Place(at, missing, field.type)
+            at += 1
+        self.width = at
+        self._all = list(self.places.values())
+
+    @property
+    def texts(self) -> list[int]:
+        """The columns with numbers of texts."""
+        return [place.value for place in self._all if place.kind is str]
+
+    def fill(self, rows: Any, columns: Sequence[Any]) -> None:
+        """Write the fields of records, given as columns, into their rows."""
+        for (value, missing, kind), column in zip(self._all, columns):
+            if missing is not None:
+                items = column.tolist() if isinstance(column, np.ndarray) else column
+                gone = np.array([item is None for item in items], bool)
+                rows[:, missing] = gone
+                nothing = "" if kind is str else kind()
+                column = [nothing if item is None else item for item in items] if gone.any() else items
+            rows[:, value] = self._words(column, kind)
+
+    def _words(self, column: Any, kind: Any) -> Any:
+        if kind is str:
+            return self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
+        if kind is not float:
+            return column
+        floats = np.array(column, np.float64) + 0.0  # -0.0 becomes 0.0
+        floats[np.isnan(floats)] = NAN
+        words = floats.view(np.int64)
+        return np.where(words >= 0, words, words ^ _MASK)
+
+    def columns(self, rows: Any, count: int | None = None) -> list[Any]:
+        """Return the fields of records, or the first so many, as columns: arrays of numbers, else of objects."""
+        found = []
+        for value, missing, kind in self._all[:count]:
+            column = np.ascontiguousarray(rows[:, value])
+            if kind is float:
+                items: Any = np.where(column >= 0, column, column ^ _MASK).view(np.float64)
+            elif kind is str:
+                items = _objects(self.strings.texts(column.tolist()))
+            else:
+                items = column.astype(np.bool_) if kind is bool else column
+            if missing is not None:
+                items = _objects([None if gone else item for item, gone in zip(items.tolist(), rows[:, missing].tolist())])
+            found.append(items)
+        return found
+
+    def records(self, rows: Any, make: Any = None, count: int | None = None) -> list[Any]:
+        """Return records, with the one NaN; of another class, if one is given, that has the first ``count`` fields."""
+        columns = [column.tolist() for column in self.columns(rows, count)]
+        for i, place in enumerate(self._all[:count]):
+            if place.kind is float:
+                columns[i] = [NAN if item != item else item for item in columns[i]]
+        record = (make or self.cls)._make
+        return [record(items) for items in zip(*columns)] if columns else [record(())] * len(rows)
+
+
+def _objects(items: list[Any]) -> Any:
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
