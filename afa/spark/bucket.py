@@ -32,7 +32,7 @@ from afa.spark.held import Held, Windows
 from afa.spark.job import Answer, Fault, Job
 from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
-from afa.spark.recipe import Difference, difference, rebuilt
+from afa.spark.recipe import Difference, check, difference, rebuilt
 from afa.spark.stages import Stages
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -90,6 +90,7 @@ class Bucket:
         if image is not None and self._code != job.recipe:
             raise SnapshotError("expected an image of this code but got one of other code")
         if self._base != job.recipe:
+            check(self._base, job.recipe)
             automaton = rebuilt(self._base, automaton)
         if self._code != job.recipe:
             self._changed = difference(self._code, job.recipe)

@@ -37,6 +37,8 @@ VERSION = "{}.{}".format(*sys.version_info)
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 Recipe = Mapping[str, Any]
 FIXED = {
+    "before": "negation at the start (with what it looks back by)",
+    "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
     "start": "start",
     "final": "final",
     "event": "event",
@@ -44,8 +46,6 @@ FIXED = {
     "keys": "key columns",
     "sequence": "sequence",
     "lifetimes": "lifetimes (until=)",
-    "before": "negation at the start (with what it looks back by)",
-    "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
     "since": "beginning (since=, in ticks)",
 }
 """The parts of a recipe that must stay, with their names for messages."""

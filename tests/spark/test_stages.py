@@ -5,18 +5,24 @@ After each batch the net output of all buckets is what the oracle of queries say
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgpack
 import pyarrow as pa
 import pytest
 
-from afa.errors import AfaError
+import afa
+from afa import AfaError, ChangeError, SnapshotError
 from afa.language.query import Query
+from afa.operator.snapshot import plain, unplain
 from afa.spark import shared
-from afa.spark.bucket import Bucket
+from afa.spark.bucket import Bucket, Saved
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import Job, job_of
 from afa.spark.moved import joined
@@ -173,3 +179,138 @@ def run(kind: str, number: int, folder: Path) -> Buckets:
         assert here.held == want, f"missing {want - here.held}, too much {here.held - want}"
         assert here.late == late
     return here
+
+
+class Row(NamedTuple):
+    key: int
+    sort: str
+    at: afa.Instant | None = None
+
+
+def sql(pattern: str = "a b+", skip: str = "PAST LAST ROW", within: int = 10, more: str = "") -> Query:
+    return afa.sql(
+        f"SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES COUNT(*) AS n AFTER MATCH SKIP {skip} "
+        f"PATTERN ({pattern}) WITHIN {within} DEFINE a AS sort = 'a', b AS sort = 'b'{more})",
+        event=Row,
+    )
+
+
+def letters(here: Job, text: str, begin: int = 0, key: int = 0) -> pa.Table:
+    """A row for each letter, a tick after the other."""
+    return rows_of(here, [(Event(Row(key, sort), begin + i), 1) for i, sort in enumerate(text)])
+
+
+def found(answer: Any) -> list[tuple[int, int, int]]:
+    """How many events each change shows, where it ends, and its diff."""
+    return [(row["n"], row["le"], row["diff"]) for table in answer.changes for row in table.to_pylist()]
+
+
+def test_a_late_row_draws_the_chain_anew_after_a_restart() -> None:
+    here = job(sql())
+    bucket = Bucket(here, 0)
+    assert found(bucket.run(letters(here, "abab", 1), [], BEGINNING)) == [(2, 2, 1), (2, 4, 1)]
+    blobs = [bucket.save(False)]
+    bucket = Bucket(here, 0, blobs)
+    assert found(bucket.run(rows_of(here, [(Event(Row(0, "a"), 3), -1)]), [], BEGINNING)) == [(2, 2, -1), (2, 4, -1), (3, 4, 1)]
+    bucket = Bucket(here, 0, [*blobs, bucket.save(True)])
+    assert found(bucket.run(rows_of(here, [(Event(Row(0, "a"), 3), 1)]), [], BEGINNING)) == [(3, 4, -1), (2, 2, 1), (2, 4, 1)]
+    assert bucket.numbers(True)["candidates"] == 2
+    assert bucket.numbers(False)["candidates"] is None
+
+
+def test_rows_of_one_instant_are_told_where_nothing_orders_them() -> None:
+    here = job(sql())
+    bucket = Bucket(here, 0)
+    answer = bucket.run(pa.concat_tables([letters(here, "ab", 1), letters(here, "a", 2), letters(here, "ab", 1, 7)]), [], BEGINNING)
+    assert sorted(found(answer)) == [(2, 2, 1), (2, 2, 1)]
+    (fault,) = answer.faults
+    said = r"expected rows of one key that ORDER BY tells apart but got Row\(.*'a'.* and Row\(.*'b'.* at le=2 of key 0, which are"
+    assert re.match(said, fault.reason)
+    assert (fault.key, fault.le) == ((0,), 2)
+    assert bucket.numbers(True)["ties"] == 1
+    again = Bucket(here, 0, [bucket.save(False)])
+    assert again.run(letters(here, "b", 5), [], BEGINNING).faults == []
+    assert found(again.run(letters(here, "b", 3, 7), [], BEGINNING)) == [(2, 2, -1), (3, 3, 1)]
+    stopping = job(sql(), on_fault="stop")
+    with pytest.raises(ChangeError, match="expected rows of one key that ORDER BY tells apart"):
+        Bucket(stopping, 0).run(pa.concat_tables([letters(stopping, "ab", 1), letters(stopping, "a", 2)]), [], BEGINNING)
+
+
+def test_a_match_of_too_many_choices_is_told_and_left_out() -> None:
+    here = job(sql("a (b | c)* d", within=99, more=", c AS sort = 'c', d AS sort = 'd'"))
+    text = "a" + "bc" * 40 + "d"
+    answer = Bucket(here, 0).run(pa.concat_tables([letters(here, text, 1), letters(here, "abcd", 1, 5)]), [], BEGINNING)
+    assert found(answer) == [(4, 4, 1)]
+    (fault,) = answer.faults
+    assert re.match(
+        "expected a match of at most 62 choices of its pattern, .* but got one of more at le=82: it is left", fault.reason
+    )
+    with pytest.raises(ChangeError, match="expected a match of at most 62 choices"):
+        Bucket(job(sql("a (b | c)* d", within=99, more=", c AS sort = 'c', d AS sort = 'd'"), on_fault="stop"), 0).run(
+            letters(here, text, 1), [], BEGINNING
+        )
+
+
+CALM = "PATTERN SEQ(~(N n), A a, B b) WHERE skip_till_next_match(a, b) {{ [key]{} }} WITHIN {} RETURN b.at - a.at AS n"
+
+
+def calm(more: str = "", within: int = 10) -> Query:
+    return afa.query(CALM.format(more, within), event=Row, type="sort")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (sql(), sql(skip="TO NEXT ROW"), r"expected the choosing \(AFTER MATCH SKIP, .*'past last row'.*, but got .*'to next row'"),
+        (sql(), sql(within=11), "expected the choosing .*'window': 10.* but got .*'window': 11"),
+        (sql(), sql("a b+?"), "expected the register that the checkpoint was made with"),
+        (calm(), calm(" and n.at > 5"), "expected the negation at the start .* but got .*begin anew with another checkpoint"),
+        (calm(), calm(within=11), "expected the negation at the start"),
+    ],
+)
+def test_what_a_restart_may_not_change(one: Query, other: Query, said: str) -> None:
+    bucket = Bucket(job(one), 0)
+    bucket.run(None, [], BEGINNING)
+    with pytest.raises(SnapshotError, match=said):
+        Bucket(job(other), 0, [bucket.save(False)])
+
+
+def test_lifetimes_of_their_own_are_refused_where_an_end_tells_the_start() -> None:
+    with pytest.raises(AfaError, match="expected no until= beside AFTER MATCH SKIP"):
+        job(sql(), lifetimes=True)
+    job(calm(), lifetimes=True)
+
+
+@pytest.mark.parametrize("query", [sql(within=5000), calm(within=5000)], ids=["chosen matches", "negation at the start"])
+def test_a_bucket_is_woken_until_its_stages_hold_nothing(query: Query) -> None:
+    here = job(query)
+    bucket = Bucket(here, 0)
+    bucket.run(letters(here, "nababab".upper() if query.tree.before else "ababab", 3_000), [], BEGINNING)
+    watermark, rounds = 0, 0
+    while (wakes := bucket.wakes(watermark)) is not None:
+        assert wakes > watermark
+        watermark, rounds = wakes, rounds + 1
+        bucket.run(None, [], watermark * 1000)
+        bucket = Bucket(here, 0, [bucket.save(False)])
+    assert 0 < rounds < 9
+    assert [list(stage.keys) for _, stage in bucket._stages._all if stage] == [[]]
+
+
+def test_damaged_states_of_stages_are_refused() -> None:
+    query = Query(replace(calm().tree, skip="past last row"))
+    here = job(query)
+    bucket = Bucket(here, 0)
+    bucket.run(letters(here, "NABANNAB"), [], 2)
+    blob = bucket.save(False)
+    body = msgpack.unpackb(blob)
+    place = 1 + Saved._fields.index("stages")
+    assert len(unplain(body[place][0])) == 2
+    for wrong in (None, 3, [3], [b""], [plain([None, None])], [plain([3, 4])], [plain([])], [plain([[[], None, []]] * 2)]):
+        with pytest.raises(SnapshotError):
+            Bucket(here, 0, [msgpack.packb([*body[:place], wrong, *body[place + 1 :]])])
+    choose = Seeded("torn stages")
+    for _ in range(300):
+        torn = bytearray(body[place][0])
+        torn[choose.number(0, len(torn) - 1)] ^= 1 << choose.number(0, 7)
+        with contextlib.suppress(SnapshotError):
+            Bucket(here, 0, [msgpack.packb([*body[:place], [bytes(torn)], *body[place + 1 :]])])
