@@ -207,7 +207,7 @@ def match(
             found = grouped.transformWithStateInPandas(matcher, _ddl(events.schema, job), "append", "EventTime")
         else:
             found = grouped.applyInArrow(shipped(_at_once(job), job.automaton.arcs), _ddl(events.schema, job))
-        found = _finished(found, job)
+        found = _finished(found, job, events.schema)
         if not events.isStreaming:
             return found
         behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
@@ -311,13 +311,14 @@ def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
 
 
 def _ddl(schema: StructType, job: Job) -> str:
-    keys = [f"{quoted(name)} {schema[name].dataType.simpleString()}" for name in job.keys]
+    kinds = {field.name: SPARK[field.type] for field in job.fields if field.type}  # as the operator has a key that is a field, too
+    keys = [f"{quoted(name)} {kinds.get(name, schema[name].dataType.simpleString())}" for name in job.keys]
     register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.shown.fields if field.type]
     return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
 
 
-def _finished(changes: DataFrame, job: Job) -> DataFrame:
-    """Return changes with times as timestamps, and with the ids of matches."""
+def _finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
+    """Return changes with keys as they came, times as timestamps, and the ids of matches."""
     fields = job.shown.fields
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]
@@ -326,4 +327,5 @@ def _finished(changes: DataFrame, job: Job) -> DataFrame:
     match_id = F.concat_ws("-", *(F.hex(F.xxhash64(F.lit(seed), *told)) for seed in (1, 2)))
     times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
     known = F.when(F.col("kind") == MATCH, match_id).alias("id")
-    return changes.select(*map(column, [*job.keys, *register]), *times, "diff", known, "kind", "reason")
+    keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
+    return changes.select(*keys, *map(column, register), *times, "diff", known, "kind", "reason")
