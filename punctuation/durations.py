@@ -4,6 +4,7 @@ A duration is an int (ticks), a ``timedelta`` (also that of pandas and of numpy)
 
     10 minutes    1h 30m    1.5 hours    500 ms     numbers with units, which add up; a bare m is minutes
     1:30:00       2 days 0:00:01.5                  as Python and pandas print a timedelta
+    PT1H30M       P2DT1.5S                          ISO 8601
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ LONGEST, LONGEST_TEXT = 40, 200
 """How many characters a number may have, and how many a text."""
 
 Duration = int | str | timedelta
+_NUMBER = r"([0-9]+(?:\.[0-9]*)?)"
+_ISO = re.compile(rf"\s*P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?\s*")
 _PART = re.compile(r"\s*(?:and\s+|,\s*)?([0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)\s*([^\W\d_]+)")
 _CLOCK = re.compile(r"\s*,?\s*([0-9]+):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]*)?))?\s*$")
 
@@ -169,6 +172,9 @@ def nanoseconds_of(value: Any, name: str) -> Fraction:
 
 def _read(text: str, name: str) -> Fraction:
     """Return what a text says."""
+    iso = _ISO.fullmatch(text)
+    if iso is not None and any(iso.groups()):
+        return _sum(zip(iso.groups(), ("w", "d", "h", "min", "s")), text)
     total, at, clock = Fraction(0), 0, _CLOCK.search(text)
     end = len(text.rstrip()) if clock is None else clock.start()
     while at < end:
@@ -178,12 +184,14 @@ def _read(text: str, name: str) -> Fraction:
         total += _exact(part[1], text, AfaError) * NANOSECONDS[unit_of(part[2], AfaError, f"{name}={text!r} with the unit ")]
         at = part.end()
     if clock is not None:
-        hours, minutes, seconds = clock.groups()
-        parts = zip((hours, minutes, seconds or "0"), ("h", "min", "s"))
-        return total + sum((_exact(number, text, AfaError) * NANOSECONDS[unit] for number, unit in parts), Fraction(0))
+        return total + _sum(zip(clock.groups(), ("h", "min", "s")), text)
     if not at:
         raise _no_duration(text, name)
     return total
+
+
+def _sum(parts: Iterable[tuple[str | None, str]], text: str) -> Fraction:
+    return sum((_exact(number, text, AfaError) * NANOSECONDS[unit] for number, unit in parts if number), Fraction(0))
 
 
 def _no_duration(value: Any, name: str) -> AfaError:

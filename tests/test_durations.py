@@ -36,6 +36,7 @@ TWO = Automaton(start="0", final={"2"}, event=Tick, arcs=[Arc("0", "1", "n == 1"
         ("1 hour and 30 minutes", "min", 90), ("1 hour, 1 s", "s", 3601), (".5s", "ms", 500), ("1_000 us", "ms", 1),
         ("2 W", "d", 14),
         ("24:00:00", "h", 24), ("1:30", "min", 90), ("2 days 00:00:01.5", "ms", 172_801_500), ("1 day, 2:00:00", "h", 26),
+        ("PT1H30M", "min", 90), ("P2DT1.5S", "ms", 172_801_500), ("P1W", "d", 7), ("P0DT0H1M0S", "s", 60),
         ("0 s", "ns", 0), (timedelta(minutes=1, microseconds=1), "us", 60_000_001), (pd.Timedelta(5, "ns"), "ns", 5),
         (np.timedelta64(90, "m"), "s", 5400), (np.timedelta64(3, "D"), "h", 72), (np.timedelta64(2, "W"), "w", 2),
         (7, None, 7), (np.int64(7), "s", 7), (-7, None, -7), ("3 µs", "ns", 3000), ("1 day", "Hours", 24),
@@ -63,6 +64,9 @@ def test_durations(value: Any, tick: str | None, expected: int) -> None:
         ("-1 s", "s", r"expected a duration such as"),
         ("1 s x", "s", r"expected a duration such as"),
         ("s", "s", r"expected a duration such as"),
+        ("P", "s", r"expected a duration such as"),
+        ("PT", "s", r"expected a duration such as"),
+        ("P1M", "s", r"expected a duration such as"),
         ("1 s" * 100, "s", r"expected a duration such as"),
         ("9" * 50 + " s", "s", r"expected a number but got"),
         ("9" * 30 + " s", "s", r"expected a duration from 0 to an int64"),
@@ -91,6 +95,7 @@ def test_random_durations() -> None:
         length = sum(n * NANOSECONDS[UNITS[unit]] for n, unit in parts)
         exact = Fraction(length, NANOSECONDS[tick])
         forms: list[Any] = [text, pd.Timedelta(length, "ns"), str(pd.Timedelta(length, "ns")), np.timedelta64(length, "ns")]
+        forms.append(pd.Timedelta(length, "ns").isoformat())
         if length % 1000 == 0:
             forms += [timedelta(microseconds=length // 1000), str(timedelta(microseconds=length // 1000))]
         for form in forms:

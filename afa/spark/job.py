@@ -20,6 +20,7 @@ from afa.model.binding import bound_arc
 from afa.schema import Field, Schema
 from afa.spark.recipe import Recipe, recipe_of
 from afa.spark.stages import NONE, Asked
+from punctuation.durations import has_unit, nanoseconds_of
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
@@ -210,27 +211,21 @@ def _check_text(value: Any, where: str) -> None:
 
 
 def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:
-    """Return a duration in Spark's words (``"24 hours"``) or Python's.
+    """Return a duration in microseconds: as text (``"24 hours"``, ``"1h 30m"``) or as Python's.
 
     Examples
     --------
     >>> microseconds("1 day 30 minutes", "window")
     88200000000
     """
-    if isinstance(value, timedelta):
-        found = value // timedelta(microseconds=1)  # exactly, and of any length
-    else:
-        import pandas as pd
-
-        try:
-            if isinstance(value, (int, float)):
-                raise TypeError("it has no unit")
-            found = int(pd.Timedelta(value) // pd.Timedelta(microseconds=1))
-        except (ValueError, TypeError) as error:
-            raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}') from error
+    if not has_unit(value):
+        raise AfaError(f'expected a duration such as "24 hours" but got {what}={value!r}')
+    found = nanoseconds_of(value, what) / 1000
+    if found.denominator != 1:
+        raise AfaError(f"expected a duration of whole microseconds but got {what}={value!r}")
     if found < least:
         raise AfaError(f"expected a duration of {least} microseconds at least but got {what}={value!r}")
-    return found
+    return int(found)
 
 
 def delay(value: str | timedelta) -> str:
@@ -238,12 +233,15 @@ def delay(value: str | timedelta) -> str:
 
     Examples
     --------
-    >>> delay("30 minutes"), delay(timedelta(microseconds=1500))
-    ('30 minutes', '2 milliseconds')
+    >>> delay("1m 30s"), delay(timedelta(microseconds=1500)), delay("1 month")
+    ('90000 milliseconds', '2 milliseconds', '1 month')
     """
-    if isinstance(value, str) and value.strip():
-        return value  # months, and more than 292 years, are for Spark to read
-    return f"{-(-microseconds(value, 'lateness', least=0) // 1000)} milliseconds"
+    try:
+        return f"{-(-microseconds(value, 'lateness', least=0) // 1000)} milliseconds"
+    except AfaError:
+        if isinstance(value, str) and value.strip():
+            return value  # months are for Spark to read
+        raise
 
 
 def _portable(automaton: Automaton) -> Automaton:

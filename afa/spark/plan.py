@@ -65,8 +65,8 @@ def match(
     ----------
     automaton : Automaton or Query, or what the words of `afa.language` have put together
         A query says key, window and sequence itself. An automaton has ``event=``, whose fields are columns. Times in its functions
-        are microseconds since 1970, and so are timestamps and dates in int and float fields; intervals are microseconds. A number
-        that a field's type can't hold makes a bad row.
+        are microseconds since 1970, and so are timestamps and dates in int and float fields; intervals are microseconds, and so is
+        `afa.span`. A number that a field's type can't hold makes a bad row.
     key : str or sequence of str
         The columns that make the key.
     time : str

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
 
 from afa import AfaError, Arc, Automaton
@@ -131,8 +132,10 @@ def test_durations_are_text_or_timedelta(spark: Any) -> None:
     ("value", "message"),
     [
         (5, 'expected a duration such as "24 hours" but got lateness=5'),
+        (pd.Timedelta(-1, "us"), "expected a duration of 0 microseconds at least but got lateness="),
+        (pd.Timedelta(1, "ns"), "expected a duration of whole microseconds but got lateness="),
         (timedelta(seconds=-1), "expected a duration of 0 microseconds at least but got lateness="),
-        ("", "expected a duration such as \"24 hours\" but got lateness=''"),
+        ("", "expected a duration such as .* but got lateness=''"),
         (None, 'expected a duration such as "24 hours" but got lateness=None'),
     ],
 )
@@ -144,3 +147,5 @@ def test_durations_that_are_none(spark: Any, value: Any, message: str) -> None:
 def test_long_and_short_durations() -> None:
     assert microseconds(timedelta(days=400_000), "window") == 400_000 * 86_400 * SECOND
     assert microseconds(timedelta(microseconds=1), "window") == 1
+    for text in ("1h 30m", "90 minutes", "1:30:00", "PT1H30M", "0 days 01:30:00"):
+        assert microseconds(text, "window") == 5400 * SECOND
