@@ -112,6 +112,19 @@ class Logged(NamedTuple):
         here = slice(low, high)
         return Logged([field[here] for field in self.fields], self.le[here], self.re[here], self.diff[here], self.keys[here])
 
+    def at(self, places: Any) -> Logged:
+        """Return the rows at some places."""
+        fields = [field[places] if isinstance(field, np.ndarray) else [field[i] for i in places] for field in self.fields]
+        return Logged(fields, self.le[places], self.re[places], self.diff[places], [self.keys[i] for i in places])
+
+    def changes(self, shown: Schema) -> list[Change]:
+        """Return the rows as changes of payloads that show these fields."""
+        columns = [field.tolist() if isinstance(field, np.ndarray) else field for field in self.fields]
+        records = zip(*columns) if columns else [()] * len(self.le)
+        keys = self.keys or [None] * len(self.le)
+        times = (column.tolist() for column in (self.le, self.re, self.diff))
+        return [Change(shown.cls._make(record), *rest) for record, *rest in zip(records, *times, keys)]  # type: ignore[attr-defined]
+
 
 class Batch(Protocol):
     """Columns as an engine has encoded them."""

@@ -201,7 +201,7 @@ class Core(Member):
         for part in parts:
             before = self.progress.final
             self.take(part)
-            out += self.collected(before)
+            out += self._collect(before)
         return out
 
     def take(self, steps: Iterable[Any]) -> None:
@@ -405,8 +405,7 @@ class Core(Member):
 
     # -- output ------------------------------------------------------------------------------------------------------------
 
-    def collected(self, final_before: int) -> Output:
-        """Return the minimal difference since the last time, then the punctuation if it has moved; count both, within a call."""
+    def _collect(self, final_before: int) -> Output:
         changes = self.engine.collect()
         if changes:
             self.count(changes)

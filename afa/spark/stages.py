@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,7 +22,7 @@ from afa.model.raised import Faults, Raised
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.snapshot import plain, unplain
-from afa.operator.tables import Come, step_of
+from afa.operator.tables import Come, Found, step_of
 from afa.schema import Schema, taker
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -127,23 +128,26 @@ class Stages:
 
         A match of too many choices is told, if faults are not to stop the query: it is not chosen.
         """
-        core = self._core
+        rows, final = self._core.logged(), self._core.progress.final
         if self._choosing is None:
-            return core.logged()
-        out = core.collected(before)
-        self._fresh["choosing"].update({item.key: None for item in out if isinstance(item, Change)})
+            return rows
+        self._fresh["choosing"].update(dict.fromkeys(rows.keys))
         if self._bits >= 0 and faults is not None:
-            out = [item for item in out if not isinstance(item, Change) or self._can_choose(item, faults)]
-        chosen = self._choosing.stage.push_fitting(out)
+            rows = self._that_can_be_chosen(rows, faults)
+        stage, core = self._choosing.stage, self._core
+        if stage.columns:
+            return stage.pass_found(Found(rows, [(len(rows.le), final)] if final > before else [])).rows  # type: ignore[no-any-return]
+        came: list[Any] = rows.changes(core.automaton.match_schema)
+        chosen = stage.push_fitting([*came, *([Punctuation(final)] if final > before else [])])
         return Logged.of([item for item in chosen if isinstance(item, Change)], core.shown)
 
-    def _can_choose(self, match: Change, faults: Faults) -> bool:
-        if match.payload[self._bits]:
-            return True
-        if match.diff > 0 and match.le is not None:
+    def _that_can_be_chosen(self, rows: Logged, faults: Faults) -> Logged:
+        there = np.asarray(rows.fields[self._bits]) != 0
+        for row in np.flatnonzero(~there & (rows.diff > 0)).tolist():
             said = "expected a match of at most 62 choices of its pattern, as a group in it repeats, but got one of more"
-            faults.take(Raised(match.key, match.le, None, "", "choices", said), f"at le={match.le}: it is left out")
-        return False
+            at = int(rows.le[row])
+            faults.take(Raised(rows.keys[row], at, None, "", "choices", said), f"at le={at}: it is left out")
+        return rows if there.all() else rows.at(np.flatnonzero(there))
 
     def _keys_of(self, rows: pa.Table) -> Iterator[Hashable]:
         """Return the keys of rows, in their form."""

@@ -28,6 +28,7 @@ from afa.spark.job import Job, job_of
 from afa.spark.moved import joined
 from afa.spark.plan import _asked
 from punctuation.time import BEGINNING
+from speculation.choose_rows import RowWay
 from tests.language.oracle import Event, matches
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import Stream
@@ -148,6 +149,8 @@ def in_force(copies: Counter[Event], here: Buckets) -> list[Event]:
 @pytest.mark.parametrize("number", range(12))
 def test_random_worlds(kind: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
+    if number % 4 == 3:  # as for types that rows of words don't hold
+        monkeypatch.setattr(RowWay, "fits", lambda stage, schema: False)
     run(kind, number, tmp_path)
 
 
