@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from datetime import date
 from typing import Any, NamedTuple
+
+Time = int | date
+"""A time of a change: ticks; or a datetime or a date, without a zone of UTC, where the operator has ``tick=``."""
 
 
 class Change(NamedTuple):
@@ -30,26 +34,29 @@ class Change(NamedTuple):
     key: Any = None
 
 
-def insert(payload: Any, le: int | None = None, re: int | None = None) -> Change:
+def insert(payload: Any, le: Time | None = None, re: Time | None = None, *, key: Any = None) -> Change:
     """Make an insertion of an event (``le`` required) or of an arc.
+
+    An event of a schema may be a dict, or an instance of a dataclass, with its fields. ``le`` and ``re`` may be datetimes for an
+    operator with ``tick=`` (without a zone: UTC). ``key`` is for a `Keyed` whose key the event itself does not make.
 
     Examples
     --------
     >>> insert("tick", le=1, re=8)
     Change(payload='tick', le=1, re=8, diff=1, key=None)
     """
-    return Change(payload, le, re, 1)
+    return Change(payload, le, re, 1, key)  # type: ignore[arg-type]  # times become ints where they come in
 
 
-def retract(payload: Any, le: int | None = None, re: int | None = None) -> Change:
-    """Make a retraction of one earlier insertion: same payload, same lifetime.
+def retract(payload: Any, le: Time | None = None, re: Time | None = None, *, key: Any = None) -> Change:
+    """Make a retraction of one earlier insertion: same payload, same lifetime. Parameters: as of `insert`.
 
     Examples
     --------
     >>> retract("tick", le=1).diff
     -1
     """
-    return Change(payload, le, re, -1)
+    return Change(payload, le, re, -1, key)  # type: ignore[arg-type]
 
 
 def put_in_order(changes: list[Change]) -> None:

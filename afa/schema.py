@@ -6,15 +6,17 @@ them. A field annotated ``Any`` holds any hashable value; only the interpreted e
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError, ChangeError, Int64Error, did_you_mean
 from punctuation.time import BEGINNING, FOREVER, as_time
+from punctuation.timestamps import WITHOUT_TICK, is_time, ticks_of_time
 
 SCALARS: tuple[type, ...] = (int, float, bool, str)
 NAN = math.nan
@@ -51,6 +53,8 @@ class Field(NamedTuple):
 class Schema(NamedTuple):
     """The fields of a ``NamedTuple`` class; ``instant``: the one that is filled with the event's LE.
 
+    ``tick`` is what one int of LE counts, if that is said: then datetimes stand for ints.
+
     Examples
     --------
     >>> class Tick(NamedTuple):
@@ -65,6 +69,7 @@ class Schema(NamedTuple):
     cls: type
     fields: tuple[Field, ...]
     instant: str | None = None
+    tick: str | None = None
 
     @classmethod
     def of(cls, schema: Any, what: str) -> Schema:
@@ -95,6 +100,7 @@ class Schema(NamedTuple):
             A field has another type, or an int is no int64. O(fields).
         """
         if type(value) is not self.cls:
+            value = self.record(value) if is_record(value) else value
             foreign = hasattr(value, "_fields") and not isinstance(value, self.cls)
             if not isinstance(value, tuple) or len(value) != len(self.fields) or foreign:
                 raise ChangeError(f"expected {self.describe()} but got {value!r}")
@@ -116,6 +122,26 @@ class Schema(NamedTuple):
                 changed[i] = new
         return value if changed is None else self.cls(*changed)
 
+    def record(self, value: Any) -> Any:
+        """Return a dict, or an instance of a dataclass, as an event. What may be None, or has a default, may be left out.
+
+        Raises
+        ------
+        ChangeError
+            A field is missing, or there is one more.
+        """
+        given = value if isinstance(value, Mapping) else {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        defaults = {field.name: None for field in self.fields if field.optional or field.name == self.instant}
+        defaults |= self.cls._field_defaults  # type: ignore[attr-defined]
+        names = [field.name for field in self.fields]
+        extra = [name for name in given if name not in names]
+        missing = [name for name in names if name not in given and name not in defaults]
+        if extra or missing:
+            wanted = f"a field {missing[0]!r}" if missing else f"no field {extra[0]!r}"
+            hint = did_you_mean(str(extra[0]), missing or names) if extra else ""
+            raise ChangeError(f"expected {wanted} for {self.describe()} but got {value!r}{hint}")
+        return self.cls(*(given[name] if name in given else defaults[name] for name in names))
+
     def dated(self, value: Any, le: Any) -> Any:
         """Return an event with its LE in the field for it, if there is one. What is no such event, or no time, stays as it is.
 
@@ -124,10 +150,14 @@ class Schema(NamedTuple):
         ChangeError
             The field holds another time.
         """
-        if self.instant is None or type(le) is not int or not isinstance(value, tuple) or len(value) != len(self.fields):
+        le = as_ticks(le, "le", self.tick) if self.instant is not None and is_time(le) else le
+        if self.instant is None or type(le) is not int:
+            return value
+        value = self.record(value) if is_record(value) else value
+        if not isinstance(value, tuple) or len(value) != len(self.fields):
             return value
         place = next(i for i, field in enumerate(self.fields) if field.name == self.instant)
-        given = value[place]
+        given = as_ticks(value[place], self.instant, self.tick) if is_time(value[place]) else value[place]
         if given is not None and given != le and given != self.cls._field_defaults.get(self.instant):  # type: ignore[attr-defined]
             raise ChangeError(
                 f"expected {self.instant}={le}, the event's LE, or None but got {self.instant}={given!r} in {self.cls.__name__}"
@@ -148,18 +178,18 @@ class Schema(NamedTuple):
         return f"{self.cls.__name__}({inner})"
 
 
-def as_ticks(value: Any, what: str) -> int:
-    """Return a time of a change or a punctuation as ticks, or refuse it.
+def as_ticks(value: Any, what: str, tick: str | None = None) -> int:
+    """Return a time of a change or a punctuation as ticks, or refuse it; a datetime needs ``tick``, what one tick is.
 
     Raises
     ------
     ChangeError
-        The value is no int64.
+        The value is no int64; or a datetime that is no whole number of ticks, or where nothing says what one is.
     """
     if type(value) is int and BEGINNING <= value <= FOREVER:
         return value
     try:
-        ticks: int = as_time(value, what)
+        ticks: int = ticks_of_time(value, tick, what) if is_time(value) else as_time(value, what)
     except AfaError as error:
         raise ChangeError(str(error)) from None
     return ticks
@@ -178,6 +208,13 @@ def any_payload(value: Any) -> Any:
     except TypeError as error:
         raise ChangeError(f"expected a hashable payload but got {value!r}") from error
     return _one_nan(value)
+
+
+def is_record(value: Any) -> bool:
+    """Return whether a value is a dict or an instance of a dataclass, which may stand for an event."""
+    return not isinstance(value, tuple) and (
+        isinstance(value, Mapping) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    )
 
 
 def taker(schema: Schema | None) -> Callable[[Any], Any]:
@@ -202,13 +239,16 @@ def _one_float(value: float) -> float:
 
 
 def _coerce(item: Any, field: Field, schema: Schema) -> Any:
-    """Do the slow part of `Schema.take`: convert numpy scalars, ints for floats and NaN, and refuse what is wrong."""
+    """Do the slow part of `Schema.take`: convert numpy scalars, ints for floats, NaN and times, and refuse what is wrong."""
     if field.type is None:
         return any_payload(item)
     if field.type is int and (number := _index(item)) is not None:
         if not BEGINNING <= number <= FOREVER:
             raise Int64Error(f"expected an int64 but got {field.name}={item!r} in {schema.cls.__name__} (int64 overflow)")
         return number
+    timed = field.type is int and is_time(item)
+    if timed and schema.tick is not None:
+        return as_ticks(item, field.name, schema.tick)
     if field.type is float and (isinstance(item, float) or type(item).__name__.startswith("float")):  # numpy.float32, too
         return _one_float(float(item))
     if field.type is float and (number := _index(item)) is not None:
@@ -219,7 +259,7 @@ def _coerce(item: Any, field: Field, schema: Schema) -> Any:
         return str.__str__(item)
     raise ChangeError(
         f"expected {field.name}: {field.type.__name__}{' | None' if field.optional else ''} "
-        f"but got {field.name}={item!r} in {schema.cls.__name__}"
+        f"but got {field.name}={item!r} in {schema.cls.__name__}{WITHOUT_TICK if timed else ''}"
     )
 
 

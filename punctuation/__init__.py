@@ -1,6 +1,7 @@
 """What is final: promises, the effective punctuation, late changes ([AFA10] Sec. 2.4, 5.4, App. C.1).
 
 time       ticks, BEGINNING, FOREVER
+timestamps columns of timestamps and dates, and datetimes, as ticks, and ticks as times of a type
 durations  "10 minutes", a timedelta, as ticks
 calls      one call after the other, each all or nothing, interrupted anywhere
 promise    Punctuation(t): no later change of an event with LE < t

@@ -94,6 +94,21 @@ class Table:
         return pl.from_arrow(table)
 
 
+def is_row(item: Any) -> bool:
+    """Return whether a dict holds one value under each name, so that it is a row and no table of columns.
+
+    Examples
+    --------
+    >>> is_row({"word": "a", "le": 7}), is_row({"word": ["a"], "le": [7]})
+    (True, False)
+    """
+    return isinstance(item, Mapping) and bool(item) and not any(map(_is_column, item.values()))
+
+
+def _is_column(value: Any) -> bool:
+    return not isinstance(value, (str, bytes)) and (hasattr(type(value), "__len__") or hasattr(type(value), "__iter__"))
+
+
 def is_table(item: Any) -> bool:
     """Return whether an item is a table of any kind; it is not read."""
     if isinstance(item, tuple):  # a change, a punctuation

@@ -6,15 +6,16 @@ has a ``fence``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from punctuation.base_errors import AfaError
-from punctuation.door import Table, is_table, table_of, type_of
+from punctuation.door import Table, is_row, is_table, table_of, type_of
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER, as_time, end_of_time
+from punctuation.timestamps import WITHOUT_TICK, is_time, ticks_in, ticks_of_time, times_of
 
 EVENT, ARC, PUNCTUATION = 0, 1, 2
 """The kinds of a table's rows, in its column ``kind``."""
@@ -41,8 +42,10 @@ class Part(NamedTuple):
     le: Any
 
 
-def le_of(item: Any) -> int | None:
+def le_of(item: Any, tick: str | None = None) -> int | None:
     """Return the LE of an event change; None for an arc's change, as arcs move no promise of the event input.
+
+    ``tick`` is what one int of LE counts, for LEs that are datetimes.
 
     Examples
     --------
@@ -53,20 +56,25 @@ def le_of(item: Any) -> int | None:
     payload = getattr(item, "payload", None)
     if not isinstance(payload, tuple) and hasattr(payload, "fence"):
         return None
-    le = getattr(item, "le", None)
+    le = item.get("le") if isinstance(item, Mapping) else getattr(item, "le", None)
     if le is None:
         raise AfaError(f"expected an item with a time (le) but got {item!r}")
     if le == FOREVER:
         raise AfaError(f"{end_of_time(FOREVER)} for {payload!r}")
-    return as_time(le, "le")
+    return _time(le, "le", tick)
 
 
-def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Told]:
+def _time(value: Any, name: str, tick: str | None) -> int:
+    return ticks_of_time(value, tick, name) if is_time(value) else as_time(value, name)
+
+
+def read(batch: Any, kinds: bool | None = None, tick: str | None = None) -> list[Part | Punctuation | Told]:
     """Return a batch as parts, cut at its punctuations. Checks all of it, so that later steps can't fail halfway.
 
-    ``kinds``: as of `punctuation.source.Source`.
+    ``kinds``, ``tick``: as of `punctuation.source.Source`.
     """
-    if is_table(batch):
+    single = is_table(batch)
+    if single:
         batch = [batch]
     if not isinstance(batch, (list, tuple)) or hasattr(batch, "_fields"):
         raise AfaError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
@@ -75,26 +83,26 @@ def read(batch: Any, kinds: bool | None = None) -> list[Part | Punctuation | Tol
     found: list[Any] = []
     for item in batch:
         if isinstance(item, Punctuation):
-            parts += [_part(items, found), item._replace(t=as_time(item.t, "t"))]
+            parts += [_part(items, found), item._replace(t=_time(item.t, "t", tick))]
             items, found = [], []
-        elif (table := table_of(item)) is not None:
+        elif (single or not is_row(item)) and (table := table_of(item)) is not None:
             items.append(table.given)
-            first, *rest = _cut(table, kinds)
+            first, *rest = _cut(table, kinds, tick)
             found.append(first)
             for told, le in rest:
                 parts += [_part(items, found), told]
                 items, found = [], [le]
         else:
-            le = le_of(item)
+            le = le_of(item, tick)
             items.append(item)
             if le is not None:
                 found.append(le)
     return [*parts, _part(items, found)]
 
 
-def _cut(table: Table, kinds: bool | None) -> list[Any]:
+def _cut(table: Table, kinds: bool | None, tick: str | None) -> list[Any]:
     """Yield the LEs of a table's events up to its first punctuation, then each punctuation and the LEs up to the next one."""
-    le, kind = ticks_of(table), _kinds_of(table, kinds)
+    le, kind = _les_of(table, tick), _kinds_of(table, kinds)
     if kind is None:
         return [_before_the_end(le)]
     if len(kind) != len(le):
@@ -102,6 +110,18 @@ def _cut(table: Table, kinds: bool | None) -> list[Any]:
     at = np.flatnonzero(kind == PUNCTUATION)
     events = [_before_the_end(le[a:b][kind[a:b] == EVENT]) for a, b in zip([0, *(at + 1)], [*at, len(le)])]
     return [events[0], *zip(map(Told, le[at].tolist()), events[1:])]
+
+
+def _les_of(table: Table, tick: str | None) -> Any:
+    """Return the LEs of a table's rows as int64. A missing time stands in the row of an arc or of a punctuation, and is FOREVER."""
+    if tick is None or table.names.count("le") != 1 or (times := times_of(column := table.column("le"))) is None:
+        return ticks_of(table)
+    found = ticks_in(column, times, tick, "le")
+    if isinstance(found, np.ndarray):
+        return found
+    if "kind" not in table.names:
+        raise AfaError(f"expected a time in column 'le' but got none in row {found.is_null().to_pylist().index(True)}")
+    return found.fill_null(FOREVER).to_numpy()
 
 
 def _before_the_end(le: Any) -> Any:
@@ -157,7 +177,8 @@ def ticks_of(table: Table, name: str = "le") -> Any:
 def _ticks(column: Any, name: str) -> Any:
     plain = column if isinstance(column, np.ndarray) else np.asarray(column) if hasattr(column, "__array__") else None
     if plain is not None and (plain.ndim != 1 or plain.dtype.kind in "Mm"):
-        raise AfaError(f"expected int ticks in column {name!r} but got a column of {plain.dtype}, shape {plain.shape}")
+        hint = WITHOUT_TICK if plain.dtype.kind == "M" else ""
+        raise AfaError(f"expected int ticks in column {name!r} but got a column of {plain.dtype}, shape {plain.shape}{hint}")
     if plain is not None and plain.dtype.kind in "iu" and not (plain.dtype == np.uint64 and np.any(plain > np.uint64(FOREVER))):
         return plain.astype(np.int64)
     if getattr(column, "null_count", 0):  # Arrow: in an array its nulls are NaN, and all ints floats
@@ -177,7 +198,7 @@ def _checked(values: Iterable[Any], name: str) -> Any:
         try:
             ticks.append(as_time(value, name))
         except AfaError as error:
-            raise AfaError(f"{error} in row {i} of column {name!r}") from None
+            raise AfaError(f"{error} in row {i} of column {name!r}{WITHOUT_TICK if is_time(value) else ''}") from None
     return np.array(ticks, np.int64)
 
 

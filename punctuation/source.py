@@ -15,7 +15,8 @@ import numpy as np
 
 from punctuation.base_errors import AfaError
 from punctuation.calls import ENTRIES, Calls, Member, whole
-from punctuation.door import is_table
+from punctuation.door import is_row, is_table
+from punctuation.durations import unit_of
 from punctuation.promise import Punctuation
 from punctuation.reading import Part, Told, le_of, read
 from punctuation.sealed import seal, unseal
@@ -36,6 +37,8 @@ class Source(Member, ABC):
     kinds : bool, optional
         Whether a column ``kind`` of a table says of each row what it is, as `Operator.push_many` has it (0 an event, 1 an arc, 2 a
         punctuation), or is a field of the event. None: a table is refused in which it could be either. Not kept in a snapshot.
+    tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
+        What one int of LE counts, as of `Operator`: then LEs may be timestamps, and durations text. Not kept in a snapshot.
 
     Attributes
     ----------
@@ -47,13 +50,14 @@ class Source(Member, ABC):
         Punctuations in the input that promised nothing new. One with a condition is passed on, and moves nothing.
     """
 
-    def __init__(self, backwards: str = "count", kinds: bool | None = None) -> None:
+    def __init__(self, backwards: str = "count", kinds: bool | None = None, tick: str | None = None) -> None:
         if backwards not in ("count", "raise"):
             raise AfaError(f'expected backwards="count" or "raise" but got backwards={backwards!r}')
         if kinds is not None and not isinstance(kinds, bool):
             raise AfaError(f"expected kinds=True, False or None but got kinds={kinds!r}")
         self.backwards = backwards
         self.kinds = kinds
+        self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")
         self.promised = BEGINNING
         self.late = self.stale = 0
         self._told = BEGINNING  # the largest punctuation of the input
@@ -117,8 +121,8 @@ class Source(Member, ABC):
     def passed(self, item: Any) -> list[Any]:
         """Do what `push` does, as part of a call."""
         if isinstance(item, Punctuation):
-            return self._take(read([item], self.kinds))
-        le = le_of(item)
+            return self._take(read([item], self.kinds, self.tick))
+        le = le_of(item, self.tick)
         if le is None:
             return [item]
         self.late += le < self.promised
@@ -148,7 +152,7 @@ class Source(Member, ABC):
         AfaError
             As `push`; no part of the batch was taken.
         """
-        return self.take(read(batch, self.kinds))
+        return self.take(read(batch, self.kinds, self.tick))
 
     def take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
         """Do what `push_many` does, with a batch that has been read already."""
@@ -188,7 +192,7 @@ class Source(Member, ABC):
     def __call__(self, items: Iterable[Any]) -> Iterator[Any]:
         """Yield the items (changes, tables, punctuations) with the source's punctuations among them, then the end of the stream."""
         for item in items:
-            yield from self.push_many(item) if is_table(item) else self.push(item)
+            yield from self.push_many(item) if is_table(item) and not is_row(item) else self.push(item)
         yield from self.end()
 
     @whole

@@ -11,6 +11,7 @@ import numpy as np
 from sortedcontainers import SortedList
 
 from punctuation.base_errors import AfaError
+from punctuation.durations import Duration, ticks_of_duration
 from punctuation.source import Source
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -20,9 +21,9 @@ class BoundedDisorder(Source):
 
     Parameters
     ----------
-    lateness : int
-        Ticks, at least 0.
-    backwards, kinds
+    lateness : int (ticks), str or timedelta
+        At least 0; ``"30 s"`` and a ``timedelta`` need ``tick``.
+    backwards, kinds, tick
         As of `Source`.
 
     Examples
@@ -39,9 +40,9 @@ class BoundedDisorder(Source):
     [Punctuation(t=9223372036854775807)]
     """
 
-    def __init__(self, lateness: int, *, backwards: str = "count", kinds: bool | None = None) -> None:
-        super().__init__(backwards, kinds)
-        self.lateness = _at_least(0, lateness, "lateness")
+    def __init__(self, lateness: Duration, *, backwards: str = "count", kinds: bool | None = None, tick: str | None = None) -> None:
+        super().__init__(backwards, kinds, tick)
+        self.lateness = _at_least(0, ticks_of_duration(lateness, self.tick, "lateness"), "lateness")
 
     def _after(self, le: int) -> int:
         self._largest = max(self._largest, le)
@@ -64,13 +65,13 @@ class ObservedLateness(Source):
     ----------
     percentile : float
         In (0, 1]: events may be as late as this share of the remembered items was, and no later.
-    floor : int
-        Ticks: events may always be at least so late.
+    floor : int (ticks), str or timedelta
+        Events may always be at least so late. ``"5 s"`` and a ``timedelta`` need ``tick``.
     memory : int
         The number of items, late ones among them, whose lateness is remembered.
     minimum : int, optional
         The source promises nothing before so many items have come; by default 100, or ``memory`` if that is less.
-    backwards, kinds
+    backwards, kinds, tick
         As of `Source`.
 
     Notes
@@ -92,18 +93,19 @@ class ObservedLateness(Source):
     def __init__(
         self,
         percentile: float,
-        floor: int = 0,
+        floor: Duration = 0,
         memory: int = 10_000,
         *,
         minimum: int | None = None,
         backwards: str = "count",
         kinds: bool | None = None,
+        tick: str | None = None,
     ) -> None:
-        super().__init__(backwards, kinds)
+        super().__init__(backwards, kinds, tick)
         if isinstance(percentile, bool) or not isinstance(percentile, (int, float)) or not 0 < percentile <= 1:
             raise AfaError(f"expected a percentile in (0, 1] but got percentile={percentile!r}")
         self.percentile = float(percentile)
-        self.floor = _at_least(0, floor, "floor")
+        self.floor = _at_least(0, ticks_of_duration(floor, self.tick, "floor"), "floor")
         self.memory = _at_least(1, memory, "memory")
         self.minimum = min(100, self.memory) if minimum is None else _at_least(1, minimum, "minimum")
         if self.minimum > self.memory:

@@ -128,7 +128,7 @@ class Union(Member):
     def _push(self, name: Any, item: Any) -> list[Any]:
         source, now = self._member(name), self._clock()
         self._calls.include(source)
-        le = None if isinstance(item, Punctuation) else le_of(item)
+        le = None if isinstance(item, Punctuation) else le_of(item, source.tick)
         before, out = source.promised, source.passed(item)
         if le is not None:
             self.late += le < self.promised
@@ -144,7 +144,7 @@ class Union(Member):
         """
         source, now = self._member(name), self._clock()
         self._calls.include(source)
-        parts = read(batch, source.kinds)
+        parts = read(batch, source.kinds, source.tick)
         told = next((part for part in parts if isinstance(part, Told)), None)
         if told is not None:
             raise AfaError(f"expected a table without punctuations in a union (put a Punctuation beside it) but got {told!r}")

@@ -65,6 +65,7 @@ class Around(Matching):
         return self._core.calls.either(self._push_alone, self._push, change, key)
 
     def _push(self, change: Any, key: Hashable) -> Output:
+        change = self._core.in_form(change)
         return self.run(Come([("event", change, self._key_of(change, key))]), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
@@ -74,13 +75,13 @@ class Around(Matching):
     def _arc_input(self, item: Any) -> Output:
         return self._core.calls.call(self.run, Come([("arc", item, None)]), net=True)
 
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
         """Take a batch, as one call. As `Operator.push_many`."""
-        return self._core.calls.call(self._push_many, batch, net, arcs)
+        return self._core.calls.call(self._push_many, batch, net, arcs, le)
 
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
         core = self._core
-        come = opened(core, batch, arcs)
+        come = opened(core, batch, arcs, le)
         if come.like is None:
             return self.run(come, net)
         return answer(self._found(come, net), come, core, net)
@@ -269,7 +270,7 @@ class Before(Around):
         elif port == "event" and isinstance(item, Punctuation) and item.where is not None:
             yield port, stage.some(item), None
         elif port == "event" and isinstance(item, Punctuation):
-            t = as_ticks(item.t, "t")
+            t = as_ticks(item.t, "t", core.tick)
             released = stage.punctuate(t)
             if isinstance(released, list):
                 yield from (("event", change, change.key) for change in released)

@@ -76,7 +76,7 @@ class LookBack(Around):
 
     def _hold(self, stage: Any) -> None:
         super()._hold(stage)
-        self._core.taken = stage.event_schema
+        self._core.taken = stage.event_schema._replace(tick=self._core.tick)
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`."""
@@ -98,7 +98,7 @@ class LookBack(Around):
                 continue
             yield from (("event", change, change.key) for change in stage.revisions())
             if port == "event" and isinstance(item, Punctuation) and item.where is None:
-                t = as_ticks(item.t, "t")
+                t = as_ticks(item.t, "t", core.tick)
                 if t > core.progress.events:
                     self._settle(t)
             yield port, item, key
@@ -107,7 +107,7 @@ class LookBack(Around):
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take an event, or the policy, if it is late."""
         core, stage = self._core, self.stage
-        schema = stage.event_schema
+        schema: Any = core.taken
         change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), key)
         assert change.le is not None
         if change.le < core.progress.events:

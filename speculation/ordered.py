@@ -91,7 +91,7 @@ class Ordered(Matching):
             keyed=key is not None,
             gapless=Gapless(automaton, number, gaps, repeated, on_gap, "number"),
         )
-        self._core.keys = None if key is None else Keys(automaton, key)
+        self._core.keys = None if key is None else Keys(automaton, key, self._core.tick)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise of the event input. As `Keyed.push`, if there is a key, else as `Operator.push`.
@@ -130,5 +130,5 @@ class Ordered(Matching):
         if core.gapless is None:
             raise SnapshotError("expected a snapshot of an Ordered but got one of an operator whose events have no numbers")
         op = cls.__new__(cls)
-        op._core, core.keys = core, None if key is None else Keys(automaton, key)
+        op._core, core.keys = core, None if key is None else Keys(automaton, key, core.tick)
         return op

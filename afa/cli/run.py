@@ -25,7 +25,7 @@ from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
-from afa.operator.tables import as_arrow
+from afa.operator.table_columns import as_arrow
 from afa.schema import Schema
 from punctuation.sources import BoundedDisorder
 

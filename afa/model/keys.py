@@ -8,7 +8,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.automaton import Automaton
-from afa.schema import any_payload
+from afa.schema import any_payload, is_record
 
 
 class Keys:
@@ -20,14 +20,14 @@ class Keys:
         ``key`` is none of these.
     """
 
-    def __init__(self, automaton: Automaton, key: Any) -> None:
+    def __init__(self, automaton: Automaton, key: Any, tick: str | None = None) -> None:
         self.function = key if callable(key) else None
         names = (key,) if isinstance(key, str) else () if callable(key) else key
         if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) for n in names):
             raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
         self.names: tuple[str, ...] = tuple(names)
         self.single = isinstance(key, str)
-        self._schema = automaton.event_schema
+        self._schema = None if automaton.event_schema is None else automaton.event_schema._replace(tick=tick)
         fields = automaton.event_schema.cls._fields if automaton.event_schema else ()  # type: ignore[attr-defined]
         self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
 
@@ -46,6 +46,8 @@ class Keys:
         try:
             return self.of(change.payload if self._schema is None else self._schema.dated(change.payload, change.le))
         except AttributeError as error:
+            if self._schema is not None and is_record(change.payload) and not self.columns:
+                return self.of(self._schema.record(change.payload))
             if change.key is not None:
                 return change.key
             raise ChangeError(f"expected an event with the key's fields {self.names} but got {change.payload!r}") from error

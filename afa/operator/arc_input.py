@@ -24,7 +24,7 @@ class ArcInput:
     ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
     """
 
-    __slots__ = ("_journal", "_late", "_progress", "_swap", "elsewhere", "log", "pending", "table")
+    __slots__ = ("_journal", "_late", "_progress", "_swap", "_tick", "elsewhere", "log", "pending", "table")
 
     def __init__(
         self,
@@ -33,8 +33,10 @@ class ArcInput:
         journal: Journal,
         late: Late,
         swap: Callable[[ArcTable, int, int], None],
+        tick: str | None = None,
     ) -> None:
         self.table = table
+        self._tick = tick
         self.elsewhere = False  # whether the table is kept by someone else, so that no snapshot holds it
         self.log: LogState | None = None  # where the operator is in an arc log
         self.pending: dict[ArcEvent, int] = {}
@@ -54,8 +56,8 @@ class ArcInput:
                 raise ChangeError(f"expected le with re (or neither: from now on) but got re={change.re!r} for {arc!r}")
             self._change_from_now(arc, change.diff)
             return
-        le = as_ticks(change.le, "le")
-        re = FOREVER if change.re is None else as_ticks(change.re, "re")
+        le = as_ticks(change.le, "le", self._tick)
+        re = FOREVER if change.re is None else as_ticks(change.re, "re", self._tick)
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {arc!r}")
         promise = self._progress.arc_promise

@@ -37,6 +37,7 @@ from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, check_number, sequence_of
 from afa.operator.log_polls import here
 from afa.operator.named_swap import NamedSwap
+from afa.operator.rows import in_form
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
@@ -96,7 +97,7 @@ class Core(Member):
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self._numbered: Any = self.engine.numbers
         self._ties = automaton.ties
-        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap, self.tick)
         self.conditions = Conditions(automaton, self.tick)
         warn_of_waits(self.automaton, self.window)
         self.changes = self.outputs = self.withdrawn = 0
@@ -104,10 +105,10 @@ class Core(Member):
         self.keys: Keys | None = None  # how keys are made, if there are any
         self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
-        self.taken = automaton.event_schema  # the events that come; a stage may add fields to them
+        schema = automaton.event_schema and automaton.event_schema._replace(tick=self.tick)
+        self.taken = schema  # the events that come; a stage may add fields to them
         self.alone = self.engine.alone
         self.calls = Calls(self)
-        schema = automaton.event_schema
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
 
@@ -117,6 +118,10 @@ class Core(Member):
         self.shown = Schema(fields, self.shown.fields[: len(fields._fields)])  # type: ignore[attr-defined]
 
     # -- calls -------------------------------------------------------------------------------------------------------------
+
+    def in_form(self, item: Any, le: str = "le") -> Any:
+        """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
+        return in_form(item, self.taken, self.keys, self.tick, le)
 
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""
@@ -156,6 +161,7 @@ class Core(Member):
                 progress, engine = self.progress, self.engine
                 le = change.le if self.alone and type(change) is Change else None
                 if type(le) is not int or le < progress.events or le < progress.some:
+                    change = change if type(change) is Change else self.in_form(change)
                     return calls.carry_out(self.run, [("event", change, key)], True)
                 engine.began = None
                 calls.before = ((back_from_push, (self, progress.now, self.changes, self.outputs, self.withdrawn)),)
@@ -298,7 +304,7 @@ class Core(Member):
         if isinstance(item, Punctuation) and item.where is not None:
             self._promise_some(port, item)
         elif isinstance(item, Punctuation):
-            t = as_ticks(item.t, "t")
+            t = as_ticks(item.t, "t", self.tick)
             promised = self.progress.promise_events(t) if port == "event" else self.progress.promise_arcs(t)
             if promised:
                 self._punctuate()
@@ -347,11 +353,11 @@ class Core(Member):
             raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
         le = change.le
         if type(le) is not int or not BEGINNING <= le < FOREVER:
-            le = as_ticks(le, "le")
+            le = as_ticks(le, "le", self.tick)
             if le == FOREVER:
                 raise ChangeError(f"{end_of_time(le)} for {payload!r}")
         if change.re is not None:
-            re = as_ticks(change.re, "re")
+            re = as_ticks(change.re, "re", self.tick)
         elif self.window is None:
             re = FOREVER
         else:
@@ -377,7 +383,7 @@ class Core(Member):
             raise ChangeError(f"expected a Punctuation without a condition on the arc input but got {item!r}")
         if self.retractions:
             raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
-        t, progress = as_ticks(item.t, "t"), self.progress
+        t, progress = as_ticks(item.t, "t", self.tick), self.progress
         if not self.conditions.add(item.where, t, progress.events):
             progress.stale += 1
             return

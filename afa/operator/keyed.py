@@ -81,7 +81,7 @@ class Keyed(Matching):
             keyed=True,
             gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
         )
-        self._core.keys = Keys(automaton, key)
+        self._core.keys = Keys(automaton, key, self._core.tick)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change of one key, or a promise for all keys. Returns and raises as `Operator.push`.
@@ -91,8 +91,10 @@ class Keyed(Matching):
         key : hashable, optional
             Left out: the key is made from the event. An output change of another `Keyed` keeps its key if the event makes none.
         """
-        if not isinstance(change, Change):
-            return self._core.push(change, None)
+        if type(change) is not Change or type(change.le) is not int or type(change.payload) is dict:
+            change = self._core.in_form(change)
+            if not isinstance(change, Change):
+                return self._core.push(change, None)
         if key is _MISSING:
             assert self._core.keys is not None
             key = self._core.keys.of_change(change)
@@ -143,5 +145,5 @@ class Keyed(Matching):
         """Return the keyed operator with this core."""
         keyed = cls.__new__(cls)
         keyed._core = core
-        core.keys = Keys(core.automaton, key)
+        core.keys = Keys(core.automaton, key, core.tick)
         return keyed

@@ -98,23 +98,27 @@ class Matching:
         return self._core.calls.call(self._core.run, [("arc", item, None)], net=True)
 
     @overload
-    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = ()) -> list[Any]: ...
+    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> list[Any]: ...
     @overload
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any: ...
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = ()) -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
         """Take a batch, as one call: all of it or nothing.
 
         Parameters
         ----------
         batch : table (Arrow, pandas, polars, dict of columns, or what has ``__arrow_c_stream__``), or a list
             Columns: the event's fields, ``le``, optional ``re`` and ``diff``. A list holds tables, changes of events and arcs, and
-            punctuations of the event input, in order of arrival.
+            punctuations of the event input, in order of arrival; and rows: a dict, or an instance of a dataclass, with what a row
+            of a table has. Where the operator has a tick, timestamps and dates stand for ints in ``le``, ``re`` and the event's int
+            fields; ``le`` and ``re`` leave in the type in which ``le`` came, FOREVER as a missing one.
         net : bool
             True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
         arcs : sequence of Arc
             The arcs of a table whose column ``kind`` says of each row what it is: 0 an event; 1 an arc, whose number in ``arcs``
             stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a punctuation at ``le``. The
             output then has a column ``kind`` as well: 0 a match, 2 the punctuation, in the last row.
+        le : str
+            The name of the column that holds LE. Where there is no such one, the event's `afa.Instant` is looked for.
 
         Returns
         -------
@@ -128,7 +132,7 @@ class Matching:
         ChangeError
             A column is missing or of the wrong type. Also all that `push` raises.
         """
-        return self._core.calls.call(tables.push_many, self._core, batch, net, arcs)
+        return self._core.calls.call(tables.push_many, self._core, batch, net, arcs, le)
 
     @property
     def statistics(self) -> Statistics:
@@ -258,7 +262,7 @@ class Operator(Matching):
 
         Parameters
         ----------
-        change : Change or Punctuation
+        change : Change or Punctuation, or a row: a dict, or an instance of a dataclass, of which `push_many` tells
 
         Returns
         -------

@@ -12,7 +12,7 @@ from punctuation.calls import DONE, Member
 
 def takes_alone(core: Core, change: Any) -> bool:
     """Return whether an item is an event that the engine can take as a call of its own: not late, nothing else to check."""
-    le = change.le if core.alone and core.gapless is None and type(change) is Change else None
+    le = change.le if core.alone and core.gapless is None and type(change) is Change and type(change.payload) is not dict else None
     return type(le) is int and le >= core.progress.events and le >= core.progress.some
 
 

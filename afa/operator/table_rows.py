@@ -18,6 +18,7 @@ from punctuation.door import EXACT, Table, is_pandas, type_of
 from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
+from punctuation.timestamps import WITHOUT_TICK, is_time, times_of
 
 TIMES = ("le", "re", "diff")
 
@@ -36,7 +37,7 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
         raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
     instant = None if schema is None or schema.instant in batch.names else schema.instant
     wanted = [*(name for name in names if name != instant), "le", *(keys.columns if keys else ())]
-    columns = _columns(batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
+    columns = _columns(core, batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
     le = columns["le"]
     n = len(le)
     if schema is not None and schema.instant is not None:
@@ -86,7 +87,9 @@ def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc]) -> list[tuple[str
     return found
 
 
-def _columns(batch: Table, wanted: list[str], fields: Mapping[str, Field], places: list[int] | None) -> dict[str, list[Any]]:
+def _columns(
+    core: Core, batch: Table, wanted: list[str], fields: Mapping[str, Field], places: list[int] | None
+) -> dict[str, list[Any]]:
     """Return columns as lists, of all rows or of those at some places."""
     there = batch.names
     for name in [*wanted, *TIMES]:
@@ -100,7 +103,8 @@ def _columns(batch: Table, wanted: list[str], fields: Mapping[str, Field], place
     for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
         given[name] = column = batch.column(name)
         if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
-            raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}")
+            hint = WITHOUT_TICK if core.tick is None and name != "diff" and times_of(column) else ""
+            raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}{hint}")
         field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
         columns[name] = _from_pandas(column, field) if is_pandas(column) and name != "payload" else _listed(column, name)
     _check_lengths(columns)
@@ -108,7 +112,7 @@ def _columns(batch: Table, wanted: list[str], fields: Mapping[str, Field], place
         columns = {name: [column[i] for i in places] for name, column in columns.items()}
     for name in TIMES:
         if name in columns:
-            _check_times(name, given[name], columns[name], places)
+            _check_times(name, given[name], columns[name], places, core.tick)
     return columns
 
 
@@ -159,11 +163,12 @@ def _from_pandas(column: Any, field: Field | None) -> list[Any]:
     return items
 
 
-def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None) -> None:
+def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None, tick: str | None) -> None:
     """Refuse times that are no ticks, once for a column of dates, floats or strings, and where a null stands."""
     for i, item in zip(range(len(items)) if places is None else places, items):
         if type(item) is int or (item is None and name == "re"):
             continue
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):
             kind = type_of(column) or type(item).__name__
-            raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind})")
+            hint = WITHOUT_TICK if tick is None and name != "diff" and is_time(item) else ""
+            raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind}){hint}")

@@ -8,8 +8,7 @@ what came -> door -> parts: tables, and items (changes, punctuations)
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +20,18 @@ from afa.errors import ChangeError
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.call import Core
+from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, keys_array
 from afa.operator.table_rows import TIMES, rows_of
-from afa.schema import ODD, Field, Schema
+from afa.operator.table_times import as_came, with_le, with_ticks
+from afa.schema import Field, Schema
 from afa.state.plain import Unfit
-from punctuation.door import Table, arrow_type, table_of, type_of
+from punctuation.door import Table, is_row, table_of
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT
 from punctuation.time import BEGINNING
 
-MATCH, PUNCTUATION = 0, 2
 SHAPES = 64
 """How many shapes of tables an operator remembers."""
-_DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 Item = tuple[str, Any, Hashable]
 """A port ("event" or "arc"), the change or punctuation that came there, and its key."""
@@ -86,12 +85,14 @@ class Shape(NamedTuple):
     mixed    whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)
     wanted   the columns that the engine takes: the event's fields, the key's, ``times``; None: rows go one by one
     out      the columns of the output
+    timed    the columns of the table that may hold timestamps, which are read as ticks
     """
 
     mixed: bool
     wanted: list[Field] | None
     times: Sequence[str]
     out: list[Field]
+    timed: Sequence[str]
 
 
 def shape_of(core: Core, table: Table) -> Shape:
@@ -113,6 +114,9 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
     labels = keys.labels if keys else ()
     out = [known.get(label, Field(label, None, True)) for label in labels]
     out += [*register.fields, *(Field(name, int, False) for name in TIMES)]
+    taken = core.taken.fields if core.taken else ()
+    ints = ["le", "re", *(field.name for field in taken if field.type is int)]
+    timed = [name for name in dict.fromkeys(ints) if there.count(name) == 1]
     names = [field.name for field in out]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -121,20 +125,20 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
             f"rename the field of {register.describe()}"
         )
     of_key = keys.names if keys else ()
-    taken = [field for field in fields if schema is None or field.name != schema.instant or field.name in there]
-    needed = {*(field.name for field in taken), *of_key, "le"}
+    given = [field for field in fields if schema is None or field.name != schema.instant or field.name in there]
+    needed = {*(field.name for field in given), *of_key, "le"}
     fit = known.keys().isdisjoint(TIMES) and len(set(there)) == len(there) and needed.issubset(there)
     if not fit or (keys is not None and keys.function is not None):
-        return Shape(mixed, None, (), out)
+        return Shape(mixed, None, (), out, timed)
     times = [name for name in TIMES if name in there]
     times += [name for name in ("kind", "arc") if mixed and name in there and name not in known]
-    wanted = [*taken, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
-    return Shape(mixed, wanted, times, out)
+    wanted = [*given, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
+    return Shape(mixed, wanted, times, out, timed)
 
 
-def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
+def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = "le") -> Any:
     """Carry out `Operator.push_many` and `Keyed.push_many`. Output that can't be written fails the call, which leaves no trace."""
-    come = opened(core, batch, arcs)
+    come = opened(core, batch, arcs, le)
     if come.like is None:
         return core.run(come.parts, net)
     return answer(carry_out(core, steps(core, come), net), come, core, net)
@@ -143,13 +147,16 @@ def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc]) -> Any:
 # -- in ----------------------------------------------------------------------------------------------------------------------------
 
 
-def opened(core: Core, batch: Any, arcs: Sequence[Arc] = ()) -> Come:
-    """Open the input of one call. Refuse what is neither a list nor a table, and a table like which the output can't be written."""
+def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> Come:
+    """Open the input of one call; ``le`` names the column that holds LE.
+
+    Refuse what is neither a list nor a table, and a table like which the output can't be written.
+    """
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
-    parts = [table_of(part) or _item(core, part) for part in batch] if listed else [table_of(batch)]
+    parts = [_part(core, part, le) for part in batch] if listed else [_table(core, batch, le)]
     if not listed and parts[0] is None:
         raise ChangeError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    like = next((part for part in parts if type(part) is Table), None)
+    like = next((part for part in parts if isinstance(part, Table)), None)
     if like is not None:
         shape_of(core, like)  # which refuses names that clash
         schema = core.shown
@@ -158,9 +165,31 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = ()) -> Come:
     return Come(parts, like, listed, [core.binder.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs])
 
 
-def _item(core: Core, item: Any) -> Item:
-    if not isinstance(item, Change):
-        return "event", item, None
+def _part(core: Core, part: Any, le: str) -> Any:
+    """Return a part of a list: a table, or an item."""
+    row = type(part) is dict and core.taken is not None and is_row(part)
+    return (None if row else _table(core, part, le)) or _item(core, part, le)
+
+
+def _table(core: Core, part: Any, le: str) -> Table | None:
+    """Open a table, its times as ticks; None if it is none."""
+    table = table_of(part)
+    if table is None:
+        return None
+    instant = None if core.taken is None else core.taken.instant
+    if le != "le" or (instant is not None and "le" not in table.names):
+        table = with_le(table, le if le != "le" or instant is None else instant)
+    if core.tick is None:
+        return table
+    shape = shape_of(core, table)
+    return with_ticks(table, core.tick, shape.timed, shape.mixed)
+
+
+def _item(core: Core, item: Any, le: str = "le") -> Item:
+    if type(item) is not Change or type(item.le) is not int or type(item.payload) is dict:
+        item = core.in_form(item, le)
+        if not isinstance(item, Change):
+            return "event", item, None
     if isinstance(item.payload, Arc):
         return "arc", item, None
     return "event", item, take_key(core.keys.of_change(item)) if core.keys else None
@@ -178,7 +207,7 @@ def items_of(core: Core, come: Come) -> Iterator[Item]:
 def steps(core: Core, come: Come) -> Iterator[Any]:
     """Return the input of one call in the form of `Core.take`: tables in the engine's form, or row by row; items."""
     for place, part in enumerate(come.parts):
-        if type(part) is Table:
+        if isinstance(part, Table):
             yield step_of(core, part, come.arcs, _promised(come.parts, place + 1))
         else:
             yield part
@@ -197,7 +226,7 @@ def _promised(parts: Sequence[Any], place: int) -> int:
     """Return what the punctuations at a place of a list and right behind it promise, of all events."""
     promised = BEGINNING
     for i in range(place, len(parts)):
-        item = None if type(parts[i]) is Table else parts[i][1]
+        item = None if isinstance(parts[i], Table) else parts[i][1]
         if not isinstance(item, Punctuation) or item.where is not None or type(item.t) is not int:
             break
         promised = max(promised, item.t)
@@ -328,108 +357,17 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         fields = [*fields, Field("kind", int, False)]
         columns.append(np.full(len(rows.le), MATCH))
         if promised is not None:
-            columns = [_with(column, _filling(field, promised, like)) for column, field in zip(columns, fields)]
+            columns = [appended(column, filling(field, promised, like)) for column, field in zip(columns, fields)]
     given = {name: like.column(name) for name in keys.columns} if keys else {}
+    timed = as_came(columns, fields, like, core.tick)
     if like.in_arrow:
-        return like.back(_arrow_table(columns, fields, given))
+        return like.back(arrow_table(columns, fields, given, timed))
     arrays = {
-        field.name: _keys_array(column, given[field.name]) if field.name in given else _array(column, field)
+        field.name: keys_array(column, given[field.name]) if field.name in given else array(column, field)
         for column, field in zip(columns, fields)
-    }
+    } | timed
     if like.kind == "pandas":
         import pandas as pd
 
         return pd.DataFrame(arrays)
     return arrays
-
-
-def _arrow_table(columns: Sequence[Any], fields: Sequence[Field], given: Mapping[str, Any]) -> Any:
-    import pyarrow as pa
-
-    arrays = [
-        as_arrow(column, arrow_type(kind), name) if kind else _arrow_keys(column, getattr(given.get(name), "type", None), name)
-        for column, (name, kind, _) in zip(columns, fields)
-    ]
-    return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
-
-
-def _filling(field: Field, promised: int, like: Table) -> Any:
-    """Return what a punctuation's row holds in a column: nothing, in the column's own type."""
-    if field.type is None and field.name in like.names:  # a key's column
-        column = like.column(field.name)
-        kind = str(type_of(column) or "")
-        return 0 if "int" in kind else 0.0 if "float" in kind or "double" in kind else False if "bool" in kind else ""
-    if field.name in ("le", "kind"):
-        return promised if field.name == "le" else PUNCTUATION
-    if field.optional:
-        return None
-    zeros: dict[type | None, Any] = {int: 0, float: 0.0, bool: False}
-    return promised if field.name == "re" else zeros.get(field.type, "")
-
-
-def _with(column: Any, item: Any) -> Any:
-    return np.append(column, np.array([item], column.dtype)) if isinstance(column, np.ndarray) else [*column, item]
-
-
-def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
-    """Return keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
-
-    Text where a function makes the keys, or where one does not fit.
-    """
-    import pyarrow as pa
-
-    kinds = pa.types
-    value = given.value_type if given is not None and kinds.is_dictionary(given) else given
-    if value is not None and not kinds.is_null(value):
-        wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
-        with contextlib.suppress(pa.ArrowException, *ODD):
-            return pa.array(column, wide)
-    return as_arrow([str(key) for key in column], pa.string(), name)
-
-
-def as_arrow(column: Any, kind: Any, name: str) -> Any:
-    """Return a column as an Arrow one.
-
-    Raises
-    ------
-    ChangeError
-        The column can't be written so: it holds text that is no UTF-8, a lone surrogate for example.
-    """
-    import pyarrow as pa
-
-    try:
-        return pa.array(column, kind)
-    except (pa.ArrowException, *ODD) as error:
-        raise ChangeError(f"expected values that Arrow holds in the output's column {name!r} of {kind} but got {error}") from error
-
-
-def _keys_array(column: list[Any], given: Any) -> Any:
-    """Return keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
-    dtype = getattr(given, "dtype", None)
-    if dtype is not None and not isinstance(dtype, np.dtype) and all(isinstance(key, str) for key in column):
-        import pandas as pd  # its type of strings
-
-        with contextlib.suppress(TypeError, ValueError):
-            return pd.array(column, dtype=dtype)
-    kinds = {"i": int, "u": int, "f": float, "b": bool}
-    kind = kinds.get(getattr(dtype, "kind", "O"))
-    if kind is not None and set(map(type, column)) <= {kind}:
-        with contextlib.suppress(OverflowError):
-            return np.array(column, _DTYPES[kind])
-    return _objects(column)
-
-
-def _array(column: Any, field: Field) -> Any:
-    dtype = None if field.optional else _DTYPES.get(field.type)
-    if dtype is None:
-        return _objects(column)
-    return column if isinstance(column, np.ndarray) and column.dtype == dtype else np.array(column, dtype)
-
-
-def _objects(column: Any) -> Any:
-    if isinstance(column, np.ndarray) and column.dtype == object:
-        return column
-    array = np.empty(len(column), object)
-    for i, item in enumerate(column):
-        array[i] = item
-    return array
