@@ -8,10 +8,11 @@ from typing import Any, Protocol
 from afa.errors import AutomatonError
 from afa.expression.evaluation import callable_of
 from afa.expression.from_functions import read
-from afa.expression.from_text import parse
+from afa.expression.from_text import LONGEST, parse
 from afa.expression.kinds import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
-from afa.expression.nodes import Expr
+from afa.expression.nodes import Binary, Expr, walk
 from afa.expression.text import text_of_expr
+from afa.expression.types import types_of
 from afa.schema import Schema
 
 KINDS: dict[str, tuple[Kind, ...]] = {
@@ -140,7 +141,10 @@ class Written(Readable):
         if function is None:
             event = _event_schema(classes[0]) if self.kind.sees_event else None
             register = Schema.of(classes[1], "register")
-            function = callable_of(self.expression(event, register), self.kind, register)
+            expr = self.expression(event, register)
+            function = callable_of(expr, self.kind, register)
+            if any(isinstance(node, Binary) and str in types_of(node, event, register) for node in walk(expr)):
+                function = _of_bounded_length(function)
             self._functions[classes] = function
         return function(*values)
 
@@ -149,6 +153,19 @@ class Written(Readable):
 
     def __repr__(self) -> str:
         return repr(self.text)
+
+
+def _of_bounded_length(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that refuses to return a register with a very long str: one that is added to itself doubles."""
+
+    def bounded(*values: Any) -> Any:
+        found = function(*values)
+        for item in found if isinstance(found, tuple) else ():
+            if isinstance(item, str) and len(item) > LONGEST:
+                raise ValueError(f"expected a str of at most {LONGEST} characters in a register made by text but got {len(item)}")
+        return found
+
+    return bounded
 
 
 def _event_schema(cls: type) -> Schema | None:

@@ -37,7 +37,8 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 CALL: dict[str, Callable[..., Any]] = {
-    "min": min, "max": max, "abs": abs, "round": round, "int": int, "float": float, "bool": bool, "len": len,
+    "min": min, "max": max, "abs": abs, "round": round, "int": int, "float": float, "bool": bool, "len": len, "str": str,
+    "upper": operator.methodcaller("upper"), "lower": operator.methodcaller("lower"), "contains": lambda x, text: x in text,
 }  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
     Compare(op='<', left=Field(side='r', name='n'), right=Const(value=3))
     >>> read(lambda e, r: print(e), FENCE, *schemas)
     Traceback (most recent call last):
-    afa.expression.kinds.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len and...
+    afa.expression.kinds.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len, str and...
     """
     arguments: list[Value] = [Event()] if kind.sees_event else []
     if kind.sees_register:

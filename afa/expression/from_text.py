@@ -4,7 +4,8 @@
     e.change, r.patterns, e[0], r[-1]            fields by side
     r._replace(balance=r.balance + 1)            a transfer; also R(1, patterns=2), Vees(1), (1, 2), r
     inf, nan, True, False, None                  constants
-    min max abs round int float bool len         what may be called; and .startswith .endswith of a str
+    min max abs round int float bool len str     what may be called; and .startswith .endswith .upper .lower of a str
+    kind + "/" + str(n), kind in r.kinds         of strs; a register's str may have 10,000 characters
     span('10 minutes')                           a duration, in ticks once the tick is known
 
 The names ``e``, ``r``, ``R``, ``inf``, ``nan``, the register's class and what may be called come before fields: a field of such a
@@ -25,7 +26,7 @@ from afa.expression.kinds import HINT, Kind, Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, Make, walk
 from afa.expression.translate import BUILTINS, Translator
-from afa.expression.types import WHOLE, bits, types_of
+from afa.expression.types import NONE, TEXTS, WHOLE, bits, types_of
 from afa.expression.values import DEPTH, Event, Names, Value, returned
 from afa.schema import Schema
 
@@ -164,8 +165,9 @@ def check_bounds(expr: Expr, event_schema: Schema | None, register_schema: Schem
     for node in walk(expr):
         if isinstance(node, Binary):
             left, right = (types_of(x, event_schema, register_schema) for x in (node.left, node.right))
-            if str in left | right:
-                raise Unreadable(f"{node.op} of something that could be a str", "calculate with int, float and bool fields only")
+            if str in left | right and not (node.op == "+" and left | right <= TEXTS | {NONE}):
+                hint = "write str(x) of a number" if node.op == "+" else "calculate with int, float and bool fields only"
+                raise Unreadable(f"{node.op} of something that could be a str", hint)
             if left & WHOLE and right & WHOLE and bits(node) > LARGEST:
                 raise Unreadable(f"{node.op} could make a huge int", "keep exponents constant and small")
         if isinstance(node, Call) and node.name == "round" and len(node.items) == 2:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afa.expression.nodes import And, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, conjunction, walk
+from afa.expression.nodes import And, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, conjunction, renamed, walk
 from afa.schema import Schema
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -145,7 +145,7 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
     """
     if not schema.scalar:
         return None
-    mine = _as_event(fence) if side == "r" else fence
+    mine = renamed(fence, lambda field: Field("r" if field.side == "e" else "e", field.name)) if side == "r" else fence
     pairs = list(zip(_conjuncts(fence), _conjuncts(mine)))
     for field in schema.fields:
         here = [(said, meant) for said, meant in pairs if Field("e", field.name) in walk(meant)]
@@ -157,20 +157,6 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
 
 def _conjuncts(fence: Expr) -> tuple[Expr, ...]:
     return fence.items if isinstance(fence, And) else (fence,)
-
-
-def _as_event(expr: Expr) -> Expr:
-    """Return an expression with the register's fields as the event's, and the event's as the register's."""
-    if isinstance(expr, Field):
-        return Field("e" if expr.side == "r" else "r", expr.name)
-    names: tuple[str, ...] = type(expr).__slots__
-    return type(expr)(*(_turned(getattr(expr, name)) for name in names))
-
-
-def _turned(part: Any) -> Any:
-    if isinstance(part, tuple):
-        return tuple(map(_turned, part))
-    return _as_event(part) if isinstance(part, Expr) else part
 
 
 def _whole(found: Range) -> Range:

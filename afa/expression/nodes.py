@@ -8,7 +8,7 @@
     Compare(op, left, right)     < <= > >= == !=     (a chain is an And of these)
     And(items)  Or(items)        Python's: the value is that of an operand
     If(test, then, other)
-    Call(name, items)            min max abs round int float bool len
+    Call(name, items)            min max abs round int float bool len str; of a str upper lower; contains: x in text, both values
     In(x, items)                 items are constants
     IsNone(x)
     Text(method, x, consts)      startswith endswith contains, of a str by constant strs
@@ -29,7 +29,7 @@ What `read` and `parse` make is in one form:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,6 +190,20 @@ def walk(expr: Expr) -> Iterator[Expr]:
         node = todo.pop()
         yield node
         todo.extend(reversed(list(children(node))))
+
+
+def renamed(expr: Expr, name: Callable[[Field], Field]) -> Expr:
+    """Return an expression with other fields in the place of its own."""
+    if isinstance(expr, Field):
+        return name(expr)
+    slots: tuple[str, ...] = type(expr).__slots__
+    return type(expr)(*(_renamed(getattr(expr, slot), name) for slot in slots))
+
+
+def _renamed(part: Any, name: Callable[[Field], Field]) -> Any:
+    if isinstance(part, tuple):
+        return tuple(_renamed(item, name) for item in part)
+    return renamed(part, name) if isinstance(part, Expr) else part
 
 
 def sides(expr: Expr) -> frozenset[str]:

@@ -72,6 +72,10 @@ def _form(expr: Expr) -> tuple[str, int]:
             return " or ".join(_text(item, OR + 1) for item in items), OR
         case If(test, then, other):
             return f"{_text(then, OR)} if {_text(test, OR)} else {_text(other, IF)}", IF
+        case Call(("upper" | "lower") as name, (x,)):
+            return f"{_text(x, ATOM)}.{name}()", ATOM
+        case Call("contains", (x, text)):
+            return f"{_text(x, COMPARISON + 1)} in {_text(text, COMPARISON + 1)}", COMPARISON
         case Call(name, items):
             return f"{name}({', '.join(_text(item, IF) for item in items)})", ATOM
         case In(x, items):

@@ -15,7 +15,7 @@ from afa.expression.kinds import HINT, Unreadable
 from afa.expression.live import Live, constant, plain
 from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not, Span
 from afa.expression.spans import span
-from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, bits
+from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, TEXTS, bits
 from afa.expression.values import Event, Names, Records, Row, Value, as_scalar, check_size, forget
 from punctuation.base_errors import AfaError
 from punctuation.time import BEGINNING, FOREVER
@@ -27,6 +27,7 @@ BINARY: dict[type, str] = {
 COMPARE: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 100), "max": (2, 100), "abs": (1, 1), "round": (1, 2), "int": (1, 1), "float": (1, 1), "bool": (1, 1), "len": (1, 1),
+    "str": (1, 1),
 }  # fmt: skip
 """How many arguments each builtin takes."""
 COMPREHENSION = ("a comprehension", "write the items out")
@@ -225,8 +226,11 @@ class Translator(Records):
             return In(as_scalar(x, node), tuple(item for item in members.items if isinstance(item, Const)))
         if isinstance(x, Const) and type(x.value) is str:
             return nodes.Text("contains", as_scalar(members, node), (x,))
-        as_scalar(members, node)
-        raise Unreadable("in, of a value that is no constant in a str", "search for a constant str", node)
+        text = as_scalar(members, node)
+        item = as_scalar(x, node)
+        if not (self.types(text) | self.types(item)) <= TEXTS | {NONE}:
+            raise Unreadable("in, of a value that is no constant in a str", "search for a str in a str, or among constants", node)
+        return nodes.Call("contains", (item, text))
 
     # -- calls ---------------------------------------------------------------------------------------------------------------
 
@@ -279,9 +283,12 @@ class Translator(Records):
         return arguments, {str(k.arg): self.value(k.value, names) for k in node.keywords}
 
     def method(self, base: Expr, name: str, node: ast.Call, names: Names) -> Expr:
-        """``x.startswith(...)``, ``x.endswith(...)``."""
+        """``x.startswith(...)``, ``x.endswith(...)``, ``x.upper()``, ``x.lower()``."""
+        if name in ("upper", "lower") and not node.args and not node.keywords and str in self.types(base):
+            return nodes.Call(name, (base,))
         if name not in ("startswith", "endswith") or len(node.args) != 1 or node.keywords:
-            raise Unreadable(f".{name}(...) of a value", "of a str only startswith(x) and endswith(x) compile, and 'x' in it", node)
+            allowed = "of a str only startswith(x), endswith(x), upper() and lower() compile, and 'x' in it"
+            raise Unreadable(f".{name}(...) of a value", allowed, node)
         found = self.value(node.args[0], names)
         if isinstance(found, Live) and type(found.value) is tuple:
             found = Row(tuple(constant(item, found.name) for item in found.value))

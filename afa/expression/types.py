@@ -40,8 +40,10 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
             return frozenset({int})
         case Field(side, name):
             return _field_types(event_schema if side == "e" else register_schema, name)
-        case Not() | Compare() | In() | IsNone() | Text():
+        case Not() | Compare() | In() | IsNone() | Text() | Call("contains", _):
             return frozenset({bool})
+        case Call("str" | "upper" | "lower", _):
+            return TEXTS
         case If(_, then, other):
             return types_of(then, event_schema, register_schema) | types_of(other, event_schema, register_schema)
         case Call(("int" | "len") as name, _):
@@ -121,6 +123,8 @@ def _arithmetic(op: str, left: Types, right: Types) -> Types:
     left, right = left - {NONE}, right - {NONE}  # raises
     if op == "**":
         return ANYTHING if not (left | right) <= NUMBERS else NUMBERS | {object}
+    if op == "+" and left | right == TEXTS:
+        return TEXTS
     if not (left | right) <= NUMBERS:
         return ANYTHING
     if op == "/":
@@ -158,14 +162,18 @@ def _total(node: Expr, event_schema: Schema | None, register_schema: Schema) -> 
             return used <= NUMBERS and bits(x) < FLOAT_BITS
         case Call("int", _) | Call("round", (_,)):
             return used <= WHOLE
-        case Call("len", _) | Text():
+        case Call("len" | "upper" | "lower" | "contains", _) | Text():
             return used <= TEXTS
+        case Call("str", (x,)):
+            return object not in used and bits(x) < FLOAT_BITS  # longer ints have no text
     return False
 
 
 def _total_arithmetic(op: str, left: Expr, right: Expr, lefts: Types, rights: Types) -> bool:
     if op in "&|^":
         return (lefts | rights) <= WHOLE
+    if op == "+" and (lefts | rights) <= TEXTS:
+        return True
     if op == "**" or not (lefts | rights) <= NUMBERS:
         return False
     divides = op in ("/", "//", "%")

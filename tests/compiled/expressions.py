@@ -98,7 +98,7 @@ def expression(rng: random.Random, kind: str, depth: int) -> Expr:
         return If(x("b"), x(), x())
     if rng.random() < 0.08:
         return (And if rng.random() < 0.5 else Or)((x(), x(), *([x()] if rng.random() < 0.3 else [])))
-    return {"i": number, "f": number, "b": truth, "s": lambda rng, kind, x: leaf(rng, "s")}[kind](rng, kind, x)
+    return {"i": number, "f": number, "b": truth, "s": text}[kind](rng, kind, x)
 
 
 def leaf(rng: random.Random, kind: str) -> Expr:
@@ -128,6 +128,16 @@ def number(rng: random.Random, kind: str, x: Any) -> Expr:
     return Binary(rng.choice(("+", "-", "*", "+", "-", "*", "//", "%", "/")), x(), x())
 
 
+def text(rng: random.Random, kind: str, x: Any) -> Expr:
+    """What makes a str."""
+    one = rng.random()
+    if one < 0.25:
+        return Call(rng.choice(("upper", "lower")), (x("s"),))
+    if one < 0.5:
+        return Binary("+", x("s"), x("s"))
+    return Call("str", (x(rng.choice("ib")),)) if one < 0.6 else leaf(rng, "s")
+
+
 def truth(rng: random.Random, kind: str, x: Any) -> Expr:
     """Comparisons and what is made of them."""
     one = rng.random()
@@ -142,6 +152,15 @@ def truth(rng: random.Random, kind: str, x: Any) -> Expr:
         k = rng.choice("ifbs")
         items = [Const(pick(rng, rng.choice((k, k, k, "i", "f", "b", "s")))) for _ in range(rng.choice((1, 2, 3, 20)))]
         return In(x(k), (*items, *([Const(None)] if rng.random() < 0.2 else [])))
+    if one < 0.62:
+        return rng.choice(
+            [
+                lambda: Call("contains", (x("s"), x("s"))),
+                lambda: Compare(rng.choice(("<", "<=", ">", ">=", "==")), text(rng, "s", x), Const(rng.choice(STRS))),
+                lambda: In(Call("upper", (leaf(rng, "s"),)), (Const("A"), Const("AB"))),
+                lambda: Compare(">", Call("len", (leaf(rng, "s"),)), Const(1)),
+            ]
+        )()
     if one < 0.65:
         method = rng.choice(("startswith", "endswith", "contains"))
         return Text(

@@ -32,7 +32,7 @@ def odd_one(e: Any, r: Any) -> bool:
 
 
 def longer(e: Any, r: Any) -> Any:
-    return R(r.n + 10 // e.n, r.tag + e.tag)
+    return R(r.n + 10 // e.n, r.tag * 2)
 
 
 def python_arc(**options: Any) -> Arc:
@@ -81,7 +81,7 @@ def test_a_pushed_arc_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     op.push_arc(retract(late))
     op.push_arc(insert(late))
     op.push_many(pa.table({"n": [0], "tag": [""], "le": [9], "kind": [1], "arc": [0]}), arcs=[late])
-    assert said(caplog) == ["arc b -> c runs in Python, once for each partial match: transfer: + of str has no native form"]
+    assert said(caplog) == ["arc b -> c runs in Python, once for each partial match: transfer: * of str has no native form"]
 
 
 def test_nothing_is_said_where_all_compiles_or_another_engine_was_asked_for(caplog: pytest.LogCaptureFixture) -> None:
@@ -103,11 +103,11 @@ REFUSED = (
     ("arc", "message"),
     [
         (python_arc(), REFUSED),
-        (Arc("b", "c", "n > 3", longer), r"got arc b -> c: transfer: \+ of str has no native form"),
+        (Arc("b", "c", "n > 3", longer), r"got arc b -> c: transfer: \* of str has no native form"),
         (Arc("b", "c", lambda e, r: e.tag < r.tag), r"fence: < of two str has no native form; compare str with == or startswith"),
         (Arc("b", "c", "True", lambda e, r: R(e.n / 2)), r"transfer: float for the register's n: int; make it int\(\.\.\)"),
         (Arc.timeout("b", "c", lambda r: r.n / 2 if r.n else "x"), r"\(timeout\): at: "),
-        (Arc.epsilon("b", "c", lambda r: r.tag.upper() == "X"), r"\(epsilon\): fence: \.upper\(\.\.\.\)"),
+        (Arc.epsilon("b", "c", lambda r: r.tag.strip() == "X"), r"\(epsilon\): fence: \.strip\(\.\.\.\)"),
     ],
 )
 def test_the_compiled_engine_refuses_an_arc_by_name(arc: Arc, message: str) -> None:
@@ -194,9 +194,9 @@ def test_explain_shows_the_rung_that_the_engine_takes() -> None:
         "    hint      write the items out with and / or",
         "arc b -> c: Python per partial match",
         "    fence     e.n > 5",
-        "    transfer  (r.n + 10 // e.n, r.tag + e.tag)",
+        "    transfer  (r.n + 10 // e.n, r.tag * 2)",
         "    n         > 5",
-        "    because   transfer: + of str has no native form",
+        "    because   transfer: * of str has no native form",
         "arc b -> c: Python per partial match",
         "    fence     e.tag < 'x'",
         "    because   < of two str has no native form",
@@ -229,7 +229,7 @@ def ladder() -> Automaton:
             Arc("b", "b", lambda e, r: e.n != r.n and sum(x for x in e[:1]) < 5),
             Arc("b", "b", lambda e, r: e.n == 4, longer),
             Arc("b", "c", lambda e, r: e.n > r.n),
-            Arc.epsilon("c", "d", lambda r: r.tag.upper() == "X", lambda r: R(-r.n, r.tag.lower())),
+            Arc.epsilon("c", "d", lambda r: r.tag.strip() == "X", lambda r: R(-r.n, r.tag.title())),
             Arc.timeout("b", "d", lambda r: [3, 7, 11][r.n % 3]),
         ],
     )

@@ -97,6 +97,11 @@ def expression(rng: random.Random, kind: str = "bool", depth: int = 4, optional:
     if kind == "bool":
         return _truth(rng, make)
     if kind == "str":
+        way = rng.randrange(6)
+        if way < 2:
+            return Binary("+", make("str"), make("str"))
+        if way < 4:
+            return Call(rng.choice(["upper", "lower"]), (make("str"),)) if way == 2 else Call("str", (make("int"),))
         return rng.choice([conjunction, disjunction])([make("str"), make("str")])
     return _number(rng, kind, make)
 
@@ -120,6 +125,8 @@ def _truth(rng: random.Random, make: Any) -> Expr:
         return IsNone(Field(*rng.choice([("e", "oi"), ("e", "os"), ("r", "on"), ("e", "i")])))
     if way == 9:
         return Compare(rng.choice(["<", "==", "!=", ">="]), make("str"), make("str"))
+    if way == 10 and rng.random() < 0.3:
+        return Call("contains", (Call("upper", (make("str"),)), Field(*rng.choice([("e", "s"), ("r", "w")]))))
     if way == 10:
         method = rng.choice(["startswith", "endswith", "contains"])
         count = 1 if method == "contains" else rng.randint(0, 2)

@@ -7,15 +7,25 @@ that a stream of ever new ones takes bounded memory; nothing in the state is rew
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-_METHODS: dict[str, Callable[[str, tuple[str, ...]], bool]] = {
+from afa.expression.evaluation import evaluate
+
+_METHODS: dict[str, Callable[[str, tuple[Any, ...]], bool]] = {
     "startswith": lambda text, consts: text.startswith(consts),
     "endswith": lambda text, consts: text.endswith(consts),
     "contains": lambda text, consts: any(const in text for const in consts),
+    "satisfies": lambda text, consts: bool(evaluate(consts[0], Named(text), None)),
 }
+"""What may be asked of a str; ``satisfies``: an expression over its one field, which never raises."""
+
+
+class Named(NamedTuple):
+    """A str as the event of an expression."""
+
+    text: str
 
 
 LEAST = 4096
@@ -42,7 +52,7 @@ class Strings:
         self._bound = LEAST
         self.asked = False  # whether any table was made: their addresses change when strings come
         self.many = False  # whether it is time to ask which are in use: there are twice as many as there were then
-        self._tables: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._tables: dict[tuple[str, tuple[Any, ...]], Any] = {}
         self._ranks: Any = None
         for text in texts:
             self.number(text)
@@ -94,7 +104,7 @@ class Strings:
     def texts(self, numbers: Iterable[int]) -> list[str]:
         return [self._texts[number] for number in numbers]
 
-    def table(self, method: str, consts: tuple[str, ...]) -> tuple[int, int]:
+    def table(self, method: str, consts: tuple[Any, ...]) -> tuple[int, int]:
         """Return address and length of a table of bytes: 1 where the method is true of the string of that number."""
         known = self._tables.get((method, consts))
         done = 0 if known is None else len(known)

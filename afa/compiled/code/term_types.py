@@ -12,8 +12,11 @@ from typing import Any
 from afa.compiled.code import casts
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.layout import Layout
+from afa.compiled.code.strings import Named
 from afa.compiled.code.term import BOOL, FLOAT, INT, MAKE, NUM, STR, Kind, Param, Term, term
 from afa.expression import nodes
+from afa.expression.types import may_raise
+from afa.schema import Schema
 
 ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow"}
 BITS = {"&": "and", "|": "or", "^": "xor"}
@@ -47,7 +50,7 @@ class Types:
     def value(self, expr: nodes.Expr) -> Term:
         key = expr if isinstance(expr, nodes.Field) else id(expr)
         if key not in self._known:
-            found = VALUES[type(expr)](self, expr)
+            found = self._of_text(expr) or VALUES[type(expr)](self, expr)
             if isinstance(expr, nodes.Const):  # one parameter a place, however often its value occurs
                 return found
             self._known[key] = expr, found
@@ -66,6 +69,20 @@ class Types:
         if isinstance(expr, nodes.If):
             return term("if", BOOL, self.truth(expr.test), self.truth(expr.then), self.truth(expr.other))
         return casts.truth(self.value(expr))
+
+    def _of_text(self, expr: nodes.Expr) -> Term | None:
+        """Return the term of a truth about one str field that takes work: a table by the numbers of strs. None: it is none."""
+        if not (isinstance(expr, TRUTHS) and takes_work(expr)):
+            return None
+        fields = {node for node in nodes.walk(expr) if isinstance(node, nodes.Field)}
+        if len(fields) != 1:
+            return None
+        (field,) = fields
+        x = self.value(field)
+        asked = nodes.renamed(expr, lambda _: nodes.Field("e", "text"))
+        if x.kind.base != "str" or may_raise(asked, TEXT, TEXT):
+            return None
+        return term("table", BOOL, casts.need(x), data=Param("table", ("satisfies", (asked,))))
 
     def number(self, expr: nodes.Expr, what: str) -> Term:
         """Return the term of an operand that must be a number: a bool as an int, an optional one if it is there."""
@@ -102,6 +119,8 @@ class Types:
                 casts.whole(casts.number(left, expr.op), expr.op),
                 casts.whole(casts.number(right, expr.op), expr.op),
             )
+        if expr.op == "+" and left.kind.base == right.kind.base == "str":
+            return term("never", STR)  # a new str: Python makes it
         op, left, right = ARITHMETIC[expr.op], casts.number(left, expr.op), casts.number(right, expr.op)
         if op == "pow":
             return casts.power(left, right)
@@ -144,6 +163,10 @@ class Types:
     def call(self, expr: Any) -> Term:
         if expr.name in ("min", "max"):
             return self._extreme(expr)
+        if expr.name in ("str", "upper", "lower", "contains"):
+            for item in expr.items:
+                self.value(item)  # what has no native form at all
+            return term("never", BOOL if expr.name == "contains" else STR)
         if expr.name not in ("abs", "round", "int", "float", "bool") or not 1 <= len(expr.items) <= (
             2 if expr.name == "round" else 1
         ):
@@ -204,6 +227,23 @@ class Types:
             raise NotCompilable(f"a transfer returns {len(expr.items)} fields where the register has {len(what.slots)}")
         fields = [casts.stored(self.value(item), slot.field) for slot, item in zip(what.slots, expr.items)]
         return term("make", MAKE, *fields, data=tuple((slot.offset, slot.width) for slot in what.slots))
+
+
+TRUTHS = (nodes.Compare, nodes.In, nodes.Text, nodes.Call)
+TEXT = Schema.of(Named, "event")
+
+
+def takes_work(expr: nodes.Expr) -> bool:
+    """Return whether a truth about strs has no native form but by a table."""
+    if isinstance(expr, nodes.Call) and expr.name != "contains":
+        return False
+    return any(_makes_text(node) for node in nodes.walk(expr))
+
+
+def _makes_text(node: nodes.Expr) -> bool:
+    if isinstance(node, nodes.Call):
+        return node.name in ("str", "upper", "lower", "contains")
+    return isinstance(node, nodes.Binary) and node.op == "+"
 
 
 VALUES: dict[type, Callable[[Types, Any], Term]] = {
