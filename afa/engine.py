@@ -82,6 +82,14 @@ class Sizes(NamedTuple):
     ties: int = 0
 
 
+class Ends(NamedTuple):
+    """How many beginnings are over, by what ended them: see `afa.operator.statistics.Statistics`."""
+
+    by_window: int = 0
+    by_no_arc: int = 0
+    timeouts_past: int = 0
+
+
 class Logged(NamedTuple):
     """The output of an engine as columns, in its order.
 
@@ -362,6 +370,9 @@ class Engine(Protocol):
     def sizes(self) -> Sizes:
         """Return how much is held."""
 
+    def ends(self) -> Ends:
+        """Return how many beginnings are over, of what is held."""
+
     def save(self, changed: bool = False) -> States:
         """Return the states of all keys, or of those that changed or went since the last snapshot, in an order of their own."""
 
@@ -436,6 +447,10 @@ class ByRows:
         if cuts is not None:
             cuts.keep(np.arange(len(changes)))
         return Logged.of(changes, self.automaton.match_schema)
+
+    def ends(self) -> Ends:
+        """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""
+        return Ends()
 
     def check_ties(self) -> None:
         """Check nothing: events that share a step are alternatives."""

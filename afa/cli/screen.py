@@ -17,6 +17,7 @@ from afa.cli.fault import Terminal, close_pipes
 from afa.cli.input_columns import Column
 from afa.cli.read import Source
 from afa.cli.request import Job
+from afa.operator.statistics import statistics_of
 from punctuation.time import BEGINNING, FOREVER
 
 STYLES = {"+": "green", "-": "red"}
@@ -52,7 +53,8 @@ class Summary:
 
     def look(self, operator: Any) -> None:
         """Keep the high-water marks."""
-        statistics = operator.statistics
+        core = getattr(operator, "_core", None)
+        statistics = operator.statistics if core is None else core.calls.call(statistics_of, core, False)
         self._unseen = 0
         self.late = statistics.late
         self.state = max(self.state, statistics.state_size)

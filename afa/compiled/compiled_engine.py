@@ -23,7 +23,7 @@ from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Host, Logged, Setup, Sizes
+from afa.engine import Ends, Host, Logged, Setup, Sizes
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -244,6 +244,10 @@ class CompiledEngine:
     def sizes(self) -> Sizes:
         self.clean_all()
         return compiled_states.sizes(self.store)
+
+    def ends(self) -> Ends:
+        self.clean_all()
+        return compiled_states.ends(self.store)
 
     def save(self, changed: bool = False) -> States:
         directory = self.store.directory

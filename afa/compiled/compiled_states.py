@@ -18,7 +18,7 @@ from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.record_words import Records
 from afa.compiled.store import Store
-from afa.engine import Sizes
+from afa.engine import Ends, Sizes
 from afa.model.copies import refuse_ties
 from afa.state.canonical import Arranged, order_of, parts_of
 from afa.state.states import (
@@ -74,6 +74,22 @@ def sizes(store: Store) -> Sizes:
     at = int(store.memory.w[k.W_TEMP])
     events, partial, intervals, matches, pending, keys, ties, *high = store.memory.w[at : at + 9].tolist()
     return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys, ties)
+
+
+def ends(store: Store) -> Ends:
+    """Count what `afa.compiled.kernel.ends` counts, with a table that has room for the most beginnings of a key."""
+    m = store.memory.m
+    blocks = store.directory.entries[:, k.D_BLOCK]
+    blocks = blocks[blocks != 0]
+    steps = int((m[blocks + k.H_LAST] - m[blocks + k.H_FIRST]).max()) if blocks.size else 0
+    places = 1 << (2 * steps + 30).bit_length()
+    while True:
+        store.call(k.ENDS, places, int(store.faults is None), Batch(np.zeros((k.T_WORDS, places), np.int64)))
+        at = int(store.memory.w[k.W_TEMP])
+        by_window, by_no_arc, past, full = store.memory.w[at : at + 4].tolist()
+        if not full:
+            return Ends(by_window, by_no_arc, past)
+        places *= 2
 
 
 def check_ties(store: Store) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
-from afa.engine import ByRows, Numbered, Setup, Sizes
+from afa.engine import ByRows, Ends, Numbered, Setup, Sizes
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.ends import ends_of
 from afa.interpreted.invariants import check
 from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
@@ -258,6 +259,10 @@ class InterpretedEngine(ByRows):
             self._weigh(key)
         *held, ties = self._held
         return Sizes._make([*held, len(self.states), ties])
+
+    def ends(self) -> Ends:
+        found = [ends_of(self._on(s), s) for s in self.states.values()]
+        return Ends(*(sum(column) for column in zip(*found))) if found else Ends()
 
     def _weigh(self, key: Hashable) -> None:
         """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from afa.engine import Ends
 from punctuation.time import FOREVER
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ class Statistics(NamedTuple):
         Events dropped or handed to the callback so far, as their number was in force.
     barriers : int
         Gaps that can still close.
+    ended_by_window : int
+        Beginnings that are over, of those held: instants at which a partial match of a key began. None of its partial matches went
+        on at the next step, and the lifetimes of all that stood last were over there. Whether they had matched does not matter.
+        A promise drops them with the state. O(what is held), like the next two.
+    ended_by_no_arc : int
+        Beginnings that are over otherwise: the next event of the key came within a lifetime, and no arc served.
+    timeouts_past : int
+        Beginnings of which a partial match waits for a time-out that comes when its lifetime is over, so that it never fires. 0
+        where faults are reported (Spark's ``on_fault="report"``).
     ties : int
         Events held beyond the first of their key and instant (LE, and sequence, where there is one): alternatives, of which a match
         takes one. Copies of an event count once; with ``keep_payloads=False`` also events of one triggering set.
@@ -69,6 +79,9 @@ class Statistics(NamedTuple):
     repeated: int = 0
     barriers: int = 0
     ties: int = 0
+    ended_by_window: int = 0
+    ended_by_no_arc: int = 0
+    timeouts_past: int = 0
 
     @property
     def retraction_ratio(self) -> float:
@@ -76,9 +89,9 @@ class Statistics(NamedTuple):
         return self.retractions / self.outputs if self.outputs else 0.0
 
 
-def statistics_of(core: Core) -> Statistics:
-    """Return the numbers of an operator. O(what is held) on some engines."""
-    held = core.engine.sizes()
+def statistics_of(core: Core, ends: bool = True) -> Statistics:
+    """Return the numbers of an operator; without ``ends`` what is over stays 0. O(what is held); ten times as fast without."""
+    held, over = core.engine.sizes(), core.engine.ends() if ends else Ends()
     pending = held.pending + sum(core.arcs.pending.values())
     numbers = core.engine.numbers
     return Statistics(
@@ -95,6 +108,9 @@ def statistics_of(core: Core) -> Statistics:
         late=core.late.count,
         stale=core.progress.stale,
         ties=held.ties,
+        ended_by_window=over.by_window,
+        ended_by_no_arc=over.by_no_arc,
+        timeouts_past=over.timeouts_past,
         **({} if core.gapless is None or numbers is None else core.gapless.statistics(numbers)),
     )
 

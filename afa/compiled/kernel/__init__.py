@@ -12,7 +12,8 @@
         matches            what they stand for -> output log
       forward            the common case: rows in order, at once
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
-      clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out
+      clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
+                         ends: which beginnings are over, and why
       key_states         what a snapshot holds
 
 names        where everything stands in the arrays: read it first; record: how its numbers are made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback
 from afa.compiled.kernel.key_states import restore_covers, restore_steps, save_keys
 from afa.compiled.kernel.many import forward_keys, scan, serve_due, serve_each, serve_records
@@ -67,6 +68,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return save_keys(m, c, high, low)
     if what == SIZES:
         return sizes(m, w, p)
+    if what == ENDS:
+        return ends(m, w, p, c, low, high)
     if what == ROLLBACK:
         rollback(m, w, 0)
         m[C_WAITING] = m[C_WAITED]

@@ -370,9 +370,12 @@ TIED = -17  # where ties are refused: records of a unit share a step, or come to
 NUMBERS = -16  # Python is to look at the numbers of the C_NEED records at W_INDEX
 YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
 
+# -- c: a beginning, for ENDS -------------------------------------------------------------------------------------------------
+T_STAMP, T_START, T_UNTIL, T_M, T_PAST, T_WORDS = range(6)
+
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
-GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH = range(16, 21)
+GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS = range(16, 22)
 ALL_KEYS, CHANGED_KEYS = 1, 2  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
 BREAK, JOIN = 1, 2  # of C_GAPLESS

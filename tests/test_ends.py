@@ -1,0 +1,193 @@
+"""Statistics of what is over: by the window, by no arc, time-outs past the window; against their definition, on both engines."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import FOREVER, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, retract
+from afa.model.arctable import ArcTable
+from afa.model.pmatch import PMatch, Rest
+from afa.model.transitions import Transitions
+
+
+class E(NamedTuple):
+    n: int
+    key: str = ""
+
+
+class R(NamedTuple):
+    first: int = 0
+    since: int = 0
+
+
+PLAIN = [
+    Arc("a", "b", lambda e, r: e.n % 4 == 0, lambda e, r: R(e.n, r.since)),
+    Arc("b", "c", lambda e, r: e.n > r.first),
+    Arc("b", "b", lambda e, r: e.n == 1, lambda e, r: R(r.first, r.since + 1)),
+    Arc("c", "d", lambda e, r: e.n == 2),
+]
+STAYS = [Arc("b", "b", lambda e, r: e.n < 3), Arc("c", "c", lambda e, r: e.n != 5)]
+WAITS = [Arc("a", "w", lambda e, r: e.n == 3, lambda e, r: R(e.n, 10 * e.n)), Arc.timeout("w", "d", lambda r: r.since)]
+EPSILON = [Arc.epsilon("c", "e", lambda r: r.first == 0), Arc("e", "d", lambda e, r: e.n == 0)]
+SKIPS = [Arc.skip("c", lambda e, r: e.n == 5)]
+ARCS = {"plain": PLAIN, "runs": PLAIN + STAYS, "time-outs": PLAIN + WAITS, "all": PLAIN + STAYS + WAITS + EPSILON + SKIPS}
+
+
+def automaton(kind: str) -> Automaton:
+    return Automaton(start="a", final={"d"}, event=E, register=R(), arcs=ARCS[kind])
+
+
+def slowly(kind: str, events: Iterable[Change]) -> tuple[int, int, int]:
+    """What the definition says of the events in force of one key, none of them final."""
+    program = automaton(kind)
+    table = ArcTable.of(program.arcs)
+    transitions = Transitions(program, table)
+    steps: dict[int, dict[tuple[Any, int], int]] = {}
+    for change in sorted(events, key=lambda change: change.le or 0):
+        steps.setdefault(change.le or 0, {})[change.payload, change.re or 0] = 1
+    by_window = by_no_arc = 0
+    past = set()
+    rows: list[PMatch] = []
+    before = None
+    for le, alternatives in steps.items():
+        new = []
+        for p in rows:
+            assert before is not None
+            found, stays = transitions.derive(p, Rest(before, before), le, alternatives)
+            new += found + [p] * stays
+        new += transitions.begin(le, le, alternatives)
+        going = {p.start for p in new}
+        for start in {p.start for p in rows} - going:
+            by_window += all(p.re <= le for p in rows if p.start == start)
+            by_no_arc += any(p.re > le for p in rows if p.start == start)
+        for p in new:
+            if any(p.re <= transitions.instant(arc, p.register, le) < FOREVER for arc, *_ in table.timeouts.get(p.state, ())):
+                past.add(p.start)
+        rows, before = list(dict.fromkeys(new)), le
+    return by_window, by_no_arc, len(past)
+
+
+def told(operator: Any) -> tuple[int, int, int]:
+    found = operator.statistics
+    return found.ended_by_window, found.ended_by_no_arc, found.timeouts_past
+
+
+def world(seed: int, count: int) -> list[Change]:
+    """Insertions and retractions in any order, of lifetimes of several lengths."""
+    rng, held, out = random.Random(seed), [], []
+    for _ in range(count):
+        if held and rng.random() < 0.25:
+            out.append(retract(*held.pop(rng.randrange(len(held)))[:3]))
+        else:
+            le = rng.randrange(40)
+            held.append(insert(E(rng.randrange(6)), le, le + rng.choice([3, 8, 8, 8, 20])))
+            out.append(held[-1])
+    return out
+
+
+def in_force(changes: Iterable[Change]) -> list[Change]:
+    net: dict[Any, int] = {}
+    for change in changes:
+        known = change.payload, change.le, change.re
+        net[known] = net.get(known, 0) + change.diff
+    return [Change(*known, 1) for known, copies in net.items() if copies > 0]
+
+
+@pytest.mark.parametrize("kind", list(ARCS))
+def test_both_engines_count_what_the_definition_says(kind: str) -> None:
+    seen = [0, 0, 0]
+    for seed in range(6):
+        operators = [Operator(automaton(kind), engine=engine) for engine in ("interpreted", "compiled")]  # type: ignore[arg-type]
+        changes = world(seed, 40)
+        for i, change in enumerate(changes):
+            for operator in operators:
+                operator.push(change)
+            if i % 5 == 0 or i == len(changes) - 1:
+                wanted = slowly(kind, in_force(changes[: i + 1]))
+                assert [told(operator) for operator in operators] == [wanted, wanted]
+                seen = [count + more for count, more in zip(seen, wanted)]
+    assert seen[0] > 10 < seen[1]
+    assert (seen[2] > 0) == (kind in ("time-outs", "all"))
+
+
+@pytest.mark.parametrize("kind", list(ARCS))
+def test_it_is_the_set_of_events_that_counts(kind: str) -> None:
+    """In order, in batches, by columns, with the promises on the way: both engines hold, and count, the same."""
+    for seed in range(3):
+        events = sorted(in_force(world(seed + 100, 120)), key=lambda change: (change.le, change.payload))
+        steps: list[Any] = list({change.le: change for change in events}.values())
+        orders = [steps, random.Random(seed).sample(steps, len(steps))]
+        found = set()
+        for order in orders:
+            for engine in ("interpreted", "compiled"):
+                operator = Operator(automaton(kind), engine=engine)  # type: ignore[arg-type]
+                columns = {"n": [c.payload.n for c in order], "key": [""] * len(order), "le": [c.le for c in order]}
+                operator.push_many({**columns, "re": [c.re for c in order]})
+                found.add(told(operator))
+        assert found == {slowly(kind, steps)}
+        promised = set()
+        for engine in ("interpreted", "compiled"):
+            operator = Operator(automaton(kind), engine=engine)  # type: ignore[arg-type]
+            said = []
+            for change in steps:
+                operator.push(change)
+                if change.le % 7 == 0:
+                    operator.push(Punctuation(change.le - 2))
+                    said.append(told(operator))
+            promised.add((*said, told(operator)))
+        assert len(promised) == 1
+
+
+def test_keys_and_snapshots() -> None:
+    rng = random.Random(3)
+    rows = [insert(E(rng.randrange(6), rng.choice("xyz")), le, le + rng.choice([4, 9])) for le in range(150)]
+    operators = [Keyed(automaton("all"), key="key", engine=engine) for engine in ("interpreted", "compiled")]  # type: ignore[arg-type]
+    for operator in operators:
+        operator.push_many(rows)
+    parts = [slowly("all", [row for row in rows if row.payload.key == key]) for key in "xyz"]
+    wanted = tuple(map(sum, zip(*parts)))
+    assert [told(operator) for operator in operators] == [wanted, wanted]
+    for operator in operators:
+        operator.push(Punctuation(60))
+    back = Keyed.restore(automaton("all"), operators[1].snapshot(), key="key", engine="compiled")
+    assert told(operators[0]) == told(operators[1]) == told(back)
+
+
+def test_many_beginnings_of_one_step() -> None:
+    """A cover with more beginnings than steps: the table grows."""
+    arcs = [Arc("a", "b", "True"), Arc("b", "b", "n >= 0")]
+    operators = [
+        Operator(Automaton(start="a", final={"c"}, event=E, arcs=arcs), engine=engine) for engine in ("interpreted", "compiled")
+    ]  # type: ignore[arg-type]
+    for operator in operators:
+        operator.push_many([insert(E(0), le, 10_000) for le in range(300)])
+        operator.push(Punctuation(300))
+        operator.push(insert(E(-1), 400, 500))
+        assert told(operator) == (0, 300, 0)
+        operator.push(retract(E(-1), 400, 500))
+        operator.push(insert(E(0), 20_000, 20_001))
+        assert told(operator) == (300, 0, 0)
+
+
+def test_the_window_and_no_arc() -> None:
+    operator = Operator(
+        Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "n == 0"), Arc("b", "c", "n == 1")]), window=10
+    )
+    operator.push_many([insert(E(0), 0), insert(E(2), 3), insert(E(0), 20), insert(E(1), 40), insert(E(0), 50)])
+    assert told(operator) == (1, 1, 0)
+    operator.push(insert(E(1), 2))  # late: the first one went on, and matched
+    assert operator.statistics.ended_by_no_arc == 1
+    operator.push(Punctuation(60))
+    assert told(operator) == (0, 0, 0)
+
+
+def test_without_payloads() -> None:
+    arcs = [Arc("a", "b", "n == 0"), Arc("b", "c", "n == 1")]
+    program = Automaton(start="a", final={"c"}, event=E, arcs=arcs)
+    operator = Operator(program, window=10, retractions=False, keep_payloads=False)
+    operator.push_many([insert(E(0), 0), insert(E(2), 3), insert(E(0), 20), insert(E(1), 40)])
+    assert told(operator) == (1, 1, 0)
