@@ -203,6 +203,19 @@ def test_a_time_out_that_the_window_cuts_off(automaton: Automaton, message: str 
         assert re.search(message, said[0])
 
 
+def test_durations_are_compared_as_ticks(caplog: pytest.LogCaptureFixture) -> None:
+    automaton = waiting("seen", "r.since + span('2 days')")
+    with caplog.at_level(logging.WARNING, "afa"):
+        Operator(automaton, window="49h", tick="ms")
+        Operator(automaton, window="2 days", tick="s")
+        Operator(automaton, window="2 days", tick="s")
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said == (
+        "arc 'late': w -> late (timeout) never fires with window=172800 s: it waits until e.seen + 172800 s, "
+        "and no match lasts until then; give a window of 172801 s at least"
+    )
+
+
 def test_the_window_that_is_said_is_enough() -> None:
     automaton = waiting("seen", "r.since + 100")
     for window, matches in ((100, 0), (101, 1)):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from afa.expression.arc_functions import by_hand, expression_of
 from afa.expression.kinds import AT, EPSILON_TRANSFER, TRANSFER, Kind, Unreadable
 from afa.expression.nodes import Binary, Const, Expr, Field, Make
-from afa.model.arc import SKIP, TIMEOUT, Arc
+from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 
 LOGGER = logging.getLogger("afa")
@@ -34,18 +34,24 @@ class Since(NamedTuple):
 UNKNOWN = Since("", 0)
 
 
-def warn_of_waits(automaton: Automaton, window: int | None) -> None:
-    """Let the log say of each time-out that can't fire within the window which window it takes, once for each arc."""
+def warn_of_waits(automaton: Automaton, window: int | None, tick: str | None = None) -> None:
+    """Let the log say of each time-out that can't fire within the window which window it takes, once for each arc.
+
+    ``tick``: the unit of all that is said, if it is known.
+    """
+    unit = f" {tick}" if tick else ""
     for arc in automaton.arcs if window is not None else ():
-        since = None if arc.kind != TIMEOUT or _told.get(id(arc)) is arc else waits_since(arc, automaton)
+        since = (
+            None if arc.kind != TIMEOUT or _told.get(id(arc.origin or arc)) is (arc.origin or arc) else waits_since(arc, automaton)
+        )
         if since is not None and window is not None and since.more >= window:
-            _told[id(arc)] = arc
+            _told[id(arc.origin or arc)] = arc.origin or arc
             instant = automaton.event_schema is not None and automaton.event_schema.instant == since.field
             if_time = "" if instant else f", if e.{since.field} is the event's time"
             LOGGER.warning(
-                "%r never fires with window=%s%s: it waits until e.%s + %s, and no match lasts until then; "
-                "give a window of %s at least",
-                arc, window, if_time, since.field, since.more, since.more + 1,
+                "%r never fires with window=%s%s%s: it waits until e.%s + %s%s, and no match lasts until then; "
+                "give a window of %s%s at least",
+                arc, window, unit, if_time, since.field, since.more, unit, since.more + 1, unit,
             )  # fmt: skip
 
 
@@ -91,7 +97,7 @@ def _values(name: str, automaton: Automaton) -> dict[str, frozenset[Since]]:
 
 def _after(arc: Arc, name: str, before: frozenset[Since], automaton: Automaton) -> frozenset[Since]:
     """Return what the field can hold behind an arc."""
-    if arc.kind in (SKIP, TIMEOUT) or arc.transfer is None:
+    if arc.transfer is None:
         return before
     made = _expression(arc, TRANSFER if arc.reads_event else EPSILON_TRANSFER, automaton)
     names = [field.name for field in automaton.register_schema.fields]
@@ -108,7 +114,7 @@ def _after(arc: Arc, name: str, before: frozenset[Since], automaton: Automaton) 
 def _expression(arc: Arc, kind: Kind, automaton: Automaton) -> Expr | None:
     """Return a function of an arc as an expression; None: it can't be read, or nobody wrote it by hand."""
     function = getattr(arc, kind.role)
-    if not by_hand(function):
+    if not by_hand(getattr(arc.origin or arc, kind.role)):  # a span's ticks are not, where they are counted
         return None
     try:
         return expression_of(function, kind, automaton.event_schema, automaton.register_schema)

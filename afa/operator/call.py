@@ -99,7 +99,7 @@ class Core(Member):
         self._ties = automaton.ties
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap, self.tick)
         self.conditions = Conditions(automaton, self.tick)
-        warn_of_waits(self.automaton, self.window)
+        warn_of_waits(self.automaton, self.window, self.tick)
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
         self.keys: Keys | None = None  # how keys are made, if there are any
