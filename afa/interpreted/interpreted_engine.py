@@ -13,7 +13,7 @@ from afa.engine import ByRows, Ends, Numbered, Setup, Sizes
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
-from afa.interpreted.ends import ends_of
+from afa.interpreted.beginnings import ends_of
 from afa.interpreted.invariants import check
 from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
