@@ -18,6 +18,7 @@ from afa.model.copies import as_plain, as_total
 from afa.operator.tables import Found
 from afa.schema import as_ticks
 from afa.state.sound import wanted
+from punctuation.durations import Duration
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
@@ -60,7 +61,7 @@ class Choose(Stage):
     by : "start" or "end"
         "start": matches are gone through by their starts. "end": the match that ends first is chosen, of these the one that starts
         last; then the first to end of those that start behind it: the non-overlapping output of SASE+.
-    window : int, optional
+    window : int (ticks), str or timedelta, optional
         All matches come from events of this lifetime: then a match starts at RE - window. With it promises pass the stage, and what
         is final is forgotten.
     start : sequence of str
@@ -74,6 +75,8 @@ class Choose(Stage):
         Fields that say where the next match may begin, in place of ``skip``. None in them: as "to next row".
     shown : NamedTuple class, optional
         Of payloads as they leave: the first fields of those that come. Left out: they leave as they come.
+    tick : str, optional
+        What one int of LE counts, for a window with units; where the stage stands at an operator that one's.
 
     Raises
     ------
@@ -103,22 +106,22 @@ class Choose(Stage):
         skip: str = "past last row",
         *,
         by: Literal["start", "end"] = "start",
-        window: int | None = None,
+        window: Duration | None = None,
         start: Sequence[str] = (),
         end: Sequence[str] = (),
         prefer: Sequence[str] = (),
         to: Sequence[str] = (),
         shown: type | None = None,
+        tick: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(tick)
         if skip not in SKIPS:
             raise AfaError(f"expected one of {', '.join(map(repr, SKIPS))} but got skip={skip!r}")
         if by not in ("start", "end"):
             raise AfaError(f'expected "start" or "end" but got by={by!r}')
         if window is None and not start:
             raise AfaError("expected window= or start=, which say where a match starts, but got neither")
-        if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window <= 0):
-            raise AfaError(f"expected a number of ticks above 0 but got window={window!r}")
+        window = self._window(window)
         for name, fields in (("start", start), ("end", end), ("prefer", prefer), ("to", to)):
             if isinstance(fields, str) or not all(isinstance(field, str) for field in fields):
                 raise AfaError(f"expected names of fields but got {name}={fields!r}")

@@ -182,7 +182,8 @@ class Cleanse(Stage):
             raise AfaError(f"expected ticks >= 0, or None for no bound, but got sigma={sigma!r}")
         self._sigma = int(sigma)
 
-    def _settle_duration(self, name: str, ticks: int) -> None:
+    def settle_duration(self, name: str, value: Any) -> None:
+        ticks = ticks_of_duration(value, self.tick, name)
         if name == "sigma":
             self.sigma = ticks
             self._bound, self._open = self._reach(BEGINNING)

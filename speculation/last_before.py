@@ -16,9 +16,11 @@ from sortedcontainers import SortedDict
 from afa.change import Change
 from afa.conditions.condition import condition_of
 from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.expression.spans import mentions_span
 from afa.model.copies import as_plain, as_total
 from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
+from punctuation.durations import Duration
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
@@ -55,13 +57,15 @@ class LastBefore(Stage):
     where : mapping of str to (str or callable)
         Names of fields, and the condition of each over the event, as of a `Punctuation`: ``{"alarm": "kind == 'alarm'"}``. An event
         on which a condition raises does not satisfy it.
-    window : int, optional
+    window : int (ticks), str or timedelta, optional
         How far to look back: an event sees those with an LE above its own LE - window. None: all.
     order : str, optional
         The field that orders events of one LE, as ``sequence`` of `Operator`. Left out: they are before nobody.
     filled : NamedTuple class, optional
         Of the events that leave: the fields of ``event``, then, in any order, those of ``where`` (``int | None``) and perhaps an
         ``afa.Instant``. Left out: it is made.
+    tick : str, optional
+        What one int of LE counts, for durations here and in conditions; where the stage stands at an operator that one's.
 
     Attributes
     ----------
@@ -97,24 +101,25 @@ class LastBefore(Stage):
         event: type,
         where: Mapping[str, Where],
         *,
-        window: int | None = None,
+        window: Duration | None = None,
         order: str | None = None,
         filled: type | None = None,
+        tick: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(tick)
         self.event_schema = Schema.of(event, "event")
         if not isinstance(where, Mapping) or not where or not all(isinstance(name, str) for name in where):
             raise AfaError(f"expected names of fields with their conditions but got where={where!r}")
-        if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window <= 0):
-            raise AfaError(f"expected a number of ticks above 0 but got window={window!r}")
         fields = {field.name: field for field in self.event_schema.fields}
         if order is not None and (order not in fields or fields[order].type not in (int, float, str) or fields[order].optional):
             raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order={order!r}")
         for name in where:
             if name in fields or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
                 raise AfaError(f"expected a name for a field beside those of {self.event_schema.describe()} but got {name!r}")
-        self.conditions = {name: condition_of(source, self.event_schema) for name, source in where.items()}
-        self.window, self.order = window, order
+        if self.tick is None and any(map(mentions_span, where.values())):
+            self.wait("where", where)
+        self.conditions = {name: condition_of(source, self.event_schema, self.tick or "ns") for name, source in where.items()}
+        self.window, self.order = self._window(window), order
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
         self._lines: dict[Hashable, Timeline] = {}
@@ -124,6 +129,12 @@ class LastBefore(Stage):
         self._revised = 0
         self._promised = BEGINNING
         self._waiting = _Events(self)  # type: ignore[assignment]
+
+    def settle_duration(self, name: str, value: Any) -> None:
+        if name == "where":
+            self.conditions = {each: condition_of(source, self.event_schema, self.tick) for each, source in value.items()}
+        else:
+            super().settle_duration(name, value)
 
     def _made_filled(self) -> Any:
         """Make the class of the events that leave."""

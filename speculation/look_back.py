@@ -7,13 +7,14 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError
+from afa.operator.operator import Matching
 from afa.operator.tables import Come, items_of
 from afa.schema import Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
 from speculation.before_after import Around
-from speculation.stage import STAGES, Output
+from speculation.stage import STAGES, Output, Stage
 
 
 class LookBack(Around):
@@ -146,7 +147,10 @@ class LookBack(Around):
             The blob is no snapshot of a LastBefore before an operator, is damaged, or the stage had other parameters.
         """
         _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
-        return cls.joined(STAGES["LastBefore"].resumed(numbers, waiting, like), operator(inner))
+        made = operator(inner)
+        if isinstance(like, Stage) and isinstance(made, Matching):
+            like.stand(made._core.tick)
+        return cls.joined(STAGES["LastBefore"].resumed(numbers, waiting, like), made)
 
     @classmethod
     def joined(cls, stage: Any, operator: Any) -> LookBack:

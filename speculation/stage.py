@@ -52,10 +52,21 @@ class Stage(Member):
         """Return a duration in ticks; one with units waits for the operator's tick, and until then stands ``otherwise``."""
         if self.tick is None and has_unit(value):
             nanoseconds_of(value, name)  # refuses what is none
-            self._durations[name] = value
-            self._before = _without_tick
+            self.wait(name, value)
             return otherwise
         return ticks_of_duration(value, self.tick, name) if has_unit(value) else value
+
+    def wait(self, name: str, value: Any) -> None:
+        """Let a parameter wait for a tick; until there is one, calls are refused."""
+        self._durations[name] = value
+        self._before = _without_tick
+
+    def _window(self, window: Any) -> int | None:
+        """Return a window in ticks."""
+        window = self.ticks("window", window, 1)
+        if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window <= 0):
+            raise AfaError(f"expected a number of ticks above 0 but got window={window!r}")
+        return window
 
     def stand(self, tick: str | None) -> None:
         """Take over the tick of the operator at which the stage stands.
@@ -73,11 +84,11 @@ class Stage(Member):
         if durations:
             self._before = self._all_numbers()
             for name, value in durations.items():
-                self._settle_duration(name, ticks_of_duration(value, self.tick, name))
+                self.settle_duration(name, value)
 
-    def _settle_duration(self, name: str, ticks: int) -> None:
-        """Take a duration that has waited for a tick, in ticks."""
-        setattr(self, name, ticks)
+    def settle_duration(self, name: str, value: Any) -> None:
+        """Take what has waited for a tick, of which there is one now."""
+        setattr(self, name, self._window(value) if name == "window" else ticks_of_duration(value, self.tick, name))
 
     def join(self, calls: Calls, changes_of: Changes | None) -> None:
         """Make this stage part of an operator's calls; ``changes_of`` makes changes of rows of its events."""

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert
-from speculation import Cleanse, tradeoff
+from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert, retract, span
+from speculation import Choose, Cleanse, LastBefore, tradeoff
 from speculation.before_after import After, Before
+from speculation.look_back import LookBack
 
 
 class Tick(NamedTuple):
@@ -72,6 +73,36 @@ def test_tradeoff_by_durations() -> None:
         assert found == tradeoff(stream, lambda: Operator(PAIR, window=60_000), [1000, 4000], at=at)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("where", [{"last": "n == span('3 ms')"}, {"last": lambda e: e.n == THREE}, {"last": "n == 3"}])
+def test_last_before(where: Any) -> None:
+    made = []
+    for stage in (LastBefore(Tick, where, window="1 s"), LastBefore(Tick, {"last": "n == 3"}, window=1000)):
+        automaton = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "n == 1 and last is None")])
+        made.append((stage, stage.before(Operator(automaton, window=10, tick="ms")), automaton))
+    items = [insert(Tick(3), 5), insert(Tick(1), 1004), insert(Tick(1), 1005), insert(Tick(3), 2), retract(Tick(3), 5)]
+    outs = [[[(c.le, c.diff) for c in op.push(item)] for item in items] for _, op, _ in made]  # type: ignore[union-attr]
+    assert outs[0] == outs[1] == [[], [], [(1005, 1)], [], [(1004, 1)]]
+    assert made[0][1].snapshot() == made[1][1].snapshot()
+    like = LastBefore(Tick, where, window="1 s", filled=made[0][0].filled)
+    back = LookBack.restore(made[0][1].snapshot(), lambda blob: Operator.restore(made[0][2], blob), like=like)
+    assert back.push(insert(Tick(3), 4)) == made[1][1].push(insert(Tick(3), 4))
+    alone = LastBefore(Tick, where, window="1 s", tick="ms")
+    assert [change.payload[1] for change in alone.push_many(items[:3])] == [None, 5, None]
+
+
+THREE = span("3 ms")
+
+
+def test_choose() -> None:
+    matches = [insert("a", 5000, 11_000), insert("a", 7000, 14_000), insert("b", 3000, 11_000)]
+    assert Choose(window="10 s", tick="ms").push_many(matches) == Choose(window=10_000).push_many(matches)
+    found = [Choose(window=window).after(Operator(PAIR, window="10 s", tick="ms")) for window in ("10 s", 10_000)]
+    items = [insert(Tick(n), le) for le, n in ((1000, 1), (2000, 2), (3000, 1), (4000, 2))]
+    outs = [op.push_many(items) for op in found]
+    assert outs[0] == outs[1] != []
+    assert found[0].snapshot() == After.restore(found[0].snapshot(), lambda blob: Operator.restore(PAIR, blob)).snapshot()
+
+
 MISSING = r"expected tick=, what one int of LE counts, beside {}='5 s' but got none; give the Cleanse tick=\"ms\", say, or stand it"
 
 
@@ -88,6 +119,13 @@ def test_no_duration_without_a_tick() -> None:
     ):
         with pytest.raises(AfaError, match=MISSING.format("sigma")):
             call()
+    for stage, said in (
+        (Choose(window="5 s"), "window='5 s' but got none; give the Choose"),
+        (LastBefore(Tick, {"last": "n == 3"}, window="5 s"), "window='5 s' but got none; give the LastBefore"),
+        (LastBefore(Tick, {"last": "n == span('3 s')"}), "where={'last': .* but got none; give the LastBefore"),
+    ):
+        with pytest.raises(AfaError, match=said):
+            stage.push(insert(Tick(1), 1, 9))  # type: ignore[attr-defined]
     with pytest.raises(AfaError, match=MISSING.format("max_delay")):
         Cleanse.auto(max_delay="5 s").push(insert("a", 1))
     assert waits.before(Operator(PAIR, tick="s")).stage.sigma == 5
@@ -100,6 +138,12 @@ def test_no_duration_without_a_tick() -> None:
         (lambda: Cleanse("1"), "expected a duration such as .* but got sigma='1'"),
         (lambda: Cleanse("5 moons"), "expected a unit of time but got sigma='5 moons' with the unit 'moons'"),
         (lambda: Cleanse(timedelta(seconds=-1), tick="s"), "expected a duration from 0 to an int64 of ticks but got sigma="),
+        (lambda: Choose(window="0 s", tick="s"), "expected a number of ticks above 0 but got window=0"),
+        (lambda: Choose(window="0 s").after(Operator(PAIR, tick="s")), "expected a number of ticks above 0 but got window=0"),
+        (
+            lambda: LastBefore(Tick, {"last": "n == span('1 ms')"}, tick="s"),
+            r"expected a whole number of ticks .* in the condition",
+        ),
         (lambda: Cleanse("5 s", tick="moon"), "expected a unit of time but got tick='moon'"),
         (
             lambda: Cleanse("5 s", tick="ms").before(Operator(PAIR, tick="s")),

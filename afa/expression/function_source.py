@@ -97,12 +97,14 @@ def _is(node: Function, code: types.CodeType, imports: frozenset[str]) -> bool:
     """Return whether ``node`` compiles to ``code``. It is compiled inside a function that owns its free variables."""
     seen = sorted(imports.intersection(code.co_names))
     maker = ast.parse(f"def maker({', '.join(code.co_freevars)}): pass\n" + "".join(f"import {name}\n" for name in seen))
-    inner: ast.stmt
-    if isinstance(node, ast.Lambda):
-        inner = ast.Return(node)
-    else:
-        inner = copy.copy(node)
-        inner.name = "<def>"  # its own name is no local name of the maker: a function that calls itself finds it elsewhere
+    alone: Any = copy.copy(node)  # without decorators and defaults: functions in these have code of their own in the maker
+    alone.args = copy.copy(node.args)
+    alone.args.defaults = [ast.copy_location(ast.Constant(None), each) for each in node.args.defaults]
+    alone.args.kw_defaults = [each and ast.copy_location(ast.Constant(None), each) for each in node.args.kw_defaults]
+    inner: ast.stmt = ast.Return(alone) if isinstance(node, ast.Lambda) else alone
+    if isinstance(node, ast.FunctionDef):
+        alone.decorator_list = []
+        alone.name = "<def>"  # its own name is no local name of the maker: a function that calls itself finds it elsewhere
     maker.body[0].body = [ast.copy_location(inner, node)]  # type: ignore[attr-defined]
     try:
         compiled = compile(ast.fix_missing_locations(maker), code.co_filename, "exec", code.co_flags & FUTURE, True)

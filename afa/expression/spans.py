@@ -114,7 +114,7 @@ def _ticks(span: Span, tick: str | None, where: str, error: type[AfaError]) -> i
 
 
 def mentions_span(function: Any) -> bool:
-    """Return whether a function could read a span, by what it finds outside itself; none of its code is run.
+    """Return whether a function, or text, could read a span, by what it finds outside itself; none of its code is run.
 
     What can be taken apart finds a span by names, cells, defaults, fields of constants, attributes of modules and classes; all of
     these are looked at. O(names), some microseconds.
@@ -125,6 +125,8 @@ def mentions_span(function: Any) -> bool:
     >>> [mentions_span(f) for f in (lambda e, r: e.at < limit, lambda e, r: e.at < other, lambda e, r: e.at < span("1 s"))]
     [True, False, True]
     """
+    if isinstance(function, str):
+        return "span" in function
     return _mentions(function, frozenset(), DEEP)
 
 

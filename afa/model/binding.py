@@ -24,10 +24,8 @@ def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
     """
     found = {}
     for kind, function in functions_of(arc):
-        if isinstance(function, Written):
-            if "span" not in function.text:
-                continue
-        elif isinstance(function, Readable) or not mentions_span(function):
+        read = function.text if isinstance(function, Written) else function
+        if (isinstance(function, Readable) and not isinstance(function, Written)) or not mentions_span(read):
             continue
         try:
             expr = expression_of(function, kind, schemas.event_schema, schemas.register_schema)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa.expression import EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, callable_of, evaluate, read
+from afa.expression import EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, callable_of, evaluate, read, text_of_expr
 from tests.expression import defs, lambdas, worlds
 from tests.expression.worlds import REGISTER, SCHEMAS, R, outcome
 
@@ -65,3 +65,26 @@ def test_there_are_many_forms() -> None:
 def test_functions_of_the_register_alone(function: Any, kind: Kind) -> None:
     found = read(function, kind, None, REGISTER)
     assert [evaluate(found, None, R(n)) for n in (-5, 0, 7)] == [function(R(n)) for n in (-5, 0, 7)]
+
+
+def keeping(kept: Any) -> Any:
+    """A decorator that keeps a function beside the one it decorates."""
+
+    def keep(function: Any) -> Any:
+        function.kept = kept
+        return function
+
+    return keep
+
+
+@keeping(lambda e, r: e.i < 3)
+def decorated(e: Any, r: Any, other: Any = lambda e, r: e.i < 4, *, last: Any = lambda e, r: e.i < 5) -> bool:
+    return bool(e.i > 6)
+
+
+def test_functions_in_decorators_and_defaults_are_themselves() -> None:
+    """They stand where the def begins, and have code of their own there."""
+    inner = [decorated.kept, decorated.__defaults__[0], decorated.__kwdefaults__["last"]]
+    assert [text_of_expr(read(function, FENCE, *SCHEMAS)) for function in inner] == ["e.i < 3", "e.i < 4", "e.i < 5"]
+    nested = lambda e, r, other=lambda e, r: e.i < 8: e.i < 9  # noqa: E731
+    assert [text_of_expr(read(f, FENCE, *SCHEMAS)) for f in (nested.__defaults__[0], nested)] == ["e.i < 8", "e.i < 9"]
