@@ -20,6 +20,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     engines        which of them serves; explain: what becomes of each arc
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     language/      queries as text, as Python and as SQL (above the package `speculation`)
+    frames/        whole frames: find, backtest
     spark/, cli/   on Spark; on the command line
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.
@@ -77,6 +78,8 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
+    from afa.frames.backtest import backtest
+    from afa.frames.find import find
     from afa.language.query import Query, query, sql
 
 __version__ = "0.1.0"
@@ -104,6 +107,8 @@ __all__ = [
     "QueryError",
     "SnapshotError",
     "Statistics",
+    "backtest",
+    "find",
     "insert",
     "query",
     "retract",
@@ -113,9 +118,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load queries when they are asked for: they stand on `speculation`, which imports this package."""
+    """Load queries, `find` and `backtest` when they are asked for: they stand on `speculation`, which imports this package."""
     if name in ("Query", "query", "sql"):
         from afa.language import query as found
 
         return getattr(found, name)
+    if name == "find":
+        from afa.frames.find import find
+
+        return find
+    if name == "backtest":
+        from afa.frames.backtest import backtest
+
+        return backtest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -230,6 +230,10 @@ class Engine(Protocol):
     def numbers(self) -> Numbered | None:
         """What it tells where numbers are gapless. None: they are not."""
 
+    @property
+    def native(self) -> bool:
+        """Whether all arcs in force run without Python."""
+
     # -- events ------------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
@@ -359,6 +363,9 @@ class Engine(Protocol):
     def rollback(self) -> None:
         """Restore the state from before the call, which has failed. The journal has been undone already. Can be repeated."""
 
+    def let_threads_run(self) -> None:
+        """Let other threads run while kernels work, for an operator that is `native` and known to one thread only."""
+
     def let_raise(self) -> None:
         """Raise what users' functions raise from now on; until now `afa.model.raised.Faults` took it."""
 
@@ -406,6 +413,10 @@ class ByRows:
     def numbers(self) -> Numbered | None:
         return None
 
+    @property
+    def native(self) -> bool:
+        return False
+
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         raise NotImplementedError
 
@@ -424,6 +435,9 @@ class ByRows:
     def encode(self, *columns: Any) -> Batch:
         """Refuse: all columns go row by row."""
         raise Unfit
+
+    def let_threads_run(self) -> None:
+        """Nothing: no kernels work."""
 
     def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
         """Refuse: no batch is from `encode`."""

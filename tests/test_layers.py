@@ -37,6 +37,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.operator"],
     ["speculation"],
     ["afa.language"],
+    ["afa.frames"],
     ["afa"],
     ["afa.spark"],
     ["afa.cli"],

@@ -52,6 +52,10 @@ class CompiledEngine:
     def automaton(self) -> Automaton:
         return self.store.automaton
 
+    @property
+    def native(self) -> bool:
+        return self.store.arcs.native
+
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
@@ -214,6 +218,9 @@ class CompiledEngine:
             self.store.memory.settle()
         if self.store.directory.touched:
             self.store.directory.end()
+
+    def let_threads_run(self) -> None:
+        self.store.memory.alone = True
 
     def let_raise(self) -> None:
         self.store.faults = None

@@ -147,6 +147,11 @@ class InForce:
         if self._rows >= LONG and not self._looped and self._slots is not None:
             self._compile_step()
 
+    @property
+    def native(self) -> bool:
+        """Whether every arc in force has machine code."""
+        return all(arc.code is not None for arc in self._known.values())
+
     def know_strings(self) -> None:
         """Let the program's tables of strings be whole."""
         strings = self._payloads.strings

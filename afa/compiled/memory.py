@@ -62,6 +62,7 @@ class Memory:
     w_at: int
     w_size: int
     sizes: dict[str, int]
+    alone = False  # whether one thread alone knows the operator, so that others may run while kernels work
     grown = False  # whether a log may be larger than LASTING
     _rooms: dict[str, int]
 

@@ -159,12 +159,17 @@ class RewrittenEngine:
         self.collect, self.cut, self.log, self.keys, self.sizes = inner.collect, inner.cut, inner.log, inner.keys, inner.sizes
         self.ends = inner.ends
         self.commit, self.rollback, self.let_raise, self.check = inner.commit, inner.rollback, inner.let_raise, inner.check
+        self.let_threads_run = inner.let_threads_run
         self.save, self.saved, self.load, self.check_ties = inner.save, inner.saved, inner.load, inner.check_ties
 
     @property
     def automaton(self) -> Automaton:
         """The rewritten automaton."""
         return self.rewriting.automaton
+
+    @property
+    def native(self) -> bool:
+        return self.inner.native
 
     @property
     def bits(self) -> list[int | None]:

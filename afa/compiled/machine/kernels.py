@@ -25,7 +25,10 @@ LIMIT = 300
 """After so many seconds a process that compiles the kernels ends, finished or not."""
 LOGGER = logging.getLogger("afa")
 SOURCES = ("afa.compiled.kernel", "afa.compiled.machine")
-PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 9)  # holds the interpreter's lock: state is no thread's own
+_WORDS = [ctypes.c_int64] * 9
+PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *_WORDS)  # holds the interpreter's lock: state is no thread's own
+ALONE = ctypes.CFUNCTYPE(ctypes.c_int64, *_WORDS)
+"""Lets other threads run meanwhile: for operators that no other thread knows, whose arcs never ask Python; see `Memory.alone`."""
 
 Call = Callable[..., int]
 
@@ -48,15 +51,19 @@ def load(wait: bool = False) -> Call:
         beside = Beside.begin(key(), __name__)
     if beside is not None:
         address = native.function(f"{key()} in haste", kernels, HASTE)
-    function = PROTOTYPE(address or _compiled())
+    address = address or _compiled()
+    function, alone = PROTOTYPE(address), ALONE(address)
 
     def main(memory: Any, program: Any, batch: Any, what: int, low: int, high: int) -> int:
-        nonlocal beside, function
-        if beside is not None:
-            over = beside.over()
-            function = PROTOTYPE(beside.address) if beside.address else function
+        nonlocal beside, function, alone
+        if (helper := beside) is not None:
+            over = helper.over()
+            if helper.address:
+                function, alone = PROTOTYPE(helper.address), ALONE(helper.address)
             beside = None if over else beside
-        status: int = function(memory.m_at, memory.m_size, memory.w_at, program.at, batch.at, batch.n, what, low, high)
+        status: int = (alone if memory.alone else function)(
+            memory.m_at, memory.m_size, memory.w_at, program.at, batch.at, batch.n, what, low, high
+        )
         return status
 
     return main

@@ -1,0 +1,160 @@
+"""What a whole frame is asked for: a pattern, and the operators that answer it. Whatever makes operators may be a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from afa.errors import AfaError
+from afa.model.arc import CONSUME, EPSILON, TIMEOUT
+from afa.model.automaton import Automaton
+from afa.model.reach import check_whole
+from afa.operator.keyed import Keyed
+from afa.operator.operator import EngineName, Operator
+from afa.schema import Field, Schema
+from speculation.before_after import After
+
+
+class Options(NamedTuple):
+    """What is said of the operators. As of `Keyed`; a query says most of it itself."""
+
+    key: str | Sequence[str] | None = None
+    window: int | str | timedelta | None = None
+    sequence: str | None = None
+    tick: str | None = None
+    engine: EngineName = "auto"
+
+
+class Asked(NamedTuple):
+    """A pattern that is bound to a tick.
+
+    Attributes
+    ----------
+    make : callable
+        Returns an operator that has taken nothing yet.
+    events : Schema
+        The events that it takes.
+    shown : Schema
+        What its matches show.
+    keys : tuple of str
+        The columns that make the key.
+    sequence : str or None
+        The field that orders events of one LE.
+    tick : str or None
+        What one int of LE is.
+    waits : bool
+        Whether it has time-outs, which fire as the clock goes on.
+    steady, ties : bool
+        Whether an event in order never withdraws a match; also where several have one LE.
+    native : bool
+        Whether it runs without Python, so that threads do side by side.
+    """
+
+    make: Callable[[], Any]
+    events: Schema
+    shown: Schema
+    keys: tuple[str, ...]
+    sequence: str | None
+    tick: str | None
+    waits: bool
+    steady: bool
+    ties: bool
+    native: bool
+
+    @property
+    def fields(self) -> list[Field]:
+        """The columns of events that a frame must have."""
+        return [field for field in self.events.fields if field.name != self.events.instant]
+
+    @property
+    def form(self) -> Any:
+        """What of a frame it asks for: patterns of one form take the same rows."""
+        return tuple(self.fields), self.events.instant, self.keys, self.sequence, self.tick
+
+
+def tick_of(pattern: Any) -> str | None:
+    """Return the tick that a pattern says itself."""
+    found: str | None = getattr(getattr(pattern, "tree", pattern), "tick", None)
+    return found
+
+
+def instant_of(pattern: Any) -> str | None:
+    """Return the event's field that holds its LE."""
+    event = getattr(getattr(pattern, "tree", pattern), "event", None)
+    schema = Schema.of(event, "event") if isinstance(event, type) else getattr(pattern, "event_schema", None)
+    return None if schema is None else schema.instant
+
+
+def asked(pattern: Any, options: Options) -> Asked:
+    """Make operators of a pattern: an automaton with these options; a query, or whatever else has ``operator``, says its own.
+
+    Raises
+    ------
+    AfaError
+        It is no pattern, has no event schema, can never match, or an option is one that it says itself.
+    """
+    _check_key(options.key)
+    if hasattr(pattern, "query"):  # the words that build one
+        pattern = pattern.query(tick=tick_of(pattern) or options.tick)
+    if isinstance(pattern, Automaton):
+        return _of(_of_automaton(pattern, options))
+    if not hasattr(pattern, "operator"):
+        raise AfaError(f"expected an automaton or a query but got {pattern!r}; afa.query reads text, afa.sql SQL")
+    own = getattr(pattern, "key", None)
+    said = options._asdict()
+    if options.key is not None and own is not None and _names(options.key) == _names(own):
+        said["key"] = None
+    said = {name: value for name, value in said.items() if value is not None}
+    return _of(lambda: pattern.operator(**said))
+
+
+def _of_automaton(automaton: Automaton, options: Options) -> Callable[[], Operator | Keyed]:
+    if automaton.event_schema is None:
+        raise AfaError(
+            "expected an automaton with event=, a NamedTuple whose fields are columns of the frame, but got one without a schema"
+        )
+    check_whole(automaton)
+    key, *_ = options
+    said = options._asdict()
+    if key is None:
+        del said["key"]
+        return lambda: Operator(automaton, **said)
+    return lambda: Keyed(automaton, **said)
+
+
+def _of(make: Callable[[], Any]) -> Asked:
+    first = make()
+    core, alone = first._core, [first]
+    kinds = {arc.kind for arc in core.automaton.arcs}
+    steady = not isinstance(first, After)
+
+    def again() -> Any:
+        """Return the operator that was looked at, to the one who asks first, or another one."""
+        try:
+            return alone.pop()
+        except IndexError:
+            return make()
+
+    return Asked(
+        again,
+        core.taken,
+        core.shown,
+        core.keys.names if core.keys else (),
+        core.sequence,
+        core.tick,
+        waits=TIMEOUT in kinds,
+        steady=steady,
+        ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON},
+        native=core.engine.native,
+    )
+
+
+def _names(key: str | Sequence[str]) -> tuple[str, ...]:
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def _check_key(key: Any) -> None:
+    listed = isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key)
+    if key is not None and not isinstance(key, str) and not listed:
+        raise AfaError(f"expected the name of a column as the key, or several, but got key={key!r}")

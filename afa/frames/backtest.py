@@ -1,0 +1,231 @@
+"""Find the matches of many patterns in one frame: decoded once, sorted once, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.errors import AfaError, ChangeError, blame
+from afa.frames.arrival import never, withdrawing
+from afa.frames.asked import Asked, Options
+from afa.frames.decoded import Frame, is_path
+from afa.frames.found import Columns, framed, joined, written
+from afa.frames.frame_reading import End, Reading
+from afa.frames.row_groups import whole
+from afa.frames.slicing import Rows, by_time, columns_of
+from afa.frames.threads import in_threads
+from afa.frames.through import finding
+from afa.operator.operator import EngineName
+
+Labels = Mapping[str, Sequence[Any]]
+"""Columns that tell variants apart: of each its values, one for each variant."""
+SCALARS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_, str: object}
+
+
+class Backtest(NamedTuple):
+    """What variants of a pattern find in one frame. Both are frames of the kind that came in (of a Parquet file: Arrow).
+
+    Attributes
+    ----------
+    table : frame
+        A row for each variant: ``variant``, ``matches``, ``withdrawn``.
+    matches : frame
+        The matches of all variants: ``variant``, and what `afa.find` returns of each.
+    """
+
+    table: Any
+    matches: Any
+
+
+def backtest(
+    patterns: Mapping[Any, Any],
+    frame: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    window: int | str | timedelta | None = None,
+    until: str | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    tick: str | None = None,
+    end: End = "latest",
+    batch: int | None = None,
+    workers: int | None = None,
+    engine: EngineName = "auto",
+) -> Backtest:
+    """Find the matches of many patterns in one frame, and count what each would have withdrawn in a live run.
+
+    The frame is decoded and sorted once; patterns that differ in constants only share their machine code; each core takes the next
+    one as soon as it is free.
+
+    Parameters
+    ----------
+    patterns : mapping
+        Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
+    frame, key, time, window, until, diff, sequence, tick, end, engine
+        As of `afa.find`. A Parquet file is read as a whole, as far as its columns are asked for.
+    batch : int, optional
+        How many rows come at once in the run that counts what is withdrawn. None: each row comes alone.
+    workers : int, optional
+        How many threads there are. None: one for each core.
+
+    Returns
+    -------
+    Backtest
+        ``matches`` are those that `afa.find` finds. ``withdrawn`` in ``table`` counts the matches that an operator announces and
+        takes back if the rows come in the order in which they stand in the frame. It is 0 where they stand by time, but for
+        queries that choose among their matches, and for skips and time-outs at equal times.
+
+    Raises
+    ------
+    AfaError
+        As `afa.find`; or the patterns' matches show different fields.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import afa
+    >>> class Trade(NamedTuple):
+    ...     price: float
+    >>> def dip(limit):
+    ...     return afa.Automaton(
+    ...         start="0", final={"2"}, event=Trade,
+    ...         arcs=[afa.Arc("0", "1", lambda e, r: e.price < limit), afa.Arc("1", "2", lambda e, r: e.price > limit)],
+    ...     )
+    >>> trades = {"price": [8.0, 9.5, 8.5], "at": [10, 12, 11]}
+    >>> found = backtest({limit: dip(limit) for limit in (8.2, 9.0)}, trades, time="at", window=60)
+    >>> [column.tolist() for column in found.table.values()]
+    [[8.2, 9.0], [1, 1], [1, 1]]
+    >>> found.matches["variant"].tolist(), found.matches["le"].tolist()
+    ([8.2, 9.0], [11, 12])
+    """
+    if not isinstance(patterns, Mapping) or not patterns:
+        raise AfaError(f"expected patterns by their names, {{name: automaton or query}}, but got {patterns!r}")
+    opened = whole(frame) if is_path(frame) else Frame(frame)
+    labels = {"variant": list(patterns)}
+    reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
+    return swept(labels, list(patterns.values()), opened, reading, Options(key, window, sequence, tick, engine), batch, workers)
+
+
+def swept(
+    labels: Labels,
+    patterns: Sequence[Any],
+    frame: Frame,
+    reading: Reading,
+    options: Options,
+    batch: int | None = None,
+    workers: int | None = None,
+) -> Backtest:
+    """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`."""
+    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+        raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
+    names = [_name(labels, place) for place in range(len(patterns))]
+    plans = [_of(name, lambda pattern=pattern: reading.asked(pattern, frame, options)) for name, pattern in zip(names, patterns)]  # type: ignore[misc]
+    _check_alike(labels, plans, names)
+    rows = _Rows(frame, reading)
+    jobs = [_named(name, job) for plan, name in zip(plans, names) for job in _jobs(plan, rows, batch)]
+    done = iter(in_threads(jobs, workers if all(plan.native for plan in plans) else 1))
+    found, withdrawn = [], []
+    for plan in plans:
+        found.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)]))
+        withdrawn.append(0 if rows.never(plan) else next(done))
+    return _written(labels, plans[0], found, withdrawn, frame, reading)
+
+
+class _Rows:
+    """The rows of a frame, once for all patterns that take the same."""
+
+    def __init__(self, frame: Frame, reading: Reading) -> None:
+        self.frame, self.reading = frame, reading
+        self._arrived: dict[Any, dict[str, Any]] = {}
+        self._by_time: dict[Any, Rows] = {}
+        self._never: dict[Any, bool] = {}
+
+    def arrived(self, plan: Asked) -> dict[str, Any]:
+        """Return the rows as they stand."""
+        if plan.form not in self._arrived:
+            self._arrived[plan.form] = columns_of(self.frame, plan, self.reading)
+        return self._arrived[plan.form]
+
+    def by_time(self, plan: Asked) -> Rows:
+        """Return them by time, in groups and slices."""
+        if plan.form not in self._by_time:
+            self._by_time[plan.form] = by_time(self.arrived(plan), plan)
+        return self._by_time[plan.form]
+
+    def never(self, plan: Asked) -> bool:
+        """Return whether a pattern never withdraws anything."""
+        what = plan.form, plan.steady, plan.ties
+        if what not in self._never:
+            self._never[what] = never(plan, self.arrived(plan))
+        return self._never[what]
+
+
+def _jobs(plan: Asked, rows: _Rows, batch: int | None) -> Iterator[Callable[[bool], Any]]:
+    """Yield what finds the matches of a pattern in each group, and what counts those that are withdrawn, if any may be."""
+    ordered = rows.by_time(plan)
+    yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)
+    if not rows.never(plan):
+        yield withdrawing(plan, rows.arrived(plan), batch)
+
+
+def _written(
+    labels: Labels, plan: Asked, found: Sequence[Columns], withdrawn: Sequence[int], frame: Frame, reading: Reading
+) -> Backtest:
+    sizes = [len(columns["le"]) for columns in found]
+    told = {name: _values(values) for name, values in labels.items()}
+    table = {**told, "matches": np.array(sizes, np.int64), "withdrawn": np.array(withdrawn, np.int64)}
+    columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+    matches = {**{name: np.repeat(values, sizes) for name, values in told.items()}, **columns}
+    return Backtest(framed(table, frame), written(matches, frame, plan, reading))
+
+
+def _values(values: Sequence[Any]) -> Any:
+    kinds = {type(value) for value in values}
+    if kinds == {int, float}:
+        kinds = {float}
+    return np.array(values, SCALARS[kinds.pop()]) if len(kinds) == 1 else np.array([str(value) for value in values], object)
+
+
+def _check_alike(labels: Labels, plans: Sequence[Asked], names: Sequence[str]) -> None:
+    """Refuse patterns whose matches make no one table, and names that do not tell them apart in it."""
+    first = plans[0]
+    for plan, name in zip(plans, names):
+        if (plan.shown.fields, plan.keys, plan.tick) != (first.shown.fields, first.keys, first.tick):
+            raise AfaError(
+                f"expected patterns whose matches show the same, as {names[0]}, {first.shown.describe()} by {first.keys}, "
+                f"but got {name} with {plan.shown.describe()} by {plan.keys}"
+            )
+    for label, values in labels.items():
+        if any(type(value) not in SCALARS for value in values):
+            odd = next(value for value in values if type(value) not in SCALARS)
+            raise AfaError(f"expected an int, a float, a bool or a text as the name of a pattern but got {odd!r}")
+        if label in (*first.keys, *(field.name for field in first.shown.fields), "le", "re"):
+            raise ChangeError(f"expected a key and a register without a field {label!r}, which tells the variants apart")
+
+
+def _name(labels: Labels, place: int) -> str:
+    return ", ".join(f"{label} {values[place]!r}" for label, values in labels.items())
+
+
+def _of(name: str, make: Callable[[], Asked]) -> Asked:
+    try:
+        return make()
+    except AfaError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _named(name: str, job: Callable[[bool], Any]) -> Callable[[bool], Any]:
+    """Return a job whose errors say of which variant they are."""
+
+    def carry_out(threads: bool) -> Any:
+        try:
+            return job(threads)
+        except Exception as error:
+            blame(error, f"of {name}")
+            raise
+
+    return carry_out

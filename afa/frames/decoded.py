@@ -1,0 +1,240 @@
+"""A frame whose columns are decoded once, however many patterns ask: numbers as arrays, texts coded, times as ticks."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from afa.errors import AfaError, ChangeError
+from afa.schema import Field, Schema
+from afa.state.plain import Unfit, distinct, field_columns
+from punctuation.door import Table, is_arrow, is_pandas, table_of, type_of
+from punctuation.durations import NANOSECONDS
+from punctuation.reading import ticks_of
+from punctuation.timestamps import Times, ticks_in, times_of
+
+FORMS = "pandas, polars, Arrow, DuckDB, a dict of columns"
+
+
+class Frame:
+    """An opened frame.
+
+    Parameters
+    ----------
+    given : frame
+        Of pandas, polars, Arrow or DuckDB, a dict of columns, or what has ``__arrow_c_stream__``, which is read to its end.
+
+    Attributes
+    ----------
+    table : Table
+        The frame as it came.
+    names : list of str
+        Its columns.
+    """
+
+    def __init__(self, given: Any) -> None:
+        lazy = hasattr(given, "collect")  # polars warns where its columns are asked for
+        table = None if lazy else table_of(_with_index(given))
+        if table is None:
+            hint = "; collect it first" if lazy else ""
+            raise ChangeError(f"expected a frame ({FORMS}) or the path of a Parquet file but got a {type(given)!r}{hint}")
+        self.table: Table = table
+        self.given = given
+        self.names: list[str] = table.names
+        self._known: dict[Any, Any] = {}
+
+    def raw(self, name: str, what: str) -> Any:
+        """Return a column as it came; ``what``: what it is for, which a message tells."""
+        if self.names.count(name) != 1:
+            raise missing(name, what, self.names)
+        return self.table.column(name)
+
+    def times(self, name: str) -> Times | None:
+        """Return the type of a column of timestamps or dates; None: it has ints."""
+        return self._once(("times", name), lambda: times_of(self.raw(name, "time")))  # type: ignore[no-any-return]
+
+    def ticks(self, name: str, tick: str | None, what: str) -> Any:
+        """Return a column of times as ticks, an array of int64; of `until` as Arrow's int64 where some are missing."""
+        return self._once(("ticks", name, tick, what), lambda: self._ticks(name, tick, what))
+
+    def field(self, field: Field, events: Schema, tick: str | None) -> Any:
+        """Return a column of an event's field: an array, or one of Arrow. Refuse a value that the field can't hold."""
+        if field.type is int and self.times(field.name) is not None:
+            return self.ticks(field.name, tick, f"field {field.name} of {events.cls.__name__}")
+        return self._once(("field", field), lambda: self._field(field, events))
+
+    def key(self, name: str) -> Any:
+        """Return a column of a key that is no field of the event, as places in a list of its values."""
+        return self._once(("key", name), lambda: self._key(name))
+
+    def counts(self, name: str) -> Any:
+        """Return a column that says how many copies of an event come or, below 0, go."""
+        column = self.raw(name, "diff")
+        check_whole(column, name, "diff")
+        try:
+            return ticks_of(self.table, name)
+        except AfaError as error:
+            raise ChangeError(f"{error}; expected 1 for an insertion, -1 for a retraction") from None
+
+    def _once(self, what: Any, make: Callable[[], Any]) -> Any:
+        if what not in self._known:
+            self._known[what] = make()
+        return self._known[what]
+
+    def _ticks(self, name: str, tick: str | None, what: str) -> Any:
+        column, times = self.raw(name, what), self.times(name)
+        if what != "until":
+            check_whole(column, name, what)
+        if times is not None:
+            assert tick is not None
+            return ticks_in(column, times, tick, name)
+        if what == "until" and first_missing(column) is not None:
+            return _field_column(column, Field(name, int, True), None)
+        try:
+            return ticks_of(self.table, name)
+        except AfaError as error:
+            kind = type_of(column)
+            hint = "" if kind is None else f" (column of {kind})"
+            raise ChangeError(f"{error}{hint}; expected ints or timestamps as {what}; pandas.to_datetime reads text") from None
+
+    def _field(self, field: Field, events: Schema) -> Any:
+        self.raw(field.name, f"field {field.name} of {events.cls.__name__}")
+        return _field_column(self.table.take([field])[0], field, events)
+
+    def _key(self, name: str) -> Any:
+        self.raw(name, "key")
+        column = self.table.take([(name, None, True)])[0]
+        try:
+            places, values = distinct(column, nulls=True)
+            return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), _values(values, column))
+        except (Unfit, pa.ArrowException, TypeError, ValueError):
+            return _objects(listed(column))
+
+
+def _values(values: list[Any], column: Any) -> Any:
+    return pa.array(values, getattr(column, "type", None) if not _is_coded(column) else column.type.value_type)
+
+
+def _is_coded(column: Any) -> bool:
+    return is_arrow(column) and pa.types.is_dictionary(column.type)
+
+
+def missing(name: str, what: str, names: Sequence[str]) -> ChangeError:
+    """Return the error for a column that is not there, or is there twice."""
+    from difflib import get_close_matches
+
+    if names.count(name) > 1:
+        return ChangeError(f"expected one column {name!r} ({what}) but got {names.count(name)}")
+    close = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return ChangeError(f"expected a column {name!r} ({what}) but got the columns {', '.join(names) or 'none'}{hint}")
+
+
+def check_whole(column: Any, name: str, what: str) -> None:
+    """Refuse a column with a value missing."""
+    row = first_missing(column)
+    if row is not None:
+        raise ChangeError(f"expected a value in every row of column {name!r} ({what}) but got none in row {row}; drop such rows")
+
+
+def first_missing(column: Any) -> int | None:
+    """Return the first row without a value; None: there is none."""
+    if is_arrow(column):
+        if not column.null_count:
+            return None
+        nulls = column.is_null()
+    elif is_pandas(column):
+        nulls = column.isna()
+    elif isinstance(column, np.ndarray):
+        nulls = (
+            np.isnat(column)
+            if column.dtype.kind in "mM"
+            else np.array([x is None for x in column] if column.dtype == object else [])
+        )
+    else:
+        nulls = np.array([item is None for item in column], bool)
+    rows = np.flatnonzero(np.asarray(nulls))
+    return int(rows[0]) if len(rows) else None
+
+
+def _field_column(column: Any, field: Field, events: Schema | None) -> Any:
+    """Return a column of a field's type that an engine takes as it is, wherever there is one."""
+    if field.type is None:
+        return _objects(listed(column))
+    try:
+        (found,) = field_columns([column], [field], len(column))
+    except Unfit:
+        items = listed(column) if events is None else _fitting(listed(column), field, events)
+        try:
+            (found,) = field_columns([items], [field], len(items))
+        except Unfit:  # text that Arrow can't hold
+            return _objects(items)
+    if found.texts is not None:
+        places = pa.array(found.values, pa.int32(), mask=None if found.present is None else ~found.present)
+        return pa.DictionaryArray.from_arrays(places, pa.array(found.texts, pa.string()))
+    values = found.values.astype(np.bool_) if field.type is bool else found.values
+    return values if found.present is None else pa.array(values, mask=~found.present)
+
+
+def _fitting(items: list[Any], field: Field, events: Schema) -> list[Any]:
+    """Return values in the form of their field; refuse the first that does not fit."""
+    make: Any = namedtuple
+    alone = make(events.cls.__name__, (field.name,))
+    schema = Schema(alone, (field,))
+    found = []
+    for row, item in enumerate(items):
+        try:
+            found.append(schema.take(alone(item))[0])
+        except AfaError as error:
+            raise type(error)(f"{error}, in row {row} of column {field.name!r}") from None
+    return found
+
+
+def listed(column: Any) -> list[Any]:
+    """Return a column as a list of Python's values, None where one is missing."""
+    if is_pandas(column):
+        gone = column.isna()
+        return [None if there_is_none else item for item, there_is_none in zip(column.astype(object).tolist(), gone.tolist())]
+    for method in ("to_pylist", "tolist"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def _objects(items: Sequence[Any]) -> Any:
+    found = np.empty(len(items), object)
+    found[:] = items if not any(isinstance(item, (list, tuple, np.ndarray)) for item in items) else None
+    for i, item in enumerate(items):
+        found[i] = item
+    return found
+
+
+def unit_of_times(times: Times | None, name: str) -> str | None:
+    """Return the tick that counts in the unit of a column of times; None: it has ints."""
+    if times is None:
+        return None
+    found = next((short for short, nanoseconds in NANOSECONDS.items() if nanoseconds == times.unit), None)
+    if found is None:
+        raise ChangeError(f'expected times in a unit of time, or tick=, but got column {name!r} of {times.said}; say tick="ns"')
+    return found
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a frame of pandas with the names of its index, and with an index of times, as columns; any other as it is."""
+    index: Any = getattr(frame, "index", None)
+    if not is_pandas(frame) or not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
+        return frame
+    names = [name for name in index.names if name is not None and name not in frame.columns]
+    if names and len(names) == len(index.names):
+        return frame.reset_index()
+    return frame.reset_index(names="index") if times_of(index.to_series()) is not None and "index" not in frame.columns else frame
+
+
+def is_path(frame: Any) -> bool:
+    """Return whether a frame is given as the path of a file."""
+    return isinstance(frame, (str, Path))

@@ -1,0 +1,101 @@
+"""Find the matches of a pattern in a whole frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from afa.frames.asked import Options
+from afa.frames.decoded import Frame, is_path
+from afa.frames.found import joined, written
+from afa.frames.frame_reading import End, Reading
+from afa.frames.row_groups import in_parts
+from afa.frames.slicing import by_time, columns_of
+from afa.frames.threads import in_threads
+from afa.frames.through import finding
+from afa.operator.operator import EngineName
+
+
+def find(
+    pattern: Any,
+    frame: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    window: int | str | timedelta | None = None,
+    until: str | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    tick: str | None = None,
+    end: End = "latest",
+    workers: int | None = None,
+    engine: EngineName = "auto",
+) -> Any:
+    """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
+
+    The rows are taken by time, whatever their order, in slices with a promise each: little is held meanwhile, nothing is kept.
+
+    Parameters
+    ----------
+    pattern : Automaton, Query, words of `afa.language`, or what else makes operators
+        A query has its own key, window and order.
+    frame : pandas, polars, Arrow, DuckDB relation, dict of columns, or the path of a Parquet file
+        Its columns are the event's fields, the key and the times; others may stay. A Parquet file is read row group by row
+        group: it is never in memory as a whole, unless its times are all mixed up.
+    key : str or sequence of str, optional
+        The columns within whose values it is matched.
+    time : str, optional
+        The column of LE: ints, or timestamps or dates, with a zone or without (then UTC). None: ``le``, the event's `afa.Instant`,
+        or the only column of timestamps.
+    window : int, str or timedelta, optional
+        How long an event lives: ticks, ``"1 hour"``. None: for ever, or until ``until``.
+    until : str, optional
+        The column of RE; where it has no value the window counts.
+    diff : str, optional
+        The column that says 1 of an insertion and -1 of a retraction.
+    sequence : str, optional
+        The event's field that orders events of one LE.
+    tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
+        What one tick is. None: what a query says; else the unit of the column of times; ints have none.
+    end : "latest" or "forever"
+        Up to where time-outs fire at the end: the largest LE; or all of them.
+    workers : int, optional
+        How many threads take groups of many keys. None: one for each core.
+    engine : "auto", "compiled" or "interpreted"
+        As of `Operator`.
+
+    Returns
+    -------
+    frame
+        Of the kind that came in (a Parquet file: Arrow): columns of the key, of what matches show, ``le`` and ``re``, these in the
+        type of the column of times; FOREVER is missing there. By ``le``, then ``re``.
+
+    Raises
+    ------
+    AfaError
+        A column is missing or does not fit, a time is missing or no whole number of ticks, the automaton has no event schema. Also
+        what a user's function raises.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import afa
+    >>> class Trade(NamedTuple):
+    ...     price: float
+    >>> dip = afa.Automaton(
+    ...     start="0", final={"2"}, event=Trade, arcs=[afa.Arc("0", "1", "price < 9"), afa.Arc("1", "2", "price > 9")]
+    ... )
+    >>> trades = {"symbol": ["A", "B", "A"], "price": [8.0, 8.5, 9.5], "at": [10, 11, 12]}
+    >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
+    {'symbol': ['A'], 'le': [12], 're': [70]}
+    """
+    options = Options(key, window, sequence, tick, engine)
+    if is_path(frame):
+        return in_parts(pattern, frame, options, (time, until, diff, end))
+    opened = Frame(frame)
+    reading = Reading.of(opened, pattern, time, until, diff, end)
+    plan = reading.asked(pattern, opened, options)
+    rows = by_time(columns_of(opened, plan, reading), plan)
+    tables = in_threads([finding(plan, rows, group, reading.end) for group in rows.groups], workers if plan.native else 1)
+    return written(joined([table for found in tables for table in found]), opened, plan, reading)

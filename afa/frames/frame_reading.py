@@ -1,0 +1,54 @@
+"""How a frame is read: which columns hold its times and its revisions, and what its end promises."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from afa.errors import AfaError, ChangeError
+from afa.frames.asked import Asked, Options, asked, instant_of, tick_of
+from afa.frames.decoded import Frame, unit_of_times
+
+End = Literal["latest", "forever"]
+
+
+class Reading(NamedTuple):
+    """The columns of LE, of RE and of diff, and the promise at the end."""
+
+    time: str
+    until: str | None = None
+    diff: str | None = None
+    end: End = "latest"
+
+    @classmethod
+    def of(cls, frame: Frame, pattern: Any, time: str | None, until: str | None, diff: str | None, end: Any) -> Reading:
+        """Check what was said, and choose the column of times if none was named."""
+        if end not in ("latest", "forever"):
+            raise AfaError(f'expected "latest" or "forever" but got end={end!r}')
+        for name, column in (("time", time), ("until", until), ("diff", diff)):
+            if column is not None and not isinstance(column, str):
+                raise ChangeError(f"expected the name of a column but got {name}={column!r}")
+        return cls(time or _time_of(frame, pattern), until, diff, end)
+
+    def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
+        """Bind a pattern to the tick of the times."""
+        tick = options.tick or tick_of(pattern) or unit_of_times(frame.times(self.time), self.time)
+        return asked(pattern, options._replace(tick=tick))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read beside the event's."""
+        return [name for name in (self.time, self.until, self.diff) if name is not None]
+
+
+def _time_of(frame: Frame, pattern: Any) -> str:
+    instant = instant_of(pattern)
+    for name in ("le", instant):
+        if name in frame.names:
+            return str(name)
+    times = [name for name in dict.fromkeys(frame.names) if frame.names.count(name) == 1 and frame.times(name) is not None]
+    if len(times) != 1:
+        raise ChangeError(
+            "expected time=, the column that says when each event happened, but got none; "
+            f"columns of times: {', '.join(times) or 'none'}; all columns: {', '.join(frame.names) or 'none'}"
+        )
+    return times[0]
