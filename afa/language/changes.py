@@ -7,6 +7,7 @@ another name, so that nothing goes on without a value that it needs, or with one
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, NamedTuple
 
 from afa.change import Change, insert, retract
@@ -68,6 +69,17 @@ def changes(now: Lowered, then: Lowered) -> QueryChanges:
     before, after = before - {now.automaton.start}, after - {then.automaton.start}
     parts = (before & after, before - after, after - before)
     return QueryChanges((*gone, *come), *(tuple(sorted(part)) for part in parts))
+
+
+def digests(lowered: Lowered) -> dict[str, str]:
+    """Return for each state a digest of what it holds, the same in every process."""
+    found = {}
+    for state, name in lowered.names.items():
+        held = sorted(
+            f"{field}: {i.component} {i.kind} {i.field} {i.back} {i.now} {i.noted!r}" for field, i in _held(lowered, state)
+        )
+        found[name] = hashlib.blake2b(repr(held).encode(), digest_size=6).hexdigest()
+    return found
 
 
 def _held(lowered: Lowered, state: State) -> set[tuple[str, Item]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from afa.errors import AfaError
-from afa.language.changes import QueryChanges, changes, renamed
+from afa.language.changes import QueryChanges, changes, digests, renamed
 from afa.language.choosing import choosing
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
@@ -99,6 +99,11 @@ class Query:
     def choosing(self) -> Mapping[str, Any] | None:
         """The options of the `Choose` behind the operator, but ``shown``; None: all matches leave."""
         return self._choose
+
+    @property
+    def held(self) -> dict[str, str]:
+        """For each state of the automaton a digest of what a match holds there; where two queries hold the same, matches go on."""
+        return digests(self._lowered)
 
     @property
     def shown(self) -> Schema:

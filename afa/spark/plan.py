@@ -90,7 +90,8 @@ def match(
     speculation : str or timedelta, optional
         How far ahead of the watermark an event may be when it reaches the operator; until then it waits in the state. None: any
         distance, so that matches come as early as possible, and are withdrawn if late rows prove them wrong. ``"0 seconds"``: only
-        final matches come, and none is withdrawn. It has no meaning for a static table, which has no watermark.
+        final matches come, and none is withdrawn; of a query with AFTER MATCH SKIP these are those among which it chooses. It has
+        no meaning for a static table, which has no watermark.
     late : "report" or "stop"
         Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
     on_fault : "report" or "stop"
@@ -244,10 +245,10 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
 
 
 def _asked(query: Query) -> Asked:
-    """Return the stages that a query asks for."""
+    """Return what a query asks for beside an operator."""
     back, choose = query.looking_back, query.choosing
     shown = None if choose is None else query.shown.cls
-    return Asked(back and query.tree.event, back and back.options, choose, shown)
+    return Asked(back and query.tree.event, back and back.options, choose, shown, query.held)
 
 
 def _tell(job: Job, alone: bool) -> None:

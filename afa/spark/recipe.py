@@ -2,7 +2,7 @@
 
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
      "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0,
-     "before": null, "choose": {"window": 60000000, "start": ["choose1"], "end": ["choose2"], "prefer": ["choose3"], "skip": ..}}
+     "before": null, "choose": {"window": 60000000, "start": ["choose1"], "end": ["choose2"], ..}, "held": {"start": "7c1..", ..}}
 
 An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
 
@@ -182,6 +182,17 @@ def check(before: Recipe, now: Recipe) -> None:
         )
 
 
+def check_held(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse (SnapshotError) a query in which matches that have begun by another one would rest with values of that one."""
+    other = sorted(state for state, held in now.items() if before.get(state, held) != held)
+    if other:
+        raise SnapshotError(
+            f"expected states that hold the values that they held by the query of the checkpoint but got others in "
+            f"{', '.join(map(repr, other))}, with which matches that have begun can't go on: give match the query "
+            f"before.changes_to(query).query, where before is that of the checkpoint"
+        )
+
+
 def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
     """Return the automaton that a state was made with; arcs that only Python can run are those of today's code.
 
@@ -229,6 +240,7 @@ def _without_code(item: Mapping[str, Any]) -> dict[str, Any]:
 def difference(before: Recipe, now: Recipe) -> Difference:
     """Return what has changed since ``before``, if a job may go on from there: see `check`; new arcs must have a text."""
     check(before, now)
+    check_held(before["held"] or {}, now["held"] or {})
     old, new = before["arcs"], now["arcs"]
     gone = [item for item in old if not any(_same(item, other) for other in new)]
     come = [item for item in new if not any(_same(other, item) for other in old)]

@@ -36,7 +36,7 @@ from speculation.stage_state import columns_of
 
 
 class Asked(NamedTuple):
-    """The stages that a query asks for; they travel to the workers as part of the job.
+    """What a query asks for beside an operator: its stages. It travels to the workers as part of the job.
 
     Parameters
     ----------
@@ -48,18 +48,25 @@ class Asked(NamedTuple):
         The options of `Choose`.
     shown : NamedTuple class, optional
         Of matches as they leave, where `Choose` takes more of them.
+    held : mapping, optional
+        For each state of a query a digest of the values that a match holds there.
     """
 
     event: Any = None
     before: Mapping[str, Any] | None = None
     choose: Mapping[str, Any] | None = None
     shown: Any = None
+    held: Mapping[str, str] | None = None
 
     @property
     def recipe(self) -> dict[str, Any]:
         """What a state depends on, as plain data."""
         before = None if self.before is None else [Schema.of(self.event, "event").describe(), dict(self.before)]
-        return {"before": before, "choose": None if self.choose is None else dict(self.choose)}
+        return {
+            "before": before,
+            "choose": None if self.choose is None else dict(self.choose),
+            "held": self.held and dict(self.held),
+        }
 
 
 NONE = Asked()

@@ -317,3 +317,49 @@ def test_damaged_states_of_stages_are_refused() -> None:
         torn[choose.number(0, len(torn) - 1)] ^= 1 << choose.number(0, 7)
         with contextlib.suppress(SnapshotError):
             Bucket(here, 0, [msgpack.packb([*body[:place], [bytes(torn)], *body[place + 1 :]])])
+
+
+THREE = "PATTERN SEQ(a a, b b, c c) WHERE skip_till_next_match(a, b, c) {{ [key] and {} }} WITHIN 20 RETURN b.at AS n, c.at AS c"
+
+
+@pytest.mark.parametrize("choosing", [False, True])
+def test_a_job_goes_on_with_another_query(choosing: bool) -> None:
+    """By `changes_to`; as it is its states are taken for those of the one before, which hold other values, and refused."""
+    one, other = (
+        Query(replace(afa.query(THREE.format(where), event=Row, type="sort").tree, skip="past last row" if choosing else None))
+        for where in ("b.at < a.at + 3", "c.at > a.at + 2")
+    )
+    here = job(one)
+    bucket, op = Bucket(here, 0), one.operator()
+    net: Counter[Any] = Counter()
+
+    def follow(changes: Any, answer: Any) -> None:
+        for change in op.push_many(changes):
+            net[tuple(change.payload), change.le] += change.diff
+        for table in answer.changes:
+            for row in table.to_pylist():
+                net[(row["n"], row["c"]), row["le"]] -= row["diff"]
+        assert not any(net.values())
+
+    events = [afa.insert(Row(0, sort), 1 + i) for i, sort in enumerate("abab")]
+    follow(events, bucket.run(letters(here, "abab", 1), [], BEGINNING))
+    blob = bucket.save(False)
+    with pytest.raises(SnapshotError, match=r"expected states that hold .* others in 'b', .* before.changes_to\(query\).query"):
+        Bucket(job(other), 0, [blob])
+    there = job(one.changes_to(other).query)
+    bucket = Bucket(there, 0, [blob])
+    changed = bucket.run(None, [], BEGINNING)
+    assert "arcs that go" in str(changed.code)
+    present = there.delay * 1000 + 1000  # as `Bucket.run` has it: no row has come from there on
+    for arc, _, _, diff, _ in one.changes_to(other).arcs:
+        if diff > 0:
+            op.push_arc(afa.insert(arc, present, afa.FOREVER))
+        else:
+            op.push_arc(afa.retract(arc, afa.BEGINNING, afa.FOREVER))
+            op.push_arc(afa.insert(arc, afa.BEGINNING, present))
+    for begin, text in ((5, "cabc"), (present, "abbc"), (present + 4, "abc"), (present - 2, "ab")):  # the last one late
+        answer = bucket.run(letters(there, text, begin), [], BEGINNING)
+        assert answer.faults == []
+        follow([afa.insert(Row(0, sort), begin + i) for i, sort in enumerate(text)], answer)
+        bucket = Bucket(there, 0, [bucket.save(False)])
+    assert len(net) > 3
