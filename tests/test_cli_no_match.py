@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from afa.cli import diagnosis
 from tests.cli import ROOT, call, write
 
 PATTERN = """
@@ -149,6 +150,20 @@ def test_retracted_events_are_none() -> None:
     write("taken.csv", "at,card,amount,status,diff\n1,a,60,declined,1\n2,a,60,declined,1\n2,a,60,declined,-1\n")
     (line,) = said("right", file="taken.csv")
     assert "of 1 events that were looked at 1 began a partial match, of which the furthest came to 'one': 1 open at the end" in line
+
+
+def test_columns_are_looked_at_as_far_as_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "LOOKED", 500)
+    (line,) = said("misspelt", "--window", "3600000", "--batch", "300")
+    assert line.endswith("no status is 'declned', but 'declined', 'approved' in the first 600 events; did you mean 'declined'?")
+    (line,) = said("smallest", "--window", "3600000", "--batch", "300")
+    assert line.endswith("the smallest amount in the first 600 events is 10.0, not < 0")
+
+
+def test_time_outs_that_are_open() -> None:
+    write("one.csv", "at,card,amount,status\n1,a,60,declined\n")
+    (line,) = said("waits", file="one.csv")
+    assert line.endswith("1 open at the end; --end forever lets time-outs fire that are open at the end")
 
 
 def test_standard_input() -> None:

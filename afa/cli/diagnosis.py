@@ -28,12 +28,14 @@ from afa.expression.intervals import FLIPPED
 from afa.expression.kinds import CONDITION, FENCE, Unreadable
 from afa.expression.nodes import And, Compare, Const, Expr, Field, In, sides
 from afa.expression.text import text_of_expr
-from afa.model.arc import Arc
+from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from punctuation.time import FOREVER
 
 ROWS, KEYS, VALUES, SHOWN = 10_000, 100, 1000, 3
 """How many events and keys the sample has; how many values of a column are kept, and shown."""
+LOOKED = 1_000_000
+"""Of how many events the columns are looked at."""
 
 
 class Column:
@@ -67,6 +69,7 @@ class Sample:
         self._known: dict[Any, None] = {}
         self._net: Counter[Event] = Counter()
         self.rows = 0
+        self.cut = ""  # what to say of the columns if there are more events
         self.columns = {field.name: Column() for field in automaton.event_schema.fields if field.type is not None}
 
     def look(self, table: pa.Table) -> None:
@@ -101,7 +104,7 @@ class Sample:
 def tell_why(operator: Any, tables: Iterable[pa.Table], job: Job) -> None:
     """Say on standard error where the computations of a run without matches ended; nothing, where that can't be found out."""
     core: Any = getattr(operator, "_core", None)
-    if core is None or core.taken is not core.automaton.event_schema:  # a stage fills in fields that the input does not have
+    if core is None or core.taken is None or core.taken.cls is not core.automaton.event:  # a stage fills fields in
         return
     try:
         text = diagnose(core.automaton, tables, job, core.window, core.tick)
@@ -114,6 +117,9 @@ def diagnose(automaton: Automaton, tables: Iterable[pa.Table], job: Job, window:
     """Return where the computations of an input without matches ended, in one line."""
     sample = Sample(automaton, job.keys, window, job.sequence)
     for table in tables:
+        if sample.rows >= LOOKED:
+            sample.cut = f" in the first {sample.rows:,} events"
+            break
         sample.look(table)
     if not sample.rows:
         return "no match: there is no event"
@@ -144,6 +150,8 @@ class _Words:
         began = f"{of}{trace.began:,}" if of else f"{trace.began:,} event{'s' * (trace.began != 1)}"
         parts = [f"{began} began a partial match, of which the furthest came to {state!r}" + (f": {ends}" if ends else "")]
         parts += [hint for hint in (self._too_late(), self._window_hint(state), self._blocked(left)) if hint]
+        if self._trace.open[state] and any(arc.src == state and arc.kind == TIMEOUT for arc in self._automaton.arcs):
+            parts.append("--end forever lets time-outs fire that are open at the end")
         return "; ".join(parts)
 
     def _furthest(self) -> tuple[str, list[str]]:
@@ -239,15 +247,15 @@ class _Words:
             return None
         there = [value for value, _ in column.values.most_common()]
         near = did_you_mean(wanted[0], [value for value in there if isinstance(value, str)]) if isinstance(wanted[0], str) else ""
-        more = ", .." if len(there) > SHOWN else ""
-        return f"no {name} is {' or '.join(map(repr, wanted))}, but {', '.join(map(repr, there[:SHOWN]))}{more}{near}"
+        named = ", ".join(map(repr, there[:SHOWN])) + (", .." if len(there) > SHOWN else "")
+        return f"no {name} is {' or '.join(map(repr, wanted))}, but {named}{self._sample.cut}{near}"
 
     def _beyond(self, op: str, name: str, value: Any) -> str | None:
         column = self._sample.columns.get(name)
         if column is None or column.low is None or isinstance(value, str) or isinstance(column.low, str):
             return None
         if op in (">", ">=") and (column.high < value or (op == ">" and column.high == value)):
-            return f"the largest {name} is {column.high!r}, not {op} {value!r}"
+            return f"the largest {name}{self._sample.cut} is {column.high!r}, not {op} {value!r}"
         if op in ("<", "<=") and (column.low > value or (op == "<" and column.low == value)):
-            return f"the smallest {name} is {column.low!r}, not {op} {value!r}"
+            return f"the smallest {name}{self._sample.cut} is {column.low!r}, not {op} {value!r}"
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -143,11 +144,13 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
     >>> contradiction(fence, Schema.of(E, "event"), "e") == ("n", fence.items)
     True
     """
-    if not schema.scalar:
+    read = Counter(node.name for node in walk(fence) if isinstance(node, Field) and node.side == side)
+    twice = [field for field in schema.fields if read[field.name] > 1]  # what is said once excludes nothing
+    if not schema.scalar or not twice:
         return None
     mine = renamed(fence, lambda field: Field("r" if field.side == "e" else "e", field.name)) if side == "r" else fence
     pairs = list(zip(_conjuncts(fence), _conjuncts(mine)))
-    for field in schema.fields:
+    for field in twice:
         here = [(said, meant) for said, meant in pairs if Field("e", field.name) in walk(meant)]
         allowed = _Allowed(frozenset({field.name}) if field.type in (int, bool) else frozenset())
         if here and allowed.where(conjunction([meant for _, meant in here]), True) is None:
