@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from afa.arclog.lines import NOW, digest, read_lines
+from afa.arclog.lines import NOW, digest, instant, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, Line, Version, Versions
 from afa.errors import AfaError, ChangeError, did_you_mean
@@ -33,17 +33,18 @@ class Listing(NamedTuple):
 
     versions: Versions
     faults: list[tuple[Raw, str]]
+    tick: str | None
 
     @classmethod
-    def of(cls, path: Path, automaton: Automaton, tick: str | None) -> Listing:
-        """Read a folder; ``tick``: what an int is that does not say it."""
+    def of(cls, path: Path, automaton: Automaton | None, tick: str | None) -> Listing:
+        """Read a folder; ``tick``: what an int is that does not say it; ``automaton``: whose arcs these are, if that is known."""
         faults, lines, present = list[tuple[Raw, str]](), list[Line](), BEGINNING
         reading = LogFolder(path).read({})
         for raw in sorted(reading.lines, key=_sequence):
             try:
                 found = read_lines(raw.text, tick or "us", present)
                 for line in found:
-                    if line.arc is not None:
+                    if line.arc is not None and automaton is not None:
                         automaton.check_arc(line.arc)
             except AfaError as error:
                 faults.append((raw, str(error)))
@@ -52,13 +53,34 @@ class Listing(NamedTuple):
             present = max(present, found[-1].at)
         faults += [(Raw(b"", name, 0), reason) for name, reason in reading.faults]
         faults += [(raw, "expected a whole line but got one that no newline ends yet") for raw in reading.open]
-        versions = Versions(Version(line, BEGINNING, FOREVER) for line in _own(automaton))
+        versions = Versions(Version(line, BEGINNING, FOREVER) for line in ([] if automaton is None else _own(automaton)))
         versions.take(lines)
-        return cls(versions, faults)
+        return cls(versions, faults, tick)
 
     def all(self) -> list[Listed]:
         """Return all versions, by name and beginning."""
         return [Listed(v.line.arc, v.le, v.re, _is_now(v.line)) for v in self.versions.all()]
+
+    def one(self, name: str, at: int | str | None) -> Arc:
+        """Return the only arc of a name that is in force at an instant and beyond; None: when a line is read that is written now.
+
+        Raises
+        ------
+        ChangeError
+            No arc has this name, or not then; or more than one will.
+        """
+        self.last(name)
+        found = self.versions.of(name)
+        lasting = [v for v in found if v.re == FOREVER] if at is None else []
+        if at is not None:
+            t = instant(at, "at", self.tick or "us")
+            lasting = [v for v in found if v.re > t]
+        if len(lasting) == 1 and (at is None or lasting[0].le <= t):
+            arc: Arc = lasting[0].line.arc
+            return arc
+        there = ", ".join(f"{v.line.arc!r} in [{_said(v.le)}, {_said(v.re)})" for v in lasting or found[-1:])
+        when = "from now on" if at is None else f"from {at} on"
+        raise ChangeError(f"expected one arc named {name!r} {when} but got {there if lasting else f'none; the last: {there}'}")
 
     def last(self, name: str) -> Arc:
         """Return the arc of a name that began last; `ChangeError` if no arc has it."""
@@ -69,6 +91,10 @@ class Listing(NamedTuple):
             raise ChangeError(f"expected the name of an arc but got {name!r}{did_you_mean(name, known)}; there are: {there}")
         arc: Arc = found[-1].line.arc
         return arc
+
+
+def _said(t: int) -> str:
+    return {BEGINNING: "the beginning", FOREVER: "forever"}.get(t, str(t))
 
 
 def _own(automaton: Automaton) -> Iterable[Line]:

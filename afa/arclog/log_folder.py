@@ -46,6 +46,7 @@ class LogFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.open: list[Raw] = []  # last lines that were not whole yet when it was read
         self._known: dict[str, tuple[tuple[int, ...], bytes | None]] = {}  # how a file looked, and its digest; None: not readable
 
     def read(self, marks: Mapping[str, Mark]) -> Reading:
@@ -54,6 +55,7 @@ class LogFolder:
         for name in sorted(os.listdir(self.path)):
             if not name.startswith((".", "_")):
                 self._look(name, marks.get(name), found)
+        self.open = found.open
         self._known = {name: known for name, known in self._known.items() if name in found.marks or known[1] is None}
         return found
 

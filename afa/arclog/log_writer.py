@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from afa.arclog.lines import NOW, instant, read_lines
+from afa.arclog.listing import Listing
 from afa.errors import AfaError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -84,10 +85,7 @@ class LogWriter:
         AfaError
             As `insert`; or neither the automaton nor a line of the folder has an arc of this name.
         """
-        from afa.arclog.listing import Listing
-
-        there = Listing.of(self.path, self._automaton, self._unit)
-        old = there.last(_name(name))
+        old = self.listing().last(_name(name))
         if (arc is None) is (fence is None and transfer is None):
             given = "none of them" if arc is None else "both"
             raise AfaError(f"expected an arc, or fence= and transfer= for the arc {name!r}, but got {given}")
@@ -97,6 +95,10 @@ class LogWriter:
         if new.name is None:
             new = new.changed(name=name)
         self._write({"op": "swap", "name": name, "arc": self._json(new)}, at, None, id)
+
+    def listing(self) -> Listing:
+        """Return what the lines of the folder come to, the automaton's own arcs among them."""
+        return Listing.of(self.path, self._automaton, self._unit)
 
     def append(self, line: str | Mapping[str, Any]) -> None:
         """Write a line as it is, once it is read and its arc fits the automaton."""

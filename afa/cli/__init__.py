@@ -1,12 +1,14 @@
-"""The command line ``afa``: `run` a pattern over a file, `show` a pattern. The only place that imports typer and rich's progress.
+"""The command line ``afa``: `run` a pattern over a file, `show` a pattern, swap its arcs. Only here typer and rich are imported.
 
 main            commands and options; request: what the user asked for
 load            file.py:name -> Automaton or Query
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 bytes           a file, or standard input
+cut             a stream of bytes -> lines
 read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
-run             the loop: batches, promises, changes
+run             the loop: batches, promises, changes; follow: what --arcs brings
+arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 show            what `afa show` shows
 diagnosis       where computations ended, if nothing has matched; trace: a sample, in order and slowly
 screen          what is shown; advice: what the user of a query should know

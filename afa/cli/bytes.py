@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import select
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,10 @@ import pyarrow as pa
 STREAM = "-"
 """The name of standard input and output on the command line."""
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-HEAD = 1 << 20
-"""How many bytes of a stream are looked at."""
+HEAD, CHUNK = 1 << 20, 1 << 18
+"""How many bytes of a stream are looked at, and are read at a time."""
+PAUSE = 0.5
+"""After so many seconds without a byte a stream pauses: what has come is taken as it is."""
 
 
 class File:
@@ -43,25 +48,59 @@ class File:
 
 
 class Stdin:
-    """Standard input: a look at its beginning, then all of it, once."""
+    """Standard input: a look at its beginning, then all of it, once. It is read as it comes, so that one sees when it pauses."""
 
     name = STREAM
     again = packed = False
     total = 0
+    needed = 1
+    """How many lines a look must have before a pause ends it."""
 
     def __init__(self, raw: Any = None) -> None:
         self._raw = raw or sys.stdin.buffer
         self._head: bytes | None = None
-        self._read = 0
+        self._ended = False
 
     def open(self, look: bool = False) -> Any:
         """Return the bytes: of a look, as far as whole lines go."""
-        if self._head is None:
-            self._head = self._raw.read(HEAD)
+        head = self._look()
         if look:
-            whole = self._head if len(self._head) < HEAD else self._head[: self._head.rfind(b"\n") + 1]
-            return pa.BufferReader(whole or self._head)
-        return pa.PythonFile(_Chained(self._head, self._raw), mode="r")
+            whole = head if self._ended else head[: head.rfind(b"\n") + 1]
+            return pa.BufferReader(whole or head)
+        return pa.PythonFile(_Chained(self.chunks()), mode="r")
+
+    def chunks(self) -> Iterator[bytes | None]:
+        """Yield the bytes as they come, from the beginning; None: there are no more just now."""
+        head, self._head = self._look(), b""
+        yield head
+        while not self._ended:
+            found = self._more(CHUNK)
+            if found != b"":
+                yield found
+
+    def _look(self) -> bytes:
+        """Return the beginning: as many lines as are needed, then as much as there is, up to `HEAD`."""
+        head = b"" if self._head is None else self._head
+        while self._head is None and not self._ended and len(head) < HEAD:
+            found = self._more(HEAD - len(head))
+            if found is None and head.count(b"\n") >= self.needed:
+                break
+            head += found or b""
+        self._head = head
+        return head
+
+    def _more(self, most: int) -> bytes | None:
+        """Return what has come; b"": it is at its end; None: nothing has come for a while."""
+        number = _file_number(self._raw)
+        if number is None:
+            raw: Any = self._raw
+            found: bytes = raw.read1(most)
+        elif not select.select([number], [], [], PAUSE)[0]:
+            return None
+        else:
+            found = os.read(number, most)
+        self._ended = not found
+        return found
 
     def done(self) -> int:
         """Return 0: nobody knows how much is still to come."""
@@ -69,19 +108,34 @@ class Stdin:
 
     def whole(self) -> Any:
         """Return what `pyarrow.parquet.ParquetFile` reads: it begins at the end."""
-        return pa.BufferReader(self._raw.read())
+        return pa.BufferReader(b"".join(part for part in self.chunks() if part))
+
+
+def _file_number(raw: Any) -> int | None:
+    """Return the number of a file that can be waited for; None: it is no file of the system."""
+    try:
+        number: int = raw.fileno()
+        select.select([number], [], [], 0)
+    except (AttributeError, OSError, ValueError):
+        return None
+    return number
 
 
 class _Chained(io.RawIOBase):
-    """A beginning that was read already, and the rest."""
+    """Chunks as a file, which waits for the next one."""
 
-    def __init__(self, head: bytes, rest: Any) -> None:
-        self._head, self._rest = io.BytesIO(head), rest
+    def __init__(self, chunks: Iterator[bytes | None]) -> None:
+        self._chunks, self._rest = chunks, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        found = self._head.read(len(buffer)) or self._rest.read1(len(buffer))
+        while not self._rest:
+            found = next(self._chunks, b"")
+            if found == b"":
+                return 0
+            self._rest = found or b""
+        found, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(found)] = found
         return len(found)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import Terminal, plain_exit
 from afa.errors import AfaError
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(arcs_app, name="arcs")
 OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson")
 WIDE = 100
 """The width of a table that does not go to a terminal."""
@@ -133,6 +135,7 @@ END = (
     "What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every time-out fires "
     "that is still open."
 )
+ARCS = "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch."
 BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
@@ -163,6 +166,7 @@ def run(
     output: Annotated[Path | None, _option(RESULT, OUTPUT, metavar="FILE", callback=_output)] = None,
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
+    arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
@@ -200,6 +204,7 @@ def run(
                 output=None if output is None else str(output),
                 matches=matches,
                 quiet=quiet,
+                arcs=None if arcs is None else str(arcs),
             )
         )
 

@@ -159,7 +159,8 @@ def _fields(file: str, source: Source) -> tuple[list[Field], dict[str, str]]:
             each.kind = scalar_of(kinds[name]) or (str if _is_time(kinds[name]) else None)
         for table in source.tables(columns, ROWS):
             for name, each in seen.items():
-                each.look(table[name])
+                if table is not None:
+                    each.look(table[name])
     fields = []
     for name, each in seen.items():
         if name in ("re", "diff"):

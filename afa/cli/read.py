@@ -18,6 +18,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from afa.cli.bytes import CODECS, STREAM, File, Stdin
+from afa.cli.cut import lines_of
 from afa.cli.fault import CommandError
 from afa.cli.input_columns import ANY, KEY, TIME, TYPES, Column
 
@@ -47,8 +48,8 @@ class Source(Protocol):
     def done(self) -> int:
         """Return how much has been read, in the unit of ``total``."""
 
-    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
-        """Yield the rows in order, as tables of about ``rows`` rows; columns as in the file."""
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table | None]:
+        """Yield the rows in order, as tables of about ``rows`` rows; columns as in the file. None: there are no more just now."""
 
 
 def open_source(file: str, form: str | None) -> Source:
@@ -85,15 +86,22 @@ def batches(
 ) -> Iterator[tuple[int, pa.Table]]:
     """Yield the rows of a source in tables of ``sizes`` (the last has fewer), each with the number of its first row.
 
-    ``rows``: about how many are read at once.
+    A stream that pauses brings what there is, and nothing as a table without rows, once it has brought one. ``rows``: about how
+    many are read at once.
     """
-    row, held, count, size = source.first_row, [], 0, next(sizes)
+    row, held, count, size = source.first_row, list[pa.Table](), 0, next(sizes)
     tables = source.tables(columns, rows)
     while True:
         with readable(file):
-            table = next(tables, None)
-        if table is None:
+            table = next(tables, END)
+        if table is END:
             break
+        if table is None:
+            if held:
+                whole = pa.concat_tables(held)
+                yield row, whole
+                held, count, row = [whole.slice(len(whole))], 0, row + count
+            continue
         held.append(table)
         count += len(table)
         while count >= size:
@@ -102,6 +110,9 @@ def batches(
             held, count, row, size = [whole.slice(size)], count - size, row + size, next(sizes)
     if count or (held and row == source.first_row):
         yield row, pa.concat_tables(held)
+
+
+END: Any = object()
 
 
 class _LongRow(Exception):  # noqa: N818  (no error: it is read again in larger blocks)
@@ -119,6 +130,9 @@ class Csv:
         self._file = file
         self._block = BLOCK if file.again else STREAMED
         self._blocks = 0
+        self._passed = 0  # rows of a stream that were parsed before
+        if isinstance(file, Stdin):
+            file.needed = 2  # the header, and a row that shows types
         self.total = file.total
         with self._open({}, None, (), look=True) as peeked:
             self.names: list[str] | None = list(peeked.schema.names)
@@ -134,6 +148,9 @@ class Csv:
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
         types = {column.source: self._type(column) for column in reversed(columns)}  # the first, an event's field, decides
+        if isinstance(self._file, Stdin):
+            yield from self._as_it_comes(self._file, types, columns)
+            return
         passed = 0
         while True:
             try:
@@ -144,6 +161,39 @@ class Csv:
             except _LongRow:
                 self._blocks //= 2
                 self._block *= 2
+
+    def _as_it_comes(self, file: Stdin, types: dict[str, Any], columns: Sequence[Column]) -> Iterator[pa.Table | None]:
+        """Yield the rows of standard input; what has come before a pause is parsed by itself, as far as rows are whole."""
+        rest, header = b"", b""
+        for chunk in itertools.chain(file.chunks(), [b""]):
+            rest += chunk or b""
+            if chunk and len(rest) < BLOCK:
+                continue
+            cut = len(rest) if chunk == b"" else rest.rfind(b"\n") + 1  # no row goes on behind a line end, not in quotes either
+            if not header:
+                header = rest[: rest.find(b"\n") + 1]
+                rest, cut = rest[len(header) :], cut - len(header)
+            if cut > 0:
+                yield self._parsed(header, rest[:cut], types, columns)
+                rest = rest[cut:]
+            elif len(rest) > self._block:
+                raise CommandError(f"{file.name}: expected rows of at most {self._block >> 20} MB but got a longer one")
+            if chunk is None:
+                yield None
+
+    def _parsed(self, header: bytes, rows: bytes, types: dict[str, Any], columns: Sequence[Column]) -> pa.Table:
+        read = pyarrow.csv.ReadOptions(use_threads=False, block_size=len(header) + len(rows) + 1)
+        with self._in_our_words(columns):
+            found = pyarrow.csv.read_csv(
+                io.BytesIO(header + rows), read_options=read, convert_options=self._options(types, list(types))
+            )
+        self._passed += len(found)
+        return found
+
+    def _options(self, types: dict[str, Any], include: list[str] | None) -> Any:
+        return pyarrow.csv.ConvertOptions(
+            column_types=types, include_columns=include, null_values=["", "NA", "N/A", "null", "NULL"]
+        )
 
     def _batches(self, types: dict[str, Any], columns: Sequence[Column], passed: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows after those that have passed."""
@@ -160,9 +210,7 @@ class Csv:
                     yield batch.slice(skipped)
 
     def _open(self, types: dict[str, Any], include: list[str] | None, columns: Sequence[Column], look: bool = False) -> Any:
-        options = pyarrow.csv.ConvertOptions(
-            column_types=types, include_columns=include, null_values=["", "NA", "N/A", "null", "NULL"]
-        )
+        options = self._options(types, include)
         while True:
             read = pyarrow.csv.ReadOptions(use_threads=False, block_size=self._block)  # with threads, errors name no row
             try:
@@ -196,7 +244,7 @@ class Csv:
                     f"{self._file.name}: expected rows of at most {self._block >> 20} MB but got a longer one"
                 ) from None
             text = re.sub(r"^(CSV parse error: |In CSV column )", "", str(error)).split("\n")[0]
-            text = re.sub(r"Row #(\d+): (E)?", lambda m: f"row {m[1]}{': e' if m[2] else ', '}", text)
+            text = re.sub(r"Row #(\d+): (E)?", lambda m: f"row {int(m[1]) + self._passed}{': e' if m[2] else ', '}", text)
             found = VALUE.match(text)
             if found:
                 name = (self.names or [])[int(found["column"])]
@@ -235,13 +283,34 @@ class JsonLines:
         fields = {column.source: self._type(column) for column in reversed(columns)}
         schema = pa.schema(list(fields.items()))
         row = self.first_row
+        for block in self._blocks(rows):
+            if block is None:
+                yield None
+                continue
+            try:
+                yield _json(b"".join(block), schema)
+            except pa.ArrowInvalid as error:
+                raise self._said(error, block, row, schema, columns) from None
+            row += len(block)
+
+    def _blocks(self, rows: int) -> Iterator[list[bytes] | None]:
+        """Yield the lines by about so many; of a stream what has come before a pause, then None."""
+        if isinstance(self._file, Stdin):
+            block: list[bytes] = []
+            for line in lines_of(self._file.chunks()):
+                if line is not None and line.strip():
+                    block.append(line)
+                if block and (line is None or len(block) == rows):
+                    yield block
+                    block = []
+                if line is None:
+                    yield None
+            if block:
+                yield block
+            return
         with self._lines() as lines:
             while block := list(itertools.islice(lines, rows)):
-                try:
-                    yield _json(b"".join(block), schema)
-                except pa.ArrowInvalid as error:
-                    raise self._said(error, block, row, schema, columns) from None
-                row += len(block)
+                yield block
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """Yield the rows as objects, whatever they hold."""

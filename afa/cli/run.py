@@ -14,6 +14,7 @@ from afa.cli.advice import Advice
 from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
 from afa.cli.fault import CommandError, on_the_line, one_line
+from afa.cli.follow import Follow
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
@@ -41,7 +42,8 @@ def run(job: Job) -> None:
         _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
         return
     try:
-        check_whole(automaton)
+        if job.arcs is None:  # else arcs may come
+            check_whole(automaton)
     except AutomatonError as error:
         raise CommandError(f"{job.pattern}: {error}") from error
     if automaton.event_schema is None:
@@ -121,17 +123,21 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     table = next(tables)
     none, scalar = table.slice(0, 0), shown.scalar
     schema = _schema(shown, job.keys, table)
-    summary = Summary(keyed=bool(job.keys))
+    summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton)
     with writing(job.output, schema) as write:
 
         def push(*items: Any) -> None:
-            batch = [*items] if scalar else [none.to_pydict(), *items]  # fields of any type leave as columns of objects
+            batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
+            if follow is not None:
+                batch.insert(1, follow.poll())
             for part in _said(lambda: operator.push_many(batch), batches_in.end):
                 if not isinstance(part, Punctuation):
                     changes = _typed(part, schema)
                     summary.count(changes, batches_in.latest)
                     screen.show(changes, summary)
                     write(changes)
+            if follow is not None:
+                follow.tell()
 
         promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
         while table is not None:
@@ -141,6 +147,8 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
             table = next(tables, None)
         summary.look(operator)
         push(none, Punctuation(batches_in.end))
+        if follow is not None:
+            follow.finish()
     summary.finish(operator.statistics, batches_in.end)
     return summary
 

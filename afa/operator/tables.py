@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.arclog.arc_log import Poll
 from afa.change import Change
 from afa.cuts import Cuts
 from afa.engine import Batch, Logged
@@ -186,6 +187,8 @@ def _table(core: Core, part: Any, le: str) -> Table | None:
 
 
 def _item(core: Core, item: Any, le: str = "le") -> Item:
+    if type(item) is Poll:
+        return "arc", item, None
     if type(item) is not Change or type(item.le) is not int or type(item.payload) is dict:
         item = core.in_form(item, le)
         if not isinstance(item, Change):

@@ -1,0 +1,130 @@
+"""Write and list the lines of an arc log for ``afa arcs``: checked before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from afa.arclog.arc_log import ArcLog
+from afa.arclog.lines import NOW
+from afa.arclog.listing import Listed, Listing
+from afa.cli.fault import CommandError, Terminal
+from afa.cli.input_columns import TICKS
+from afa.cli.load import load
+from afa.cli.load_query import is_query
+from afa.draw.words import fence_of, function_text, kind_of
+from afa.language.builder import Builder
+from afa.model.arc import CONSUME, Arc
+from afa.model.automaton import Automaton
+from punctuation.time import BEGINNING, FOREVER
+
+WIDE = 140
+"""The width of a table that does not go to a terminal."""
+
+
+def write_swap(folder: Path, name: str, pattern: str, parts: tuple[str | None, ...], at: str | None, tick: str | None) -> None:
+    """Write a line that puts another arc in the place of the one of a name; ``parts``: its fence and transfer, or a whole arc."""
+    fence, transfer, arc = parts
+    if (arc is None) is (fence is None and transfer is None):
+        raise CommandError(f"expected --fence, --transfer or both, or --arc, but got {'none of them' if arc is None else 'both'}")
+    log, when = _log(folder, pattern, tick), _instant(at)
+    new = None if arc is None else Arc.from_json(arc)
+    log.listing().one(name, when)
+    log.swap(name, new, fence=fence, transfer=transfer, at=when)
+    typer.echo(f"swapped {name!r} {_said(at)}")
+
+
+def write_insert(folder: Path, arc: str, pattern: str, at: str | None, until: str | None, tick: str | None) -> None:
+    """Write a line that puts an arc in force."""
+    log, found = _log(folder, pattern, tick), Arc.from_json(arc)
+    log.insert(found, at=_instant(at), until=_instant(until))
+    typer.echo(f"inserted {found.name!r} {_said(at)}")
+
+
+def write_end(folder: Path, name: str, pattern: str, at: str | None, tick: str | None) -> None:
+    """Write a line that ends the arc of a name."""
+    log, when = _log(folder, pattern, tick), _instant(at)
+    log.listing().one(name, when)
+    log.retract(name, at=when)
+    typer.echo(f"ended {name!r} {_said(at)}")
+
+
+def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
+    """Show the arcs, from when until when each is in force; on standard error what is wrong with lines."""
+    if not folder.is_dir():
+        raise CommandError(f"{folder}: no such folder")
+    unit = _unit(tick)
+    found = Listing.of(folder, None if pattern is None else _automaton(pattern), unit)
+    console = Terminal(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDE
+    console.print(_table(found.all(), unit))
+    for raw, reason in found.faults:
+        place = f"{raw.file}, line {raw.number}" if raw.number else raw.file
+        typer.echo(f"afa: {folder}: {reason} ({place})", err=True)
+
+
+def _table(listed: list[Listed], tick: str | None) -> Table:
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("name", "from", "until", "arc", "fence", "transfer"):
+        shown.add_column(column, overflow="fold")
+    for each in listed:
+        arc = each.arc
+        begin = "when it is read" if each.now else _time(each.le, tick)
+        ways = f"{arc.src} -> {arc.dst}" if arc.kind == CONSUME else f"{arc.src} -> {arc.dst} ({kind_of(arc)})"
+        transfer = "" if arc.transfer is None else function_text(arc.transfer)
+        cells = [str(arc.name), begin, _time(each.re, tick), ways, fence_of(arc), transfer]
+        shown.add_row(*map(Text, cells))  # Text: no markup inside
+    return shown
+
+
+def _time(ticks: int, tick: str | None) -> str:
+    if ticks in (BEGINNING, FOREVER):
+        return "the beginning" if ticks == BEGINNING else "forever"
+    if tick is None:
+        return str(ticks)
+    text = str(np.array(ticks).view(f"M8[{tick}]"))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _log(folder: Path, pattern: str, tick: str | None) -> ArcLog:
+    there = folder.is_dir()
+    automaton = _automaton(pattern)
+    try:
+        log = ArcLog(folder, automaton, tick=_unit(tick))
+    except OSError as error:
+        raise CommandError(f"{folder}: {error.strerror}") from error
+    if not there:
+        typer.echo(f"afa: {folder}: an empty arc log was made there", err=True)
+    return log
+
+
+def _automaton(pattern: str) -> Automaton:
+    """Return the automaton of ``file.py:name``; a query in a file has its columns from an input, which is not here."""
+    if is_query(pattern):
+        raise CommandError(f"expected --pattern file.py:name but got {pattern}: what its events are only its input says")
+    found = load(pattern)
+    if isinstance(found, Builder):
+        found = found.query()
+    return found if isinstance(found, Automaton) else found.automaton
+
+
+def _unit(tick: str | None) -> str | None:
+    if tick is not None and tick not in TICKS:
+        raise CommandError(f"expected one of {', '.join(TICKS)} but got --tick {tick}")
+    return tick
+
+
+def _instant(text: str | None) -> int | str | None:
+    """Return a time as a line has it."""
+    if text is None or text == NOW:
+        return None
+    return int(text) if text.removeprefix("-").isdigit() else text
+
+
+def _said(at: str | None) -> str:
+    return "from when the job reads it on" if at in (None, NOW) else f"from {at} on"

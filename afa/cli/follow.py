@@ -1,0 +1,46 @@
+"""Follow an arc log while ``afa run`` runs: one poll with each batch, before its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from afa.arclog.arc_log import ArcLog, Poll
+from afa.arclog.log_folder import place_of
+from afa.cli.fault import CommandError
+from afa.model.automaton import Automaton
+
+
+class Follow:
+    """The folder of ``--arcs``, which is made if it is not there."""
+
+    def __init__(self, folder: str, automaton: Automaton) -> None:
+        there = Path(folder).is_dir()
+        try:
+            self._log = ArcLog(folder, automaton)
+        except OSError as error:
+            raise CommandError(f"{folder}: {error.strerror}") from error
+        if not there:
+            _tell(f"{folder}: an empty arc log was made there")
+        self._folder = folder
+        self._last = Poll(self._log)
+
+    def poll(self) -> Poll:
+        """Return a poll, as an item of a batch."""
+        self._last = Poll(self._log)
+        return self._last
+
+    def tell(self) -> None:
+        """Say what the last poll has told."""
+        for told in self._last.told:
+            _tell(f"{self._folder}: {told}")
+
+    def finish(self) -> None:
+        """Say which lines were never whole."""
+        for raw in self._log.folder.open:
+            _tell(f"{self._folder}: {place_of(raw)}: expected a whole line but got one that no newline ends")
+
+
+def _tell(text: str) -> None:
+    typer.echo(f"afa: {text}", err=True)
