@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import afa
@@ -177,6 +179,19 @@ def test_what_has_ended_or_not_begun_is_said() -> None:
     nameless = Operator(Automaton(start="a", final={"b"}, event=Pay, arcs=[Arc("a", "b", "True")]))
     with pytest.raises(ChangeError, match=r"but got 'x'; in force: none has a name"):
         nameless.swap("x", big(3))
+
+
+@pytest.mark.parametrize("at", [5000, datetime(1970, 1, 1, 0, 0, 5), "1970-01-01T00:00:05Z", np.datetime64(5, "s")])
+def test_an_instant_is_a_number_of_ticks_or_a_time(at: Any) -> None:
+    op = Operator(PAYMENTS, window="9 s", tick="ms")
+    op.push_many([pay(400, 4999), pay(400, 5000)])
+    assert shown(op.swap("above 500", fence="amount > 300", at=at)) == [(400, 5000, 1)]
+
+
+@pytest.mark.parametrize("at", [datetime(1970, 1, 1, 0, 0, 5), "1970-01-01"])
+def test_a_time_needs_a_tick(at: Any) -> None:
+    with pytest.raises(AfaError, match=r"at=.*tick="):
+        Operator(PAYMENTS).swap("small", big(3), at=at)
 
 
 def test_after_the_end_nothing_is_swapped() -> None:

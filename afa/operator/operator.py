@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any, Literal, overload
 
+from afa.arclog.lines import instant
 from afa.change import Change
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -18,6 +20,7 @@ from afa.schema import as_ticks
 from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
+from punctuation.timestamps import is_time, ticks_of_time
 
 EngineName = Literal["auto", "compiled", "interpreted"]
 
@@ -47,7 +50,7 @@ class Matching:
         *,
         fence: Callable[..., Any] | str | None = None,
         transfer: Callable[..., Any] | str | None = None,
-        at: int | None = None,
+        at: int | datetime | str | None = None,
     ) -> Output:
         """Put another arc in the place of the one in force that has this name, for all keys, as one call.
 
@@ -60,9 +63,10 @@ class Matching:
             Without a name it gets ``name``. None: the arc in force, with another ``fence``, another ``transfer``, or both.
         fence, transfer : callable or str, optional
             As of `Arc`.
-        at : int, optional
+        at : int, datetime or str (ISO 8601), optional
             The old arc serves the events before this LE, the new one those from there on. An instant in the past revises matches.
             None: the present, one tick past all that was seen; as `push_arc` with a retraction and an insertion without lifetimes.
+            A datetime, or text, needs ``tick``.
 
         Returns
         -------
@@ -91,7 +95,13 @@ class Matching:
         >>> len(op.push(insert(Pay(400), le=1)))
         1
         """
-        return self._arc_input(named_swap(name, arc, fence, transfer, None if at is None else as_ticks(at, "at")))
+        return self._arc_input(named_swap(name, arc, fence, transfer, self._at(at)))
+
+    def _at(self, at: Any) -> int | None:
+        """Return an instant in ticks."""
+        if is_time(at):
+            return ticks_of_time(at, self._core.tick, "at")
+        return None if at is None else instant(at, "at", self._core.tick) if isinstance(at, str) else as_ticks(at, "at")
 
     def _arc_input(self, item: Any) -> Output:
         """Take one item of the arc input, as one call."""
