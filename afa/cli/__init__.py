@@ -9,6 +9,7 @@ read            CSV, JSON lines, Parquet -> Arrow batches
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
 run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
+vary            --vary: a function called with many values, a sweep over the input
 show            what `afa show` shows
 diagnosis       where computations ended, if nothing has matched; trace: a sample, in order and slowly
 screen          what is shown; advice: what the user of a query should know

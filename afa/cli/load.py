@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import inspect
 import itertools
 import sys
 import traceback
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -33,6 +36,34 @@ def load(pattern: str) -> Automaton | Query | Builder:
     CommandError
         No such file, the file fails while it is imported, no such name, or the name is no pattern.
     """
+    found, file, name, known = _named(pattern)
+    if not isinstance(found, PATTERNS):
+        there = f"; its patterns: {', '.join(known)}" if known else ""
+        hint = "; --vary calls it with values" if inspect.isfunction(found) else there
+        raise CommandError(f"expected an automaton or a query but got {file}:{name}, which is {type(found).__name__}{hint}")
+    return found
+
+
+def load_factory(pattern: str) -> Callable[..., Any]:
+    """Import the file of ``file.py:make`` as `load` does and return its function, which makes patterns.
+
+    Raises
+    ------
+    CommandError
+        As `load`; or the name is no function.
+    """
+    found, file, name, _ = _named(pattern)
+    if isinstance(found, PATTERNS) or not callable(found):
+        raise CommandError(
+            f"expected a function that returns an automaton or a query, for --vary, but got {file}:{name}, "
+            f"which is {type(found).__name__}"
+        )
+    make: Callable[..., Any] = found
+    return make
+
+
+def _named(pattern: str) -> tuple[Any, str, str, list[str]]:
+    """Return what has the name, the file and the name, and the names of the patterns in the file."""
     file, colon, name = pattern.rpartition(":")
     if not colon or not file or not name.isidentifier():
         raise typer.BadParameter(f"expected file.py:name, file.sase or file.sql but got {pattern!r}", param_hint="PATTERN")
@@ -41,11 +72,7 @@ def load(pattern: str) -> Automaton | Query | Builder:
     if not hasattr(module, name):
         there = f"its patterns: {', '.join(known)}" if known else "it has no automaton and no query at all"
         raise CommandError(f"{file} has no {name!r}; {there}")
-    found = getattr(module, name)
-    if not isinstance(found, PATTERNS):
-        there = f"; its patterns: {', '.join(known)}" if known else ""
-        raise CommandError(f"expected an automaton or a query but got {file}:{name}, which is {type(found).__name__}{there}")
-    return found
+    return getattr(module, name), file, name, known
 
 
 def _imported(path: Path, shown: str) -> types.ModuleType:

@@ -137,6 +137,10 @@ END = (
 )
 ARCS = "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch."
 BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
+VARY = (
+    "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many matches "
+    "each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at once."
+)
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
 
@@ -163,6 +167,7 @@ def run(
     sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
     end: Annotated[End, _option(ORDER, END)] = End.latest,
     batch: Annotated[int | None, _option(ORDER, BATCH, metavar="ROWS", min=1)] = None,
+    vary: Annotated[list[str] | None, _option(RESULT, VARY, metavar="NAME=VALUES")] = None,
     output: Annotated[Path | None, _option(RESULT, OUTPUT, metavar="FILE", callback=_output)] = None,
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
@@ -179,12 +184,14 @@ def run(
 
     [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
     [bold]afa run theft.sase readings.csv --le at[/]
+    [bold]afa run vees.py:make ticks.csv --key symbol --window 10m --vary drop=0.5:1.5:0.1[/]
     """
     from afa.cli.request import Job
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
+    from afa.cli.vary import sweep
 
     with plain_exit():
-        run_job(
+        (sweep if vary else run_job)(
             Job(
                 pattern=pattern,
                 file=file,
@@ -205,6 +212,7 @@ def run(
                 matches=matches,
                 quiet=quiet,
                 arcs=None if arcs is None else str(arcs),
+                vary=tuple(vary or ()),
             )
         )
 

@@ -38,6 +38,7 @@ class Job(NamedTuple):
     matches: int = 20
     quiet: bool = False
     arcs: str | None = None
+    vary: tuple[str, ...] = ()
 
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> Job:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.

@@ -204,7 +204,7 @@ def _check_alike(labels: Labels, plans: Sequence[Asked], names: Sequence[str]) -
             odd = next(value for value in values if type(value) not in SCALARS)
             raise AfaError(f"expected an int, a float, a bool or a text as the name of a pattern but got {odd!r}")
         if label in (*first.keys, *(field.name for field in first.shown.fields), "le", "re"):
-            raise ChangeError(f"expected a key and a register without a field {label!r}, which tells the variants apart")
+            raise ChangeError(f"expected a name for what varies that no column of the matches has but got {label!r}; rename one")
 
 
 def _name(labels: Labels, place: int) -> str:

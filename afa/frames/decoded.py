@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.errors import AfaError, ChangeError
+from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit, distinct, field_columns
 from punctuation.door import Table, is_arrow, is_pandas, table_of, type_of
@@ -126,13 +126,11 @@ def _is_coded(column: Any) -> bool:
 
 def missing(name: str, what: str, names: Sequence[str]) -> ChangeError:
     """Return the error for a column that is not there, or is there twice."""
-    from difflib import get_close_matches
-
     if names.count(name) > 1:
         return ChangeError(f"expected one column {name!r} ({what}) but got {names.count(name)}")
-    close = get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return ChangeError(f"expected a column {name!r} ({what}) but got the columns {', '.join(names) or 'none'}{hint}")
+    return ChangeError(
+        f"expected a column {name!r} ({what}) but got the columns {', '.join(names) or 'none'}{did_you_mean(name, names)}"
+    )
 
 
 def check_whole(column: Any, name: str, what: str) -> None:

@@ -180,7 +180,7 @@ class Variant(NamedTuple):
         (
             {"a": Automaton(start="0", final={"1"}, event=Trade, register=Variant(), arcs=[Arc("0", "1", "price < 1")])},
             {},
-            r"expected a key and a register without a field 'variant', which tells the variants apart",
+            r"expected a name for what varies that no column of the matches has but got 'variant'; rename one",
         ),
     ],
 )

@@ -1,0 +1,213 @@
+"""Carry out ``afa run .. --vary``: a function that makes patterns, called with each value, over an input that is read once."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pyarrow as pa
+from rich.table import Table
+
+from afa.cli.bytes import STREAM
+from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
+from afa.cli.input_columns import Column, Place, choose, convert
+from afa.cli.load import PATTERNS, load_factory
+from afa.cli.load_query import load_query
+from afa.cli.read import Source, batches, open_source
+from afa.cli.request import Job
+from afa.cli.write import check_output, writing
+from afa.errors import AfaError, did_you_mean
+from afa.frames.asked import Options
+from afa.frames.backtest import Backtest, swept
+from afa.frames.decoded import Frame
+from afa.frames.frame_reading import Reading
+from afa.model.automaton import Automaton
+from afa.schema import Schema
+
+MOST = 10_000
+"""How many variants there may be."""
+
+
+def sweep(job: Job) -> None:
+    """Find the matches of all variants; print how many each has. A `CommandError` is the one line that says what is wrong."""
+    if job.lateness is not None:
+        raise CommandError("expected no --lateness beside --vary: what each variant finds is final")
+    if job.arcs is not None:
+        raise CommandError("expected no --arcs beside --vary: each variant has the arcs that the function gives it")
+    began = time.perf_counter()
+    make = load_factory(job.pattern)
+    labels = grid(job.vary)
+    _check_names(make, labels, job.pattern)
+    check_output(job.output, job.file, job.pattern)
+    points = [dict(zip(labels, values)) for values in zip(*labels.values())]
+    source = open_source(job.file, job.form)
+    patterns, events, job, options = _bound([_made(make, point) for point in points], source, job)
+    columns = choose(job.file, source.names, source.sparse, events, {"le": job.le, "re": job.re, "diff": job.diff}, job.keys)
+    table = _read(source, columns, job)
+    there = table.column_names
+    reading = Reading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]
+    try:
+        found = swept(labels, patterns, Frame(table), reading, options, job.batch)
+    except AfaError as error:
+        raise CommandError(on_the_line(error)) from error
+    except Exception as error:
+        raise CommandError(one_line(error)) from error
+    with writing(job.output, found.matches.schema) as write:
+        write(found.matches)
+    _show(found, job, len(table), time.perf_counter() - began)
+
+
+# -- variants ----------------------------------------------------------------------------------------------------------------------
+
+
+def grid(said: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the variants that ``name=values`` make together: of each name its value in each of them.
+
+    Raises
+    ------
+    CommandError
+        It has another form, a name comes twice, or there are more than MOST.
+
+    Examples
+    --------
+    >>> grid(["drop=0.5:1.5:0.5", "kind=a,b"])
+    {'drop': [0.5, 0.5, 1.0, 1.0, 1.5, 1.5], 'kind': ['a', 'b', 'a', 'b', 'a', 'b']}
+    """
+    axes: dict[str, list[Any]] = {}
+    for text in said:
+        name, is_there, values = text.partition("=")
+        if not is_there or not name.strip().isidentifier():
+            raise CommandError(f"expected --vary name=low:high:step or name=a,b,c but got {text!r}")
+        if name.strip() in axes:
+            raise CommandError(f"expected each name once but got --vary {name.strip()} twice")
+        axes[name.strip()] = values_of(values, text)
+    count = 1
+    for axis in axes.values():
+        count *= len(axis)
+    if count > MOST:
+        raise CommandError(f"expected at most {MOST:,} variants but got {count:,}")
+    return {name: list(column) for name, column in zip(axes, zip(*itertools.product(*axes.values())))}
+
+
+def values_of(text: str, said: str) -> list[Any]:
+    """Return the values of ``low:high:step``, both ends among them, or of ``a,b,c``: ints, floats, true, false, texts.
+
+    Examples
+    --------
+    >>> values_of("0.1:0.3:0.1", ""), values_of("3:1:-1", ""), values_of("1,2.5,true,x", "")
+    ([0.1, 0.2, 0.3], [3, 2, 1], [1, 2.5, True, 'x'])
+    """
+    words = text.split(":")
+    numbers = [number for word in words if (number := _decimal(word)) is not None]
+    if len(words) in (2, 3) and len(numbers) == len(words):
+        low, high, step = numbers if len(numbers) == 3 else (*numbers, Decimal(1))
+        if not step or (high - low) / step < 0:
+            raise CommandError(f"expected a step that leads from low to high but got --vary {said}")
+        count = (high - low) // step + 1
+        if count > MOST:
+            raise CommandError(f"expected at most {MOST:,} variants but got {int(count):,} by --vary {said}")
+        kind = float if any("." in word for word in words) else int
+        return [kind(low + i * step) for i in range(int(count))]
+    values = [_value(part.strip()) for part in text.split(",")]
+    if "" in values:
+        raise CommandError(f"expected values between the commas but got --vary {said}")
+    return values
+
+
+def _decimal(text: str) -> Decimal | None:
+    """Return a number as it is written; None: it is none, or far too long."""
+    try:
+        found = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and abs(found.adjusted()) < 18 else None
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _check_names(make: Callable[..., Any], labels: dict[str, list[Any]], pattern: str) -> None:
+    """Refuse names that the function does not have, and a function that wants more than they give."""
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):  # of what is not written in Python
+        return
+    known = [name for name, parameter in signature.parameters.items() if parameter.kind != parameter.POSITIONAL_ONLY]
+    free = any(parameter.kind == parameter.VAR_KEYWORD for parameter in signature.parameters.values())
+    for name in labels:
+        if name not in known and not free:
+            raise CommandError(f"expected a parameter of {pattern}{signature} but got --vary {name}{did_you_mean(name, known)}")
+    try:
+        signature.bind(**dict.fromkeys(labels))
+    except TypeError as error:
+        raise CommandError(f"expected --vary for each parameter without default of {pattern}{signature} but got {error}") from error
+
+
+def _made(make: Callable[..., Any], point: dict[str, Any]) -> Any:
+    """Return the pattern that the function makes for one variant."""
+    said = ", ".join(f"{name}={value!r}" for name, value in point.items())
+    try:
+        found = make(**point)
+    except Exception as error:
+        raise CommandError(f"{said}: {one_line(error)}") from error
+    if not isinstance(found, PATTERNS):
+        raise CommandError(f"{said}: expected an automaton or a query but got {type(found).__name__}")
+    return found
+
+
+def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:
+    """Return the patterns as they run, their events, the job that they ask for, and the options of their operators."""
+    if any(isinstance(pattern, Automaton) is not isinstance(patterns[0], Automaton) for pattern in patterns):
+        raise CommandError(f"expected automata or queries but got both from {job.pattern}")
+    if not isinstance(patterns[0], Automaton):
+        queries, jobs = zip(*(load_query(job, source, pattern) for pattern in patterns))
+        if len(set(jobs)) > 1:
+            raise CommandError(f"expected queries of one key, order and tick but got several from {job.pattern}")
+        return list(queries), Schema.of(queries[0].tree.event, "event"), jobs[0], Options(tick=jobs[0].tick)
+    events = patterns[0].event_schema
+    if events is None:
+        raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
+    job = job.in_ticks(source.kinds(), events.cls)
+    key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
+    return patterns, events, job, Options(key, job.window, job.sequence, job.tick)
+
+
+# -- in and out --------------------------------------------------------------------------------------------------------------------
+
+
+def _read(source: Source, columns: list[Column], job: Job) -> pa.Table:
+    """Return the whole input, with the operator's columns."""
+    tables = []
+    for row, table in batches(source, job.file, columns, job.rows, itertools.repeat(job.rows)):
+        found = convert(table, columns, job.tick or "ms", Place(job.file, row))
+        tables.append(found)
+    if not tables:
+        empty = pa.table({column.source: pa.nulls(0) for column in columns})
+        tables.append(convert(empty, columns, job.tick or "ms", Place(job.file, source.first_row)))
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _show(found: Backtest, job: Job, rows: int, seconds: float) -> None:
+    """Print the table, and how much work it was."""
+    if job.output != STREAM:
+        shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        for name in found.table.column_names:
+            shown.add_column(name, justify="left" if pa.types.is_string(found.table[name].type) else "right", no_wrap=True)
+        for row in zip(*(column.to_pylist() for column in found.table.columns)):
+            shown.add_row(*(str(value) for value in row))
+        Terminal(highlight=False, width=10_000 if not Terminal().is_terminal else None).print(shown)
+    if not job.quiet:
+        count = len(found.table)
+        text = f"{count:,} variant{'s' if count > 1 else ''} over {rows:,} rows in {seconds:.1f} s"
+        written = "" if job.output in (None, STREAM) else f"; {len(found.matches):,} matches in {job.output}"
+        Terminal(stderr=True, highlight=False).print(f"\n{text}{written}", style="dim", soft_wrap=True)
