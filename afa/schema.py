@@ -53,7 +53,8 @@ class Field(NamedTuple):
 class Schema(NamedTuple):
     """The fields of a ``NamedTuple`` class; ``instant``: the one that is filled with the event's LE.
 
-    ``tick`` is what one int of LE counts, if that is said: then datetimes stand for ints.
+    ``tick`` is what one int of LE counts, if that is said: then datetimes stand for ints. ``times``, of what a match shows: the
+    fields that hold the LE of an event, so that they leave as times where times came.
 
     Examples
     --------
@@ -70,6 +71,7 @@ class Schema(NamedTuple):
     fields: tuple[Field, ...]
     instant: str | None = None
     tick: str | None = None
+    times: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, schema: Any, what: str) -> Schema:
@@ -84,7 +86,7 @@ class Schema(NamedTuple):
             raise AutomatonError(f"expected a NamedTuple as the {what} schema but got {what}={schema!r}")
         hints, instant = _hints(schema, what), _instant(schema, what)
         fields = tuple(_field(name, int if name == instant else hints.get(name, Any), schema, what) for name in schema._fields)
-        return cls(schema, fields, instant)
+        return cls(schema, fields, instant, times=getattr(schema, "_times", ()))
 
     @property
     def scalar(self) -> bool:

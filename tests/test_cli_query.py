@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+from typing import NamedTuple
+
 import pyarrow as pa
 import pyarrow.parquet
 
+import afa
 from tests.cli import call, fails, write
 from tests.cli import there as there  # the fixture of all tests here
+
+
+class Stock(NamedTuple):
+    symbol: str
+    price: int
+    at: afa.Instant
+
 
 SASE = """
 PATTERN SEQ(Stock+ a[], Stock b)
 WHERE skip_till_next_match(a[], b) { [symbol] and a[i].price > a[i-1].price and b.price < a[a.LEN].price }
 WITHIN 10 seconds
 RETURN a[1].price AS low, a.LEN AS n, b.price AS price
+"""
+SQL = """
+SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES FIRST(A.at) AS begun, LAST(B.price) AS price
+AFTER MATCH SKIP PAST LAST ROW PATTERN (A B) DEFINE B AS B.price < A.price)
 """
 ROWS = [("A", 5, 0), ("B", 3, 1), ("A", 6, 2), ("A", 7, 4), ("B", 2, 5), ("A", 1, 20), ("A", 0, 22)]
 
@@ -44,6 +60,29 @@ def test_times_are_found_and_are_values() -> None:
     pa.parquet.write_table(table, "ticks.parquet")
     found = matches(query, "ticks.parquet")
     assert [line.rpartition(" ")[2] for line in found] == ["took=4000", "took=2000"]
+
+
+def test_times_that_a_match_shows_are_times() -> None:
+    values = "a[1].at AS begun, max(a[].at) AS top, b.at AS ended, b.at - a[1].at AS took, a[a.LEN-1].at AS second"
+    stamps = pa.array([t * 1000 for _, _, t in ROWS], pa.timestamp("ms", "Europe/Berlin"))
+    columns = {"symbol": [symbol for symbol, _, _ in ROWS], "price": [price for _, price, _ in ROWS], "at": stamps}
+    pa.parquet.write_table(pa.table(columns), "ticks.parquet")
+    query = write("rise.sase", SASE.replace("a[1].price AS low, a.LEN AS n, b.price AS price", values))
+    assert [
+        line.partition(" A ")[2] or line.partition(" B ")[2] for line in matches(query, "ticks.parquet", "--output", "o.parquet")
+    ] == [
+        f"begun=1970-01-01T01:00:{a}+01:00 top=1970-01-01T01:00:{a}+01:00 ended=1970-01-01T01:00:{b}+01:00 took={took} second=None"
+        for a, b, took in (("01", "05", 4000), ("20", "22", 2000))
+    ]
+    kinds = dict(zip(*(lambda schema: (schema.names, schema.types))(pa.parquet.read_schema("o.parquet"))))
+    assert {name for name, kind in kinds.items() if kind == stamps.type} == {"begun", "top", "ended", "second", "le", "re"}
+    found = afa.query(Path(query).read_text(), event=Stock, tick="ms")
+    for made in (found, pickle.loads(pickle.dumps(found))):
+        out = made.operator().push_many(pa.table(columns), le="at")
+        assert out.schema.field("second").type == out.schema.field("begun").type == stamps.type
+        assert (out["took"].to_pylist(), out["second"].null_count) == ([4000, 2000], 2)
+    chosen = afa.sql(SQL, event=Stock, tick="ms")
+    assert chosen.operator().push_many(pa.table(columns), le="at").schema.field("begun").type == stamps.type
 
 
 def test_nothing_may_come_at_the_end() -> None:

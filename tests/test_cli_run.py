@@ -93,7 +93,7 @@ def load(name: str) -> afa.Automaton:
     return of(f"p.py:{name}")
 
 
-def test_timestamps_are_ticks_and_are_shown_as_timestamps() -> None:
+def test_timestamps_are_ticks_and_leave_as_timestamps() -> None:
     file = write("t.csv", TRAVEL)
     options = ("--le", "when", "--key", "room")
     assert run("drop", write("d.csv", TRAVEL.replace("room", "room,note,count,on").replace(",a", ",a,,,true")), *options) == [
@@ -102,11 +102,21 @@ def test_timestamps_are_ticks_and_are_shown_as_timestamps() -> None:
     assert "no column 'note'" in fails("run", "p.py:drop", file, *options)
     run("drop", "d.csv", *options, "--window", "2000", "--tick", "ms", "--output", "o.jsonl")
     assert [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()] == [
-        {"room": "a", "low": 0.5, "note": "", "all": "(None, True)", "le": 1356998401500, "re": 1356998402000, "diff": 1}
+        {
+            "room": "a",
+            "low": 0.5,
+            "note": "",
+            "all": "(None, True)",
+            "le": "2013-01-01T00:00:01.5",
+            "re": "2013-01-01T00:00:02",
+            "diff": 1,
+        }
     ]
     for tick, ticks in (("us", 1356998401500000), ("ns", 1356998401500000000)):
         run("drop", "d.csv", *options, "--tick", tick, "--output", "o.parquet")
-        assert pyarrow.parquet.read_table("o.parquet")["le"].to_pylist() == [ticks]
+        found = pyarrow.parquet.read_table("o.parquet")
+        assert found["le"].cast(pa.int64()).to_pylist() == [ticks]
+        assert (found.schema.field("re").type, found["re"].to_pylist()) == (pa.timestamp(tick), [None])
     assert fails("run", "p.py:drop", "d.csv", *options, "--tick", "s") == (
         "d.csv: row 3, column 'when': expected a whole number of seconds (int64) "
         "but got 2013-01-01 00:00:01.500000; try a finer --tick"
@@ -114,20 +124,35 @@ def test_timestamps_are_ticks_and_are_shown_as_timestamps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "ticks"),
+    ("times", "ticks", "kind", "shown"),
     [
-        (pa.array([0, 1500], pa.int32()), [0, 1500]),
-        (pa.array([0, 1500], pa.timestamp("ms")), [0, 1500]),
-        (pa.array([0, 1500], pa.timestamp("ms", "Europe/Berlin")), [0, 1500]),
-        (pa.array([0, 1], pa.date32()), [0, 86_400_000]),
-        (pa.array(["1970-01-01T00:00:00Z", "1970-01-01T01:00:01.5+01:00"]), [0, 1500]),
-        (pa.array(["1970-01-01", "1970-01-01 00:00:01.500"]), [0, 1500]),
+        (pa.array([0, 1500], pa.int32()), [0, 1500], pa.int64(), "1500"),
+        (pa.array([0, 1500], pa.timestamp("ms")), [0, 1500], pa.timestamp("ms"), "1970-01-01T00:00:01.5"),
+        (
+            pa.array([0, 1500000], pa.timestamp("us", "Europe/Berlin")),
+            [0, 1500],
+            pa.timestamp("us", "Europe/Berlin"),
+            "1970-01-01T01:00:01.5+01:00",
+        ),
+        (pa.array([0, 1], pa.date32()), [0, 86_400_000], pa.timestamp("ms"), "1970-01-02T00:00:00"),
+        (
+            pa.array(["1970-01-01T00:00:00Z", "1970-01-01T01:00:01.5+01:00"]),
+            [0, 1500],
+            pa.timestamp("ms", "UTC"),
+            "1970-01-01T00:00:01.5+00:00",
+        ),
+        (pa.array(["1970-01-01", "1970-01-01 00:00:01.500"]), [0, 1500], pa.timestamp("ms"), "1970-01-01T00:00:01.5"),
     ],
 )
-def test_forms_of_time(times: pa.Array, ticks: list[int]) -> None:
+def test_forms_of_time(times: pa.Array, ticks: list[int], kind: pa.DataType, shown: str) -> None:
     pyarrow.parquet.write_table(pa.table({"le": times, "price": [1, 2], "change": [1.0, 2.0]}), "in.parquet")
-    run("every", "in.parquet", "--output", "o.parquet", "--window", "1")
-    assert pyarrow.parquet.read_table("o.parquet")["le"].to_pylist() == ticks
+    lines = run("every", "in.parquet", "--output", "o.parquet", "--window", "1")
+    le = pyarrow.parquet.read_table("o.parquet")["le"]
+    assert le.type == kind
+    assert [x // 1000 if kind == pa.timestamp("us", "Europe/Berlin") else x for x in le.cast(pa.int64()).to_pylist()] == ticks
+    assert lines[1].startswith(f"+ [{shown}, ")
+    run("every", "in.parquet", "--output", "o.jsonl", "--window", "1")
+    assert json.loads(Path("o.jsonl").read_text().splitlines()[1])["le"] == (ticks[1] if kind == pa.int64() else shown)
 
 
 def test_ends_of_lifetimes() -> None:

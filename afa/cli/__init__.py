@@ -6,6 +6,7 @@ load_query      query.sase, query.sql, a builder -> Query over the columns of th
 bytes           a file, or standard input
 cut             a stream of bytes -> lines
 read            CSV, JSON lines, Parquet -> Arrow batches
+output_times    times of the output as the input had them
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
 run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)

@@ -96,7 +96,7 @@ def _there(file: str, names: Sequence[str], column: Column) -> None:
         raise CommandError(f"{file}: no column {column.source!r} ({column.role}) among {', '.join(names)}{hint}")
 
 
-def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place) -> pa.Table:
+def convert(table: pa.Table, columns: Iterable[Column], tick: str | None, place: Place) -> pa.Table:
     """Return a batch as the operator takes it: its columns under the operator's names, times in ticks.
 
     Keys that are texts may stay as places in a list of texts.
@@ -117,9 +117,21 @@ def convert(table: pa.Table, columns: Iterable[Column], tick: str, place: Place)
         coded = pa.types.is_dictionary(array.type)
         if not (coded and column.kind == KEY and pa.types.is_string(array.type.value_type)):
             array = array.dictionary_decode() if coded else array
-            array = _ticks(array, column, tick, place) if column.kind == TIME else _typed(array, column, place)
+            stamps = column.kind == "int" and (pa.types.is_timestamp(array.type) or pa.types.is_date(array.type))
+            if stamps and tick is None:
+                hint = "say what an integer counts with --tick, and times stand for integers"
+                raise place.whole(column, f"expected int ({column.role}) but got {array.type}; {hint}")
+            array = _ticks(array, column, tick or "ms", place) if stamps or column.kind == TIME else _typed(array, column, place)
         arrays[column.target] = array
     return pa.table(arrays)
+
+
+def kind_of_times(table: pa.Table, columns: Iterable[Column], tick: str) -> pa.DataType:
+    """Return the type of a batch's LEs; where they are text, that of timestamps of the tick."""
+    array = without_views(next(table.column(column.source) for column in columns if column.target == "le"))
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    found = _timestamps(array.combine_chunks()) if scalar_of(kind) is str else None
+    return kind if found is None else pa.timestamp(tick, found.type.tz)
 
 
 def _typed(array: pa.Array, column: Column, place: Place) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +15,11 @@ from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow
-from afa.cli.input_columns import TYPES, Column, Place, choose, convert
+from afa.cli.input_columns import TYPES, Column, Place, choose, convert, kind_of_times
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
-from afa.cli.read import Source, batches, open_source
+from afa.cli.output_times import type_of_times, with_times
+from afa.cli.read import Csv, Source, batches, open_source
 from afa.cli.request import FIRST, Job
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import check_output, writing
@@ -29,6 +30,8 @@ from afa.model.reach import check_whole
 from afa.operator.table_columns import as_arrow
 from afa.schema import Schema
 from punctuation.sources import BoundedDisorder
+
+ENDS = ("le", "re")
 
 
 def run(job: Job) -> None:
@@ -90,6 +93,7 @@ class Input:
     def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen, advice: Advice | None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
         self.first: Any = None  # the first batch
+        self.kind: pa.DataType | None = None  # the type of its times, in which those of the output leave; None: they are ints
         self._job, self._source, self._columns, self._screen = job, source, columns, screen
         self._advice = advice
 
@@ -97,14 +101,22 @@ class Input:
         job, row = self._job, None
         sizes = itertools.chain([min(FIRST, job.rows)], itertools.repeat(job.rows))
         for row, table in batches(self._source, job.file, self._columns, job.rows, sizes):
-            self._screen.times(table, self._columns)
+            if self.first is None:
+                self.kind = self._kind_of_times(table)
             yield self._converted(table, row)
         if row is None:
             empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
             yield self._converted(empty, self._source.first_row)
 
+    def _kind_of_times(self, table: pa.Table) -> pa.DataType | None:
+        tick = self._job.tick or "ms"
+        kind = kind_of_times(table, self._columns, tick)
+        if isinstance(self._source, Csv) and pa.types.is_timestamp(kind):  # which knows no units
+            kind = pa.timestamp(tick, kind.tz)
+        return type_of_times(kind, tick)
+
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        found = convert(table, self._columns, self._job.tick or "ms", Place(self._job.file, row))
+        found = convert(table, self._columns, self._job.tick, Place(self._job.file, row))
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         if self._advice is not None:
             self._advice.look(found)
@@ -123,8 +135,9 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     table = next(tables)
     none, scalar = table.slice(0, 0), shown.scalar
     schema = _schema(shown, job.keys, table)
+    timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton)
-    with writing(job.output, schema) as write:
+    with writing(job.output, _with_kinds(schema, timed, batches_in.kind)) as write:
 
         def push(*items: Any) -> None:
             batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
@@ -134,8 +147,9 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
                 if not isinstance(part, Punctuation):
                     changes = _typed(part, schema)
                     summary.count(changes, batches_in.latest)
-                    screen.show(changes, summary)
-                    write(changes)
+                    found = with_times(changes, timed, batches_in.kind, job.tick or "ms")
+                    screen.show(found, summary)
+                    write(found)
             if follow is not None:
                 follow.tell()
 
@@ -167,6 +181,13 @@ def _schema(shown: Schema, keys: tuple[str, ...], events: pa.Table) -> pa.Schema
     types = [(key, kind.value_type if pa.types.is_dictionary(kind) else kind) for key, kind in zip(keys, kinds)]
     types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in shown.fields]
     return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
+
+
+def _with_kinds(schema: pa.Schema, names: Sequence[str], kind: pa.DataType | None) -> pa.Schema:
+    """Return a schema in which some columns are of another type."""
+    for name in names:
+        schema = schema.set(schema.get_field_index(name), pa.field(name, kind))
+    return schema
 
 
 def _typed(changes: Any, schema: pa.Schema) -> pa.Table:

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from afa.cli.bytes import STREAM
 from afa.cli.fault import Terminal, close_pipes
-from afa.cli.input_columns import Column
+from afa.cli.output_times import in_text
 from afa.cli.read import Source
 from afa.cli.request import Job
 from afa.operator.statistics import statistics_of
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import FOREVER
 
 STYLES = {"+": "green", "-": "red"}
 
@@ -101,7 +101,6 @@ class Screen:
         self._out = self._err if both else Terminal(highlight=False)
         self._left = 0 if job.output == STREAM else job.matches if job.matches >= 0 else -1
         self._open = True
-        self._unit: str | None = None
         self._bar = Progress(
             TextColumn("{task.fields[events]:,} events"),
             BarColumn(),
@@ -128,11 +127,6 @@ class Screen:
         if not self._bar.disable:  # rich before 14 ends a bar that was never shown by an empty line
             self._bar.stop()
 
-    def times(self, table: pa.Table, columns: list[Column]) -> None:
-        """Note whether the timestamps of the input are timestamps: then they are shown as such."""
-        le = next(column for column in columns if column.target == "le")
-        self._unit = None if pa.types.is_integer(table[le.source].type) else self._job.tick or "ms"
-
     def progress(self, done: int, summary: Summary) -> None:
         """Move the bar."""
         self._bar.update(self._task, completed=done, events=summary.events, rate=summary.rate)
@@ -143,7 +137,7 @@ class Screen:
             return
         part = changes if self._left < 0 else changes.slice(0, self._left)
         self._left -= len(part) if self._left > 0 else 0
-        lines = (self._line(row) for row in part.to_pylist())
+        lines = (self._line(row) for row in in_text(part).to_pylist())
         try:
             if self._out.is_terminal:
                 for line in lines:
@@ -160,15 +154,7 @@ class Screen:
     def _line(self, row: dict[str, Any]) -> str:
         sign = "+" if row["diff"] > 0 else "-"
         payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in ("le", "re", "diff"))
-        return " ".join((sign, f"[{self._time(row['le'])}, {self._time(row['re'])})", *payload))
-
-    def _time(self, ticks: int) -> str:
-        if ticks == FOREVER:
-            return "forever"
-        if self._unit is None or ticks == BEGINNING:
-            return str(ticks)
-        text = str(np.array(ticks).view(f"M8[{self._unit}]"))
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        return " ".join((sign, f"[{_time(row['le'])}, {_time(row['re'])})", *payload))
 
     def finish(self, summary: Summary) -> None:
         """Print the summary."""
@@ -189,6 +175,10 @@ class Screen:
         self._err.print(shown)
         if self._job.output not in (None, STREAM):
             self._err.print(f"\n{changes:,} changes in {self._job.output}", soft_wrap=True)
+
+
+def _time(time: int | str | None) -> str:
+    return "forever" if time in (None, FOREVER) else str(time)
 
 
 def _plain(value: Any) -> str:

@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError
+from afa.cli.output_times import iso_texts
 
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Write = Callable[[pa.Table], None]
@@ -123,6 +124,8 @@ def _lines(table: pa.Table) -> Iterator[str]:
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
     """Values as JSON, which has no NaN and no infinity: null and text stand for them."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return ["null" if text is None else f'"{text}"' for text in iso_texts(column)]
     if pa.types.is_string(column.type):
         coded = column.combine_chunks().dictionary_encode("encode")
         texts = [json.dumps(value) for value in coded.dictionary.to_pylist()]

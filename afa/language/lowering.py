@@ -23,7 +23,7 @@ from afa.language.pattern import STRICT, Component, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
 from afa.language.registers import Registers
 from afa.language.steps import Steps
-from afa.language.terms import Ref
+from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import FALSE
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -68,7 +68,8 @@ class Lowered:
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
         self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values], ended)
         self.steps = Steps(self.conditions, self.reader, tree.pattern)
-        self.registers = Registers(self.steps, values, tree.payload)
+        times = tuple(name for name, value in self.returns if _is_time(value, self.event.instant))
+        self.registers = Registers(self.steps, values, tree.payload, times)
         self.names = self._names()
         self.automaton = Automaton(
             start=self.names[self.steps.states[0]],
@@ -192,6 +193,13 @@ def _taken(pattern: Pattern) -> dict[str, tuple[float, float]]:
     if isinstance(pattern, Seq):
         return {name: (sum(few for few, _ in counts), sum(many for _, many in counts)) for name, counts in found.items()}
     return {name: (min(few for few, _ in counts), max(many for _, many in counts)) for name, counts in found.items()}
+
+
+def _is_time(value: Expr, instant: str | None) -> bool:
+    """Return whether a value is the LE of an event of the match, or the first or last of several."""
+    if isinstance(value, Aggregate):
+        return value.function in ("min", "max") and value.field == instant is not None
+    return isinstance(value, Ref) and value.field == instant
 
 
 def free(name: str, taken: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ class Made(type):
 
 
 @functools.cache
-def made(name: str, fields: tuple[tuple[str, type | None, bool], ...]) -> Any:
+def made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...] = ()) -> Any:
     """Make a NamedTuple class.
 
     Parameters
@@ -23,6 +23,8 @@ def made(name: str, fields: tuple[tuple[str, type | None, bool], ...]) -> Any:
     name : str
     fields : tuple of (str, type or None, bool)
         Name, scalar type (None: any value), whether it can be None.
+    times : tuple of str
+        The int fields that hold the LE of an event; see `afa.schema.Schema`.
 
     Examples
     --------
@@ -35,7 +37,8 @@ def made(name: str, fields: tuple[tuple[str, type | None, bool], ...]) -> Any:
     """
     types = [(field, (Any if kind is None else kind | None if optional else kind)) for field, kind, optional in fields]
     base = NamedTuple(name, types)  # type: ignore[misc]
-    return Made(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), "_made": (name, fields)})
+    said = {"_made": (name, fields, times), "_times": times}
+    return Made(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), **said})
 
 
 def _reduced(cls: Any) -> tuple[Any, ...]:

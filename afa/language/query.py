@@ -111,8 +111,10 @@ class Query:
         if self._choose is None:
             return self.automaton.match_schema
         hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
-        fields = self.automaton.match_schema.fields
-        made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields[: len(fields) - hidden]))
+        schema = self.automaton.match_schema
+        fields = schema.fields[: len(schema.fields) - hidden]
+        times = tuple(field.name for field in fields if field.name in schema.times)
+        made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields), times)
         return Schema.of(made, "match")
 
     def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator | After | LookBack:

@@ -64,7 +64,7 @@ class Registers:
         The class of payloads.
     """
 
-    def __init__(self, steps: Steps, returns: tuple[tuple[str, Expr], ...], payload: str) -> None:
+    def __init__(self, steps: Steps, returns: tuple[tuple[str, Expr], ...], payload: str, times: tuple[str, ...] = ()) -> None:
         _check_names(returns)
         self.steps, self.returns = steps, returns
         self.fences = {step: steps.fence(step) for step in steps.steps}
@@ -74,7 +74,7 @@ class Registers:
         self.slots = self._slots()
         self.fields = {slot.item: Field("r", slot.name) for slot in self.slots if slot.item is not None}
         fields = tuple((slot.name, slot.type, slot.optional) for slot in self.slots)
-        self.shown = made(payload, fields[: len(returns)])
+        self.shown = made(payload, fields[: len(returns)], times)
         whole = self.shown if len(fields) == len(returns) else made("Register", fields)
         self.initial = whole(*(slot.initial for slot in self.slots))
         self.schema = Schema.of(whole, "register")

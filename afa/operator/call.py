@@ -115,7 +115,8 @@ class Core(Member):
     def show(self, fields: type) -> None:
         """Let tables of output have the fields of a NamedTuple class only, the first ones of those that matches have."""
         self.shapes.clear()
-        self.shown = Schema(fields, self.shown.fields[: len(fields._fields)])  # type: ignore[attr-defined]
+        shown = self.shown.fields[: len(fields._fields)]  # type: ignore[attr-defined]
+        self.shown = Schema(fields, shown, times=tuple(name for name in self.shown.times if name in fields._fields))  # type: ignore[attr-defined]
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from afa.errors import AfaError, ChangeError
+from afa.operator.call import Core
 from afa.schema import Field
 from punctuation.door import Table
 from punctuation.reading import ARC, PUNCTUATION
@@ -48,22 +49,31 @@ def _fill_ends(table: Timed) -> None:
         table.read["le"] = [ends.get(kind) if time is None else time for kind, time in zip(kinds, le.to_pylist())]
 
 
-def as_came(columns: Sequence[Any], fields: Sequence[Field], like: Table, tick: str | None) -> dict[str, Any]:
-    """Return the output's ``le`` and ``re`` in the type of times that the input's ``le`` has; nothing, if that has ints.
+def as_came(columns: Sequence[Any], fields: Sequence[Field], like: Table, core: Core) -> dict[str, Any]:
+    """Return the output's times in the type that the input's ``le`` has: ``le``, ``re``, what a match shows of LEs.
+
+    Nothing, if the input's ``le`` has ints.
 
     Raises
     ------
     ChangeError
         The type does not hold one of them.
     """
-    if not isinstance(like, Timed) or like.times is None or tick is None:
+    if not isinstance(like, Timed) or like.times is None or core.tick is None:
         return {}
-    times = like.times
+    times, names = like.times, {"le", "re", *core.shown.times}
     try:
         return {
-            field.name: times.of_ticks(np.asarray(column, np.int64), tick, field.name)
+            field.name: times.of_ticks(_ticks(column), core.tick, field.name)
             for column, field in zip(columns, fields)
-            if field.name in ("le", "re")
+            if field.name in names
         }
     except AfaError as error:
         raise ChangeError(str(error)) from None
+
+
+def _ticks(column: Any) -> Any:
+    """Return a column as int64, FOREVER for what is missing."""
+    if isinstance(column, np.ndarray) and column.dtype == np.int64:
+        return column
+    return np.array([FOREVER if tick is None else tick for tick in column], np.int64)

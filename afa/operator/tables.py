@@ -362,7 +362,7 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         if promised is not None:
             columns = [appended(column, filling(field, promised, like)) for column, field in zip(columns, fields)]
     given = {name: like.column(name) for name in keys.columns} if keys else {}
-    timed = as_came(columns, fields, like, core.tick)
+    timed = as_came(columns, fields, like, core)
     if like.in_arrow:
         return like.back(arrow_table(columns, fields, given, timed))
     arrays = {
