@@ -36,6 +36,7 @@ NAMES = (
     "cleanup",
     "payloads",
     "cli",
+    "find",
 )
 
 
