@@ -37,6 +37,24 @@ class Source(NamedTuple):
     values: Any
     present: Any
 
+    def words(self) -> list[tuple[Any, int]]:
+        """Return its columns, each with its kind: of an optional field which values are there, then the values."""
+        kind = k.FLOAT if self.slot.field.type is float else k.WORD
+        if self.slot.width == 1:
+            return [(self.values, kind)]
+        there = _ones(len(self.values)) if self.present is None else self.present
+        return [(there, k.BYTE), (self.values, kind | (0 if self.present is None else k.OPTIONAL))]
+
+
+_some_ones = [np.ones(0, bool)]
+
+
+def _ones(n: int) -> Any:
+    """Return a column of ones, of memory that is kept: new memory costs more than what is written to it."""
+    if len(_some_ones[0]) < n:
+        _some_ones[0] = np.ones(n, bool)
+    return _some_ones[0][:n]
+
 
 class Encoded(NamedTuple):
     """A batch whose columns are known to be plain; `fill` brings a part of it into the kernels' form."""
@@ -127,9 +145,9 @@ class Encoded(NamedTuple):
 
         Addresses: the batch must outlive them. ``codes``: the program's number of each arc, by its id.
         """
-        found = [self.le, self.re, *(values for _, values, _ in self.fields)]
-        plain = all(c is None or (c.flags.c_contiguous and c.itemsize == 8 and c.dtype.kind in "if") for c in found)
-        if not plain or not self.single or any(slot.width == 2 for slot, _, _ in self.fields):
+        fields = [column for source in self.fields for column in source.words()]
+        found = [(self.le, k.WORD), (self.re, k.WORD), *fields]
+        if not self.single or not all(column is None or _plain(column, kind) for column, kind in found):
             return None
         kind = None if self.kind is None else np.ascontiguousarray(self.kind, np.int8)
         arc = numbers = diff = None
@@ -137,12 +155,17 @@ class Encoded(NamedTuple):
             arc = np.ascontiguousarray(self.arc, np.int64)
             numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
             diff = None if self.diff is None else np.ascontiguousarray(self.diff, np.int64)
-        le, re, *words = (0 if column is None else column.ctypes.data for column in found)
-        kinds = [k.FLOAT if slot.field.type is float else k.WORD for slot, _, _ in self.fields]
+        le, re, *words = (0 if column is None else column.ctypes.data for column, _ in found)
         others = (0 if column is None else column.ctypes.data for column in (kind, arc, numbers, diff, self.key))
-        row = [le, re, self.window or 0, *others, 0, 0, *(item for pair in zip(words, kinds) for item in pair)]
-        self.kept[:] = [kind, arc, numbers, diff]  # for as long as their addresses are in use
+        row = [le, re, self.window or 0, *others, 0, 0, *(item for word, (_, kind) in zip(words, fields) for item in (word, kind))]
+        self.kept[:] = [kind, arc, numbers, diff, fields]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
+
+
+def _plain(column: Any, kind: int) -> bool:
+    """Return whether a column is one of words, or of bytes, that stand side by side."""
+    size, kinds = (1, "b") if kind & k.BYTE else (8, "if")
+    return bool(column.flags.c_contiguous and column.itemsize == size and column.dtype.kind in kinds)
 
 
 def only(columns: Batch, rows: Any) -> Batch:

@@ -85,10 +85,8 @@ def slots(
     unchanged = unchanged and any(c.ignorable for c in classes)
     if unchanged:
         made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
-    if not any(slot.width == 2 or slot.field.type is bool for slot in payload.slots):
-        plain = _loop(classes, width, payload, False, loops)
-        made = made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
-    return made
+    plain = _loop(classes, width, payload, False, loops)
+    return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
 
 
 def roomy(n: int) -> int:

@@ -4,6 +4,7 @@ pattern          the tree
 terms            what predicates read of a match
 positions        the tree taken apart into places that take one event, and which may follow which
 items            values of the match that a register can hold
+presence         which fields are there in what a component has taken
 later            negation that names what comes behind it: the highest or lowest of what was skipped
 three_values     predicates that can be unknown, in Python's two values
 preference       which way of a pattern is preferred: the choices of a match as bits

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
 from afa.language.later import Noted
+from afa.language.presence import Presence
 from afa.language.terms import Aggregate, Choices, Classifier, Ref, changed
 from afa.schema import Schema
 
@@ -59,9 +60,14 @@ class Reader:
         The components that a name stands for: itself, those of a subset, all ("").
     most : mapping of str to int
         How many events they take at most (2: two or more).
+    there : Presence, optional
+        Which fields are there in what components have taken.
     """
 
-    def __init__(self, event: Schema, groups: Mapping[str, frozenset[str]], most: Mapping[str, int]) -> None:
+    def __init__(
+        self, event: Schema, groups: Mapping[str, frozenset[str]], most: Mapping[str, int], there: Presence | None = None
+    ) -> None:
+        self.there = Presence((), {}) if there is None else there
         self.types = {field.name: field for field in event.fields}
         self.event, self.groups, self.most = event, groups, most
 
@@ -132,7 +138,7 @@ class Reader:
             return self._event(item) if not item.back else Item(item.component, "last", item.field, item.back - 1)
         if item.kind == "first":
             return item if seen else self._event(item)
-        optional = item.field is not None and self.types[item.field].optional
+        optional = self.optional(item) or (item.kind == "count" and item.field is not None)
         gone = IsNone(Field("e", str(item.field)))
         if item.kind == "count":
             one = If(gone, Const(0), Const(1)) if optional else Const(1)
@@ -159,7 +165,9 @@ class Reader:
         """Return whether an item can be None though its component has taken enough events."""
         if item.noted is not None:
             return True
-        return item.kind != "count" and item.field is not None and self.types[item.field].optional
+        if item.kind == "count" or item.field is None or not self.types[item.field].optional:
+            return False
+        return item.field not in self.there.of(self.groups[item.component], item.kind == "first")
 
 
 def items_of(expr: Expr) -> Iterator[Item]:

@@ -21,6 +21,7 @@ from afa.language.looking_back import LookingBack
 from afa.language.match_states import FINAL, START, WAIT, WAITS, Conditions, State
 from afa.language.pattern import STRICT, Component, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
+from afa.language.presence import Presence
 from afa.language.registers import Registers
 from afa.language.steps import Steps
 from afa.language.terms import Aggregate, Ref
@@ -61,7 +62,8 @@ class Lowered:
         self.components = tuple(names)
         groups = {"": names, **{name: [name] for name in names}, **dict(tree.subsets)}
         known = {name: frozenset(members) for name, members in groups.items()}
-        self.reader = Reader(self.event, known, taken_at_most(self.positions, known))
+        most = taken_at_most(self.positions, known)
+        self.reader = Reader(self.event, known, most, Presence(self.positions.components, most))
         self.returns = tree.returns or self._default_returns()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()

@@ -153,7 +153,7 @@ class Registers:
 
     def _gone(self, step: Step, value: Expr) -> bool:
         after = self.steps.value_after(step, value)
-        return missing(after, lambda leaf: self.steps.absent(step.src, leaf)) is not None
+        return missing(after, lambda leaf: self.steps.absent_after(step, leaf)) is not None
 
     def _temporary(self, held: list[Item]) -> dict[Item, Field]:
         """Return a field for each item that RETURN names: for their types."""
@@ -216,7 +216,7 @@ class Registers:
         return Make(tuple(Field("r", slot.name) if item is None else self.written(item) for slot, item in zip(self.slots, items)))
 
     def _shown(self, step: Step, value: Expr) -> Expr:
-        return nullable(self.steps.value_after(step, value), lambda leaf: self.steps.absent(step.src, leaf))
+        return nullable(self.steps.value_after(step, value), lambda leaf: self.steps.absent_after(step, leaf))
 
     def written(self, expr: Expr) -> Expr:
         """Return an expression with the fields of the register in place of items."""

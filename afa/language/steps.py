@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, If, IsNone
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, IsNone
 from afa.language.items import Item, Reader, replaced
 from afa.language.later import HIGHEST
 from afa.language.match_states import WAITS, Conditions, State
 from afa.language.pattern import Pattern
 from afa.language.positions import Edge
 from afa.language.preference import END, Preference
+from afa.language.presence import implied
 from afa.language.three_values import both, either, no, present, true, value
 
 Counts = dict[str, int]
@@ -107,6 +108,13 @@ class Steps:
             return self.reader.optional(leaf) or self._least[state][leaf.component] < leaf.needs
         field = self.reader.types.get(getattr(leaf, "name", ""))
         return field is not None and field.optional
+
+    def absent_after(self, step: Step, leaf: Expr) -> bool:
+        """Return whether a field or an item can be None once a step is taken: its fence says what is there."""
+        if isinstance(leaf, Field):
+            asked = self.conditions.take(step.src.seen, step.to)
+            return self.absent(step.src, leaf) and not any(leaf.name in implied(expr) for expr in asked)
+        return self.absent(step.src, leaf)
 
     def after(self, step: Step, item: Item) -> Expr:
         """Return the value of an item when the event of a step is taken, over items as they are before."""

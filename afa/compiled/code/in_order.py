@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from afa.compiled.code.emit import TYPES, Emitter, Value
+from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
 from afa.compiled.code.layout import Layout, Slot
 from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of
 from afa.compiled.kernel import names as k
@@ -32,15 +32,12 @@ RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    kinds = ",".join(_base(slot) for slot in payload.slots)
+    kinds = ",".join(_base(slot) + "?" * (slot.width - 1) for slot in payload.slots)
     return f"in order {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
 
 
 def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    """Return one of the two loops, over classes in the order of the slots; computations begin in state ``start``.
-
-    *Requires* a payload of fields of one word each, no bool.
-    """
+    """Return one of the two loops, over classes in the order of the slots; computations begin in state ``start``."""
     e, stride = Emitter({}), 8 * (HEAD + width)
     moving = MOVING | LIST | (RUN if runs else {})
     _read_words(e, payload, moving)
@@ -93,8 +90,8 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     for column in ("EV", "ND", "MT", "REACH"):
         e.line(f"%to_{column} = mul i64 %cap, {getattr(k, column) - k.LE}")
-    for slot in payload.slots:
-        e.line(f"%at{slot.offset} = load ptr, ptr {e.address('%x', k.X_WORDS + slot.offset)}, align 8")
+    for word in range(payload.width):
+        e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.X_WORDS + word)}, align 8")
 
 
 def _read_row(e: Emitter) -> None:
@@ -121,15 +118,22 @@ def _write_event(e: Emitter, payload: Layout) -> None:
     e.store("i64", "%re", "%event", k.E_RE)
     e.store("i64", "1", "%event", k.E_COPIES)
     e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.E_WORDS}")
+
     for slot in payload.slots:
         base = _base(slot)
-        type_ = TYPES[base]
-        value = e.let(f"load {type_}, ptr {e.let(f'getelementptr i64, ptr %at{slot.offset}, i64 %line')}, align 8")
+        type_, present = TYPES[base], None
+        if slot.width == 2:
+            byte = e.let(f"getelementptr i8, ptr %at{slot.offset}, i64 %line")
+            present = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {byte}')}, 0")
+            e.store("i1", present, "%ev", slot.offset)
+        value = e.load(type_, f"%at{slot.value}", "%line")
         if base == "float":
             value = e.let(f"fadd double {value}, 0.0")
             value = e.let(f"select i1 {e.let(f'fcmp uno double {value}, {value}')}, double {NAN}, double {value}")
-        e.store(type_, value, "%ev", slot.offset)
-        e.known["e", slot.offset, 1] = Value(base, value)
+        if present is not None:
+            value = e.let(f"select i1 {present}, {type_} {value}, {type_} {ZEROS[type_]}")
+        e.store(type_, value, "%ev", slot.value)
+        e.known["e", slot.offset, slot.width] = Value(base, value, present)
 
 
 def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> dict[str, str]:

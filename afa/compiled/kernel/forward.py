@@ -298,9 +298,14 @@ def first_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event
 
 @kernel
 def payload_word(c: Any, j: int, x: int) -> int:
-    """Return word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0."""
-    found = peek(c[0, F_WORDS + 2 * j] + 8 * x)
-    if c[0, F_WORDS + 2 * j + 1] == FLOAT:
+    """Return word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0, 0 for what is not there."""
+    at, kind = c[0, F_WORDS + 2 * j], c[0, F_WORDS + 2 * j + 1]
+    if kind & OPTIONAL and peek_byte(c[0, F_WORDS + 2 * (j - 1)] + x) == 0:
+        return 0
+    if kind & BYTE:
+        return int(peek_byte(at + x) != 0)
+    found = peek(at + 8 * x)
+    if kind & FLOAT:
         if found == MINUS_ZERO:
             return 0
         if (found & MAGNITUDE) > INFINITY:

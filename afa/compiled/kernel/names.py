@@ -301,8 +301,9 @@ F_DIFF = F("diff of arcs")
 F_KEY = F("numbers of keys")
 F_INDEX = F("the rows to take")
 F_COUNTS = F("by key: how many rows it has in the call")
-F_WORDS = F("of each word of the payload: address of its column, and WORD or FLOAT", words=0)
-WORD, FLOAT = 0, 1
+F_WORDS = F("of each word of the payload: address of its column, and of what kind it is", words=0)
+WORD, FLOAT, BYTE, OPTIONAL = 0, 1, 2, 4
+"""Words; floats; bytes, 0 or not; values of which those count that the column before it, of bytes, has."""
 
 # -- c: what PRUNE is told of a key: the number of the row of the array --------------------------------------------------------
 G_BEGINS = 0  # one row of numbers, see below
