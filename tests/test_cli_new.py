@@ -103,6 +103,12 @@ def test_times_in_a_column_called_le_and_one_that_is_no_name() -> None:
     assert "afa run b.py:pattern b.csv --le from\n" in Path("b.py").read_text("utf-8")
 
 
+def test_a_form_that_the_name_does_not_tell() -> None:
+    write("a.txt", "at,x\n1,2\n2,3\n")
+    assert ran("a.py", "a.txt", "--format", "csv") == 1
+    assert "afa run a.py:pattern a.txt --format csv\n" in Path("a.py").read_text("utf-8")
+
+
 def test_a_file_that_is_there_stays() -> None:
     write("pay.jsonl", lines(ROWS))
     write("pay.py", "mine")

@@ -84,7 +84,7 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
     if pattern.suffix != ".py":
         raise typer.BadParameter(f"expected a name that ends in .py but got {pattern.name!r}", param_hint="PATTERN")
     source = open_source(file, form)
-    text = new_pattern(str(pattern), file, source, le, key)
+    text = new_pattern(str(pattern), file, source, le, key, "" if form is None else f" --format {form}")
     try:
         with open(pattern, "x", encoding="utf-8") as stream:
             stream.write(text)
@@ -95,8 +95,8 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
     typer.echo(f"afa: wrote {pattern}; how it is run stands at its top", err=True)
 
 
-def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Sequence[str]) -> str:
-    """Return the text of the file."""
+def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Sequence[str], form: str) -> str:
+    """Return the text of the file; ``form``: the option that says how the input is written."""
     names = source.names or []
     for name in [*key, *([] if le is None else [le])]:
         if name not in names:
@@ -126,7 +126,7 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
         **{name: text.replace("\\", "/").replace('"', "'") for name, text in shown.items()},
         name=NAME,
         words=f"two events{f' of one {keys[0]}' if keys else ''}, one after the other, {words}",
-        options="" if time in (instant, "le") else f" --le {time}",
+        options=form + ("" if time in (instant, "le") else f" --le {time}"),
         event=_event_name(pattern),
         fields="\n".join(lines),
         query=query,
