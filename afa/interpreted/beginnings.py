@@ -38,7 +38,8 @@ def _stays(s: State) -> Iterator[tuple[PMatch, int]]:
         yield from ((p, until) for p in y.nodes)
     for run in s.runs:
         i = s.index.bisect_left(run.end)
-        yield run.data, s.index.peekitem(i)[1].le if i < len(s.index) else FOREVER
+        if i and s.index.peekitem(i - 1)[0] >= run.begin:  # it covers a step
+            yield run.data, s.index.peekitem(i)[1].le if i < len(s.index) else FOREVER
 
 
 def _waits_past(algorithm: Algorithm, p: PMatch) -> bool:
