@@ -183,6 +183,7 @@ class Cleanse(Stage):
         self._sigma = int(sigma)
 
     def settle_duration(self, name: str, value: Any) -> None:
+        """Take sigma, or the bound on the delay, of which the tick is known now."""
         ticks = ticks_of_duration(value, self.tick, name)
         if name == "sigma":
             self.sigma = ticks

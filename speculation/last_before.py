@@ -131,6 +131,7 @@ class LastBefore(Stage):
         self._waiting = _Events(self)  # type: ignore[assignment]
 
     def settle_duration(self, name: str, value: Any) -> None:
+        """Take the window, or conditions with durations, of which the tick is known now."""
         if name == "where":
             self.conditions = {each: condition_of(source, self.event_schema, self.tick) for each, source in value.items()}
         else:
