@@ -6,7 +6,9 @@ import doctest
 import gzip
 import importlib
 import inspect
+import json
 import re
+import shlex
 import subprocess
 import warnings
 from pathlib import Path
@@ -67,13 +69,16 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     sink = pa.BufferOutputStream()
     pa.csv.write_csv(ticks, sink)
     Path("ticks.csv.gz").write_bytes(gzip.compress(sink.getvalue().to_pybytes()))
-    lines = {line for page in PAGES for kind, code in blocks(page) if kind == "sh" for line in code.splitlines() if "afa " in line}
+    shells = [code for page in PAGES for kind, code in blocks(page) if kind == "sh"]
+    lines = dict.fromkeys(line for code in shells for line in code.splitlines() if "afa " in line)
     assert len(lines) > 2
     for line in lines:
-        parts = [part.split("#")[0].split() for part in line.split("|")]
+        parts = [shlex.split(part, comments=True) for part in line.split("|")]
         arguments = next(part for part in parts if part[0] == "afa")
         with Path("ticks.csv.gz").open("rb") as file:
             text = gzip.decompress(file.read()).decode()
+        if "jsonl" in arguments:
+            text = "".join(f"{json.dumps(row)}\n" for row in ticks.to_pylist())
         job = process(*arguments[1:], stdin=subprocess.PIPE)
         out, said = job.communicate(text)
         assert job.returncode == 0, (line, said)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert
+from afa import AfaError, Arc, ArcLog, Automaton, Keyed, Operator, Punctuation, insert
 from punctuation import BoundedDisorder, ObservedLateness, Union
 from punctuation.time import FOREVER
 from speculation import After, Before, Cleanse, Consolidate, Ordered
+from tests.arclogs import random_log
 from tests.strategies import Choices, Seeded
 from tests.streams import PROGRAMS, Mix, Quote, Setting, Tally, Tick, payload, setting, stream, table
 from tests.stress import generate, run
@@ -38,7 +40,7 @@ class Specimen(NamedTuple):
 def specimen(seed: str) -> Specimen:
     """A random one."""
     choose = Seeded(seed)
-    kinds = [worlds, worlds, streams, streams, streams, conditions, conditions, sets, cleansed, cleansed, ordered, sources]
+    kinds = [worlds, worlds, streams, streams, streams, conditions, conditions, sets, logged, cleansed, cleansed, ordered, sources]
     while (found := choose.one(kinds)(choose)) is None:
         continue
     return found
@@ -89,6 +91,45 @@ def streams(choose: Choices) -> Specimen:
             blobs.append(operator.snapshot(incremental=True))
     blobs.append(operator.snapshot(incremental=True) if keys else operator.snapshot())
     return Specimen("streams", blobs, _restoring(here, type(operator)), _giving(items[cut : cut + 12]))
+
+
+FOLDERS = tempfile.TemporaryDirectory(prefix="afa specimens ")
+"""For as long as the process lives."""
+LINES = [
+    {"name": name, "src": src, "dst": dst, "fence": fence}
+    for name, src, dst in (("ab", "a", "b"), ("bb", "b", "b"), ("bc", "b", "c"))
+    for fence in ("sort != 2", "size > 0 and r.n < 3")
+]
+
+
+def logged(choose: Choices) -> Specimen:
+    """One that follows an arc log."""
+    arcs = [Arc("a", "b", "sort != 1", "(r.n + 1, 0.5, r.word, r.last)", name="ab"), Arc("b", "c", "size > 0", name="bc")]
+    own, window = Automaton(start="a", final={"c"}, arcs=arcs, register=Tally(), event=Quote), choose.one([None, 9])
+    log = ArcLog(tempfile.mkdtemp(dir=FOLDERS.name), own)
+    lines = random_log(choose, LINES, choose.number(4, 20), 30)
+    operator: Any = Operator(own, window=window, engine=choose.one(["interpreted", "compiled"]))
+
+    def write(n: int) -> None:
+        for line in lines[:n]:
+            log.append(line)
+        del lines[:n]
+
+    for clock in range(choose.number(5, 30)):
+        write(choose.number(0, 2))
+        _give(operator, insert(payload(choose, Quote, clock, 3), clock))
+        if choose.chance(20):
+            _give(operator, Punctuation(clock - choose.number(0, 6)))
+        if choose.chance(40):
+            log.poll(operator)
+    write(3)
+    items = [insert(payload(choose, Quote, 31 + i, 3), 31 + i) for i in range(6)]
+    more = [*_giving(items[:3]), lambda op: ArcLog(log.path, own).poll(op), *_giving(items[3:]), _giving([Punctuation(33)])[0]]
+
+    def restore(blobs: list[bytes], engine: str) -> Any:
+        return Operator.restore(own, blobs[0], engine=engine)
+
+    return Specimen("logged", [operator.snapshot()], restore, more)
 
 
 CONDITIONS = ("sort <= 1", "sort == 2", "who == 1", "size > 0", "due < 9", "name == 'ash'", "flag", "extra is None")
