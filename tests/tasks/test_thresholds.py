@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -34,7 +35,7 @@ def test_a_hundred_thresholds() -> None:
     rises = []
     for symbol in "ABC":
         mine = sorted((le, cents) for s, cents, le in rows if s == symbol)
-        rises += [(b - a, symbol, b, then) for (now, a), (then, b) in zip(mine, mine[1:]) if then < now + 60]
+        rises += [(b - a, symbol, b, then) for (now, a), (then, b) in pairwise(mine) if then < now + 60]
     assert found.table["variant"].to_pylist() == list(thresholds)
     assert found.table["matches"].to_pylist() == [sum(rise >= least for rise, *_ in rises) for least in thresholds]
     assert all(count > 0 for count in found.table["withdrawn"].to_pylist()[:50])
