@@ -181,3 +181,13 @@ def test_as_find() -> None:
     make, frame = load_factory("f.py:make"), pd.DataFrame(ROWS, columns=["symbol", "price", "le"])
     for rise, count, _ in found[1:]:
         assert len(afa.find(make(float(rise)), frame, key="symbol", window=9)) == int(count)
+
+
+def test_times_leave_as_they_came() -> None:
+    stamps = pd.to_datetime([le for _, _, le in ROWS], unit="s")
+    pd.DataFrame(ROWS, columns=["symbol", "price", "at"]).assign(at=stamps).to_parquet("rows.parquet")
+    said = ("run", "f.py:make", "rows.parquet", "--le", "at", "--key", "symbol", "--window", "9s", "--vary", "rise=4")
+    call(*said, "--output", "found.parquet")
+    assert pq.read_table("found.parquet").to_pandas()["re"].tolist() == [pd.Timestamp(13, unit="s")]
+    row = json.loads(call(*said, "--output", "-").stdout)
+    assert (row["le"], row["re"]) == ("1970-01-01T00:00:07", "1970-01-01T00:00:13")

@@ -68,7 +68,7 @@ def _run(
     named = {"le": job.le, "re": job.re, "diff": job.diff}
     columns = choose(job.file, source.names, source.sparse, events, named, job.keys)
     with Screen(job, source) as screen:
-        batches_in = Input(job, source, columns, screen, advice)
+        batches_in = Input(job, source, columns, advice)
         summary = _drive(operator, shown, job, batches_in, source, screen)
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
@@ -76,7 +76,7 @@ def _run(
     if advice is not None:
         advice.finish()
     if not job.quiet and not summary.inserted:
-        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns, screen, None)
+        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
         tell_why(operator, again, job)
 
 
@@ -90,11 +90,11 @@ def _operator(automaton: Automaton, job: Job) -> Any:
 class Input:
     """The input in the operator's form, batch by batch; there is always one, if an empty one."""
 
-    def __init__(self, job: Job, source: Source, columns: list[Column], screen: Screen, advice: Advice | None) -> None:
+    def __init__(self, job: Job, source: Source, columns: list[Column], advice: Advice | None = None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
         self.first: Any = None  # the first batch
         self.kind: pa.DataType | None = None  # the type of its times, in which those of the output leave; None: they are ints
-        self._job, self._source, self._columns, self._screen = job, source, columns, screen
+        self._job, self._source, self._columns = job, source, columns
         self._advice = advice
 
     def __iter__(self) -> Iterator[pa.Table]:

@@ -14,11 +14,13 @@ from rich.table import Table
 
 from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
-from afa.cli.input_columns import Column, Place, choose, convert
+from afa.cli.input_columns import choose
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
-from afa.cli.read import Source, batches, open_source
+from afa.cli.output_times import with_times
+from afa.cli.read import Source, open_source
 from afa.cli.request import Job
+from afa.cli.run import Input
 from afa.cli.write import check_output, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.asked import Options
@@ -47,7 +49,8 @@ def sweep(job: Job) -> None:
     source = open_source(job.file, job.form)
     patterns, events, job, options = _bound([_made(make, point) for point in points], source, job)
     columns = choose(job.file, source.names, source.sparse, events, {"le": job.le, "re": job.re, "diff": job.diff}, job.keys)
-    table = _read(source, columns, job)
+    rows = Input(job, source, columns)
+    table = pa.concat_tables(list(rows)).unify_dictionaries()
     there = table.column_names
     reading = Reading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]
     try:
@@ -56,8 +59,10 @@ def sweep(job: Job) -> None:
         raise CommandError(on_the_line(error)) from error
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    with writing(job.output, found.matches.schema) as write:
-        write(found.matches)
+    timed = ["le", "re", *(name for name in _times_shown(patterns[0]) if name in found.matches.column_names)]
+    matches = with_times(found.matches, timed, rows.kind, job.tick or "ms")
+    with writing(job.output, matches.schema) as write:
+        write(matches)
     _show(found, job, len(table), time.perf_counter() - began)
 
 
@@ -182,19 +187,13 @@ def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Sc
     return patterns, events, job, Options(key, job.window, job.sequence, job.tick)
 
 
-# -- in and out --------------------------------------------------------------------------------------------------------------------
+def _times_shown(pattern: Any) -> tuple[str, ...]:
+    """Return what a match shows of the times of events."""
+    schema: Schema = pattern.match_schema if isinstance(pattern, Automaton) else pattern.shown
+    return schema.times
 
 
-def _read(source: Source, columns: list[Column], job: Job) -> pa.Table:
-    """Return the whole input, with the operator's columns."""
-    tables = []
-    for row, table in batches(source, job.file, columns, job.rows, itertools.repeat(job.rows)):
-        found = convert(table, columns, job.tick or "ms", Place(job.file, row))
-        tables.append(found)
-    if not tables:
-        empty = pa.table({column.source: pa.nulls(0) for column in columns})
-        tables.append(convert(empty, columns, job.tick or "ms", Place(job.file, source.first_row)))
-    return pa.concat_tables(tables).unify_dictionaries()
+# -- out -----------------------------------------------------------------------------------------------------------------------
 
 
 def _show(found: Backtest, job: Job, rows: int, seconds: float) -> None:

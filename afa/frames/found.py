@@ -16,6 +16,7 @@ from afa.frames.frame_reading import Reading
 from afa.operator.table_columns import as_arrow
 from afa.schema import ODD
 from punctuation.door import arrow_type
+from punctuation.time import FOREVER
 
 Columns = dict[str, Any]
 """Arrays, each with the name of its column."""
@@ -65,8 +66,8 @@ def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> A
     times = frame.times(reading.time)
     made: Columns = {}
     for name, column in columns.items():
-        if name in ("le", "re") and times is not None:
-            made[name] = times.of_ticks(column, asked.tick or "", name)
+        if times is not None and name in ("le", "re", *asked.shown.times):
+            made[name] = times.of_ticks(_ticks(column), asked.tick or "", name)
         elif name in asked.keys:
             made[name] = _keys(column, frame.raw(name, "key"), name, kind)
         elif name in shown and frame.table.in_arrow:
@@ -75,6 +76,11 @@ def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> A
         else:
             made[name] = column
     return framed(made, frame)
+
+
+def _ticks(column: Any) -> Any:
+    """Return times as int64, FOREVER for what is missing."""
+    return column if column.dtype == np.int64 else np.array([FOREVER if tick is None else tick for tick in column], np.int64)
 
 
 def framed(columns: Columns, frame: Frame) -> Any:

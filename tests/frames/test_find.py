@@ -212,6 +212,33 @@ class Stamped(NamedTuple):
     at: afa.Instant
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_spans_mean_the_same_in_each_unit_and_times_are_shown_as_times(unit: str) -> None:
+    begin = pd.Timestamp("2024-03-31 00:30", tz="Europe/Berlin")  # clocks go forward at 2:00
+    frame = pd.DataFrame({"price": [1.0, 9.0, 2.0, 9.5], "when": begin + pd.to_timedelta([0, 119, 200, 321], unit="min")})
+    frame["when"] = frame["when"].dt.as_unit(unit)
+
+    class Since(NamedTuple):
+        at: int = 0
+
+    two_hours = Automaton(
+        start="0",
+        final={"2"},
+        register=Since(),
+        event=Stamped,
+        arcs=[
+            Arc("0", "1", lambda e, r: e.price < 3, lambda e, r: Since(e.at)),
+            Arc("1", "2", lambda e, r: e.at < r.at + afa.span("2 hours")),
+        ],
+    )
+    assert afa.find(two_hours, frame, window="1 day")["le"].tolist() == [frame["when"][1]]
+    text = "PATTERN SEQ(Stamped a, Stamped b) WHERE strict_contiguity(a, b) { a.price < 3 } WITHIN 2 hours RETURN a.at AS since"
+    query = afa.query(text, event=Stamped, tick=unit)
+    found = afa.find(query, frame)
+    assert found["since"].tolist() == [frame["when"][0]]
+    assert found["since"].dtype == frame["when"].dtype
+
+
 def test_time_outs_fire_up_to_the_end() -> None:
     class Due(NamedTuple):
         at: int = 0
