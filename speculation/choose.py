@@ -16,7 +16,7 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.operator.tables import Found
-from afa.schema import as_ticks
+from afa.schema import Schema, as_ticks, taker
 from afa.state.sound import wanted
 from punctuation.durations import Duration
 from punctuation.promise import Punctuation
@@ -282,10 +282,18 @@ class Choose(Stage):
         """The keys of which anything is held."""
         return self._way.keys  # type: ignore[no-any-return]
 
-    def load(self, numbers: list[Any], waiting: Any, take: saved.Take, without: Collection[Hashable] = ()) -> None:
-        """Take what a stage with the same parameters has saved, by `numbers` and `waiting`: of keys that this one does not hold.
+    def part(self, keys: Iterable[Hashable] | None = None) -> Any:
+        """Return the matches that are held as plain data; ``keys``: of these only."""
+        return self._way.part(keys)
 
-        ``without``: but of these keys.
+    def clean(self) -> None:
+        """Forget all that is final: of many keys not each promise does."""
+        self._calls.call(self._way.look)
+
+    def load(self, numbers: list[Any], part: Any, schema: Schema, without: Collection[Hashable] = ()) -> None:
+        """Take what a stage with the same parameters has saved, by `numbers` and `part`: of keys that this one does not hold.
+
+        ``schema`` is that of the matches; ``without``: but of these keys.
 
         Raises
         ------
@@ -295,10 +303,14 @@ class Choose(Stage):
         try:
             *said, drawn, promised = numbers
             wanted(f"the parameters {self.numbers()[:-2]} of a Choose", said == self.numbers()[:-2], said)
-            for change in saved.changes(waiting, take):
-                if change.key not in without:
-                    self.take(checked(change), [])
-            self._check_waiting()
+            if self._way.columns:
+                rows = saved.rows(part, schema)
+                self._way.load_rows(rows.at([i for i, key in enumerate(rows.keys) if key not in without]) if without else rows)
+            else:
+                for change in saved.changes(part, taker(schema)):
+                    if change.key not in without:
+                        self.take(checked(change), [])
+                self._check_waiting()
             self._drawn, self._promised = as_total(drawn), as_time(promised, "promised")
         except (SnapshotError, MemoryError):
             raise

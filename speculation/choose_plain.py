@@ -14,6 +14,7 @@ from punctuation.deadlines import Deadlines
 from punctuation.time import BEGINNING, FOREVER
 from speculation.chain import Chain, Group, Link, Point
 from speculation.stage import Output
+from speculation.stage_state import columns_of
 
 
 class PlainWay:
@@ -43,6 +44,10 @@ class PlainWay:
         """Return all matches that are held, or those of some keys."""
         chains = self.chains.values() if keys is None else [self.chains[key] for key in keys if key in self.chains]
         return [match for chain in chains for group in chain.groups.values() for match in group]
+
+    def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
+        """Return all matches that are held, or those of some keys, as plain data."""
+        return columns_of(self.matches(keys))
 
     @property
     def keys(self) -> Collection[Hashable]:

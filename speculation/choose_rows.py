@@ -283,20 +283,37 @@ class RowWay:
         """The keys of which anything is held."""
         return [self._keys.names[number] for number in self._memory.keys_held()] if self._keyed else [None]
 
-    def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
-        """Return all matches that are held, or those of some keys."""
+    def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
+        """Return the matches that are held, or those of some keys, as plain data (`speculation.stage_state`)."""
+        found = self._rows(keys)
+        times = (found[:, column].tolist() for column in (k.R_LE, k.R_RE))
+        columns = [column.tolist() for column in self._words.columns(found)]
+        names: list[Any] = self._keys.names if self._keyed else [None]
+        keys_of = [names[number] for number in found[:, k.R_KEY].tolist()]
+        return [list(self._words.places), keys_of, *times, [1] * len(found), columns]
+
+    def _rows(self, keys: Iterable[Hashable] | None) -> Any:
         if keys is None:
             self._settle_all()
         wanted = self._keys.known(keys) if keys is not None and self._keyed else None
-        rows = self._memory.r[self._memory.held(wanted)[0]]
+        return self._memory.r[self._memory.held(wanted)[0]]
+
+    def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return all matches that are held, or those of some keys."""
+        rows = self._rows(keys)
         found = self._listed(self._words.records(rows), rows, np.ones(len(rows), np.int64))
         return [change._replace(re=None) if change.re == BEGINNING else change for change in found]
 
     def load(self, matches: Sequence[Change]) -> None:
         """Take the matches of another way, whose output has left already."""
-        drawn = self._stage._drawn
         if matches:
-            self._take(_logged(matches))
+            self.load_rows(_logged(matches))
+
+    def load_rows(self, rows: Logged) -> None:
+        """Take matches as columns, whose output has left already."""
+        drawn = self._stage._drawn
+        if len(rows.le):
+            self._take(rows)
             self._difference()
         self._stage._drawn = drawn
         self._stage._journal.commit()

@@ -15,13 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
+from afa.engine import Logged
 from afa.errors import SnapshotError
 from afa.operator import snapshot
-from afa.schema import any_payload
+from afa.schema import Schema, any_payload
 from afa.state.sound import short
 from punctuation import sealed
 from punctuation.door import table_of
+from punctuation.time import FOREVER
 
 MAGIC, VERSION = b"AFAC", 1
 Take = Callable[[Any], Any]
@@ -73,6 +77,29 @@ def changes(data: Any, take: Take) -> list[Change]:
         raise
     except Exception as error:  # what is none of ours may be wrong in any way
         raise SnapshotError(f"expected changes that wait but got something else: {error}") from error
+
+
+def rows(data: Any, schema: Schema) -> Logged:
+    """Return matches that waited as columns, checked as `changes` checks them, with no object for each."""
+    try:
+        fields, keys, le, re, diffs, columns = data
+        kinds = [{field.type, type(None)} if field.optional else {field.type} for field in schema.fields]
+        names = [field.name for field in schema.fields]
+        if fields is None and not le:
+            columns = [[] for _ in names]
+        elif fields != names or any(set(map(type, column)) - kind for column, kind in zip(columns, kinds)):
+            raise SnapshotError(f"expected payload={schema.describe()} but got {short(data)}")
+        if {len(part) for part in (keys, le, re, diffs, *columns)} != {len(le)} or len(columns) != len(names):
+            raise SnapshotError(f"expected columns of one length but got {short(data)}")
+        begins, ends = (np.array(part, np.int64) for part in (le, re))
+        ints = {type(item) for part in (le, re, diffs) for item in part} <= {int} and set(diffs) <= {1}
+        if not ints or (begins == FOREVER).any() or (ends <= begins).any():
+            raise SnapshotError(f"expected matches with their times, each once, but got {short(data)}")
+        return Logged(columns, begins, ends, np.ones(len(le), np.int64), [any_payload(key) for key in keys])
+    except (SnapshotError, MemoryError):
+        raise
+    except Exception as error:  # what is none of ours may be wrong in any way
+        raise SnapshotError(f"expected matches that wait but got something else: {error}") from error
 
 
 def stream_of(table: Any) -> bytes:

@@ -155,6 +155,7 @@ class Bucket:
         changes = self._call(waited, promised, step, self._lived(rows))
         if rows is None or not rows.num_rows:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
+            self._stages.clean()
         self._windows.forget(promised)
         late, faults = [change for change in self._late if self._speaks or not isinstance(change.payload, Arc)], self._raised()
         if self._speaks:

@@ -23,7 +23,7 @@ from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.snapshot import plain, unplain
 from afa.operator.tables import Come, Found, step_of
-from afa.schema import Schema, taker
+from afa.schema import Schema
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
@@ -78,7 +78,6 @@ class Stages:
     def __init__(self, asked: Asked, core: Core, names: Sequence[str], blobs: Sequence[bytes] = ()) -> None:
         self._core, self._names = core, names
         self._blobs = list(blobs)
-        self._take = taker(core.automaton.match_schema)
         self._looking: LookBack | None = None
         self._choosing: After | None = None
         self._bits = -1
@@ -100,11 +99,13 @@ class Stages:
         self._fresh: dict[str, dict[Hashable, None]] = {"looking": {}, "choosing": {}}  # keys that have changed since the last save
 
     def _choose(self, asked: Asked, parts: Sequence[Any]) -> Choose:
-        stage, final = Choose(**asked.choose or {}, shown=asked.shown), self._core.progress.final
+        core, stage = self._core, Choose(**asked.choose or {}, shown=asked.shown)
+        stage.follow(core)
         for part, without in _newest(parts):
-            stage.load(part.numbers, part.waiting, self._take, without)
-        if final > BEGINNING:
-            stage.push(Punctuation(final))
+            stage.load(part.numbers, part.waiting, core.automaton.match_schema, without)
+        if core.progress.final > BEGINNING:
+            stage.push(Punctuation(core.progress.final))
+            stage.clean()
         return stage
 
     @property
@@ -165,6 +166,11 @@ class Stages:
 
     # -- what is held ----------------------------------------------------------------------------------------------------------
 
+    def clean(self) -> None:
+        """Forget all that is final."""
+        if self._choosing is not None:
+            self._choosing.stage.clean()
+
     @property
     def waits(self) -> int | None:
         """In how many ticks behind the watermark something can be forgotten; None: nothing is held, or for ever."""
@@ -213,8 +219,11 @@ class Stages:
             if stage is None:
                 parts.append(None)
                 continue
-            numbers = stage.numbers(keys) if name == "looking" else stage.numbers()
-            parts.append([numbers, None if whole else keys, columns_of(stage.waiting(keys))])
+            if name == "looking":
+                numbers, part = stage.numbers(keys), columns_of(stage.waiting(keys))
+            else:
+                numbers, part = stage.numbers(), stage.part(keys)
+            parts.append([numbers, None if whole else keys, part])
         return plain(parts)
 
 
