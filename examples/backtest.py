@@ -2,7 +2,7 @@
 
 Prices fall twice, each time by more than a threshold, and rise again, all within three minutes. Most rows stand by time; a few came
 late: `withdrawn` counts the matches that a live run would have announced and taken back. `afa.find` gives the matches of one
-threshold; on the command line the same is `afa run examples/backtest.py:dip trades.parquet --key symbol --window 3m --vary by=0:2:0.5`.
+threshold. On the command line: `afa run examples/backtest.py:dip trades.parquet --key symbol --window 3m --vary by=0:2:0.5`.
 
 It prints:
 
