@@ -163,5 +163,6 @@ def _warnings(lowered: Lowered) -> list[str]:
             "same rows is a partial match of its own, so let their conditions exclude each other"
         )
     if lowered.tree.window is None:
-        found.append("without WITHIN a match never expires: what has begun is held for ever")
+        chosen = "" if lowered.tree.skip is None else ", and so are all matches, as what is chosen is never final"
+        found.append(f"without WITHIN a match never expires: what has begun is held for ever{chosen}")
     return found

@@ -29,12 +29,12 @@ from afa.journal import Journal
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
-from afa.model.copies import as_diff
 from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
-from afa.operator.gapless import Gapless, check_number, sequence_of
+from afa.operator.gapless import Gapless, sequence_of
+from afa.operator.lifetimes import timed
 from afa.operator.log_polls import here
 from afa.operator.named_swap import NamedSwap
 from afa.operator.rows import in_form
@@ -45,7 +45,6 @@ from punctuation.durations import Duration, ticks_of_duration, unit_of
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, end_of_time
 
 Output = list["Change | Punctuation"]
 
@@ -97,6 +96,7 @@ class Core(Member):
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self._numbered: Any = self.engine.numbers
         self._ties = automaton.ties
+        self.rows_alike = not automaton.ties and self.window is not None  # see `afa.operator.lifetimes`
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap, self.tick)
         self.conditions = Conditions(automaton, self.tick)
         warn_of_waits(self.automaton, self.window, self.tick)
@@ -348,33 +348,7 @@ class Core(Member):
         payload = change.payload if self._dated is None else self._dated(change.payload, change.le)
         return self.timed(change, self._take(payload), key)
 
-    def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
-        """Return the change of an event whose payload has its form with its full lifetime and its key."""
-        if change.le is None:
-            raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
-        le = change.le
-        if type(le) is not int or not BEGINNING <= le < FOREVER:
-            le = as_ticks(le, "le", self.tick)
-            if le == FOREVER:
-                raise ChangeError(f"{end_of_time(le)} for {payload!r}")
-        if change.re is not None:
-            re = as_ticks(change.re, "re", self.tick)
-        elif self.window is None:
-            re = FOREVER
-        else:
-            re = le + self.window
-            if re > FOREVER:
-                as_ticks(re, "le + window")
-        if re <= le:
-            raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
-        diff = change.diff
-        if type(diff) is not int or diff != 1:
-            diff = as_diff(diff, payload)
-        if diff < 0 and not self.retractions:
-            raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
-        if self.sequence is not None:
-            check_number(payload, self.sequence, self.automaton.event_schema is not None)
-        return Change(payload, le, re, diff, key)
+    timed = timed
 
     # -- punctuations ------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from afa.errors import ChangeError
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.call import Core
+from afa.operator.lifetimes import check_alike
 from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, keys_array
 from afa.operator.table_rows import TIMES, rows_of
 from afa.operator.table_times import as_came, with_le, with_ticks
@@ -249,6 +250,8 @@ def _encoded(core: Core, table: Table, shape: Shape, arcs: Sequence[Arc]) -> Bat
         _check_same(columns[schema.instant], times["le"])
     if not core.retractions:
         _check_unbroken(core, columns, times, arcs)
+    if core.rows_alike and core.window is not None and "re" in times:
+        check_alike(times["le"], times["re"], core.window)
     of_keys = found[n:low] if keys else None
     return core.engine.encode(columns, times, arcs, core.window, of_keys, keys is None or keys.single)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
+import afa
+from afa import ChangeError, insert
 from afa.language.pattern import STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Ref
 from tests.language.oracle import Event
@@ -54,3 +57,30 @@ def test_chosen_matches(pattern: Pattern, skip: str, window: int | None, engine:
         ops += [("-", event) for event in rng.sample(events, 3)]
         found += run(World(tree, tuple(ops)), engine).matches
     assert found
+
+
+class Row(NamedTuple):
+    x: int
+    at: afa.Instant | None = None
+
+
+SQL = """SELECT * FROM rows MATCH_RECOGNIZE (ORDER BY at MEASURES FIRST(a.x) AS x PATTERN (a+ b) {within}
+DEFINE a AS x < 5, b AS x >= 5)"""
+
+
+def test_rows_of_sql_have_no_lifetime_of_their_own(engine: str) -> None:
+    """Where a match begins is told by its RE, which a row that ends sooner would shorten."""
+    query = afa.sql(SQL.format(within="WITHIN INTERVAL '10' SECOND"), event=Row, tick="s")
+    op = query.operator(engine=engine)
+    message = r"expected rows that last as long as WITHIN says, 10 ticks, but got le=1, re=5 for Row\(x=1"
+    with pytest.raises(ChangeError, match=message):
+        op.push(insert(Row(1), 1, 5))
+    with pytest.raises(ChangeError, match=message):
+        op.push_many({"x": np.array([2, 1]), "le": np.array([0, 1]), "re": np.array([10, 5])})
+    out = op.push_many({"x": np.array([1, 2, 7]), "le": np.array([1, 2, 3]), "re": np.array([11, 12, 13])})
+    assert np.asarray(out["x"]).tolist() == [1]
+    assert op.push(insert(Row(3), 4, 14)) == []
+    free = afa.sql(SQL.format(within=""), event=Row, tick="s")
+    assert free.operator(engine=engine).push_many([insert(Row(1), 1, 5), insert(Row(7), 2, 9)])[0].re == 5
+    assert "without WITHIN a match never expires" in str(free.explain())
+    assert "what is chosen is never final" in str(free.explain())

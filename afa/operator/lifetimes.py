@@ -1,0 +1,71 @@
+"""Lifetimes of events: LE as ticks, and RE given, or LE + window, or FOREVER.
+
+In SQL a row has no lifetime of its own: with WITHIN all of them last as long, and where a match begins is told by its RE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from afa.change import Change
+from afa.errors import ChangeError
+from afa.model.copies import as_diff
+from afa.operator.gapless import check_number
+from afa.schema import as_ticks
+from afa.state.plain import Unfit
+from punctuation.time import BEGINNING, FOREVER, end_of_time
+
+
+def timed(core: Any, change: Change, payload: Any, key: Hashable) -> Change:
+    """Return the change of an event whose payload has its form with its full lifetime and its key."""
+    if change.le is None:
+        raise ChangeError(f"expected an event with a time but got le=None for {payload!r}")
+    le, window = change.le, core.window
+    if type(le) is not int or not BEGINNING <= le < FOREVER:
+        le = as_ticks(le, "le", core.tick)
+        if le == FOREVER:
+            raise ChangeError(f"{end_of_time(le)} for {payload!r}")
+    if change.re is not None:
+        re = as_ticks(change.re, "re", core.tick)
+        if core.rows_alike and re != le + window:
+            raise ChangeError(
+                f"expected rows that last as long as WITHIN says, {window} ticks, but got le={le}, re={re} for {payload!r}; "
+                f"leave re out, or say the query as text or in Python"
+            )
+    elif window is None:
+        re = FOREVER
+    else:
+        re = le + window
+        if re > FOREVER:
+            as_ticks(re, "le + window")
+    if re <= le:
+        raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
+    diff = change.diff
+    if type(diff) is not int or diff != 1:
+        diff = as_diff(diff, payload)
+    if diff < 0 and not core.retractions:
+        raise ChangeError(f"expected insertions only (retractions=False) but got diff={diff} for {payload!r} at le={le}")
+    if core.sequence is not None:
+        check_number(payload, core.sequence, core.automaton.event_schema is not None)
+    return Change(payload, le, re, diff, key)
+
+
+def check_alike(le: Any, re: Any, window: int) -> None:
+    """Raise `Unfit` if rows of a table don't all last as long as a window: rows that go one by one tell which.
+
+    Examples
+    --------
+    >>> check_alike(np.array([1, 2]), np.array([4, 5]), 3)
+    >>> check_alike(np.array([1, 2]), np.array([4, 9]), 3)
+    Traceback (most recent call last):
+    afa.state.plain.Unfit
+    """
+    try:
+        alike = (np.asarray(le) == np.asarray(re) - window).all()
+    except Exception as error:
+        raise Unfit from error
+    if not alike:
+        raise Unfit
