@@ -275,7 +275,7 @@ APART = r"expected a fence that can be taken apart, as it reads afa\.span\(\.\.\
         ("at in (span('1 s'), 3)", "ms", ExpressionError, r"in, over values that are no constants"),
         (lambda e, r: e.at < afa.span("moon"), "ms", AutomatonError, APART),
         (python_only, "ms", AutomatonError, rf"{APART} but math\.hypot"),
-        (lambda e, r: str(LIMIT) < "1", "ms", AutomatonError, APART),
+        (lambda e, r: repr(LIMIT) < "1", "ms", AutomatonError, APART),
     ],
 )  # fmt: skip
 def test_what_no_operator_takes(fence: Any, tick: str | None, error: type, message: str) -> None:
@@ -293,6 +293,15 @@ def test_what_no_operator_takes(fence: Any, tick: str | None, error: type, messa
 def named(fence: Any) -> Automaton:
     arcs = [Arc("0", "1", "True", "(e.at, e.at)", name="first"), Arc("1", "2", fence, name="x")]
     return Automaton(start="0", final={"2"}, event=Pay, register=Seen(), arcs=arcs)
+
+
+def test_durations_that_no_value_satisfies() -> None:
+    fence = "amount < span('1 s') and amount > span('2 s')"
+    message = r"expected a fence that some value satisfies but got e\.amount < 1000 and e\.amount > 2000, which no e\.amount does"
+    with pytest.raises(AutomatonError, match=message):
+        Operator(pair(fence), tick="ms")
+    derived = Arc.from_json({"src": "1", "dst": "2", "fence": fence, "name": "x"})
+    Operator(pair("False"), tick="ms").push_arc(insert(derived))  # nobody wrote it by hand
 
 
 @pytest.mark.parametrize("value", [5, None, 1.5, "", "moon", timedelta(seconds=-1), "0.1 ns"])

@@ -70,7 +70,9 @@ class Derived(str):
 
 def by_hand(function: Any) -> bool:
     """Return whether somebody has written a function where it stands: as Python or as text."""
-    return not isinstance(function, Readable) or (isinstance(function, Written) and not isinstance(function.text, Derived))
+    if isinstance(function, Written | Known):
+        return function.text is not None and not isinstance(function.text, Derived)
+    return not isinstance(function, Readable)
 
 
 class Readable:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from afa.errors import AutomatonError
-from afa.expression.arc_functions import Known, Readable, Schemas, Written, expression_of, functions_of
+from afa.expression.arc_functions import Derived, Known, Readable, Schemas, Written, by_hand, expression_of, functions_of
 from afa.expression.kinds import Unreadable
 from afa.expression.spans import in_ticks, mentions_span
 from afa.expression.text import text_of_expr
@@ -34,7 +34,8 @@ def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
             raise AutomatonError(f"{wanted} but {error.reason} in {arc!r}; {error.hint}") from None
         ticks = in_ticks(expr, tick, f"the {kind.role} of {arc!r}")
         if ticks is not expr:
-            found[kind.role] = Known(ticks, kind, schemas.register_schema, text_of_expr(expr, schemas.register_schema))
+            said = text_of_expr(expr, schemas.register_schema)
+            found[kind.role] = Known(ticks, kind, schemas.register_schema, said if by_hand(function) else Derived(said))
     return arc.bound(found) if found else arc
 
 
