@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -40,6 +41,18 @@ def place(line: dict[str, Any]) -> tuple[Any, ...]:
     return ticks(line["at"]), line.get("sequence", 0), line["op"] == "insert", read_line(json.dumps(line)).identity
 
 
+def apart(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Lines, each swap (which has an id here) as its retraction and its insertion."""
+    found = []
+    for line in lines:
+        if line["op"] == "swap":
+            more = {name: line[name] for name in ("at", "sequence") if name in line}
+            found.append({"op": "retract", "arc": {"name": line["name"]}, **more, "id": f"swap {line['id']!r}"})
+            line = {name: value for name, value in line.items() if name != "name"} | {"op": "insert"}
+        found.append(line)
+    return found
+
+
 def counted(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each line once. Lines of one id that say different things never tie in these logs."""
     found: dict[Any, dict[str, Any]] = {}
@@ -57,7 +70,7 @@ def in_force(lines: list[dict[str, Any]], own: dict[str, Any]) -> tuple[Lifetime
 
 
 def is_late(line: dict[str, Any], lines: list[dict[str, Any]], own: dict[str, Any], promised: int) -> bool:
-    """Whether a line is late: behind the promise, and not one of these whose version lasts."""
+    """Whether a line, taken apart, is late: behind the promise, and not one of these whose version lasts."""
     if ticks(line["at"]) >= promised:
         return False
     begun, _ = versions([each for each in lines if ticks(each["at"]) < promised], own)
@@ -68,7 +81,7 @@ def is_late(line: dict[str, Any], lines: list[dict[str, Any]], own: dict[str, An
 def versions(lines: list[dict[str, Any]], own: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """All versions that lines begin, each with its line, and the retractions that end nothing."""
     begun, idle = [{"name": name, "arc": arc, "le": BEGINNING, "re": FOREVER, "line": None} for name, arc in own.items()], []
-    for line in sorted(counted(lines), key=place):
+    for line in sorted(counted(apart(lines)), key=place):
         name, at = line["arc"]["name"], ticks(line["at"])
         if line["op"] == "insert":
             until = FOREVER if line.get("until") is None else ticks(line["until"])
@@ -95,7 +108,7 @@ def arcs_of(lines: list[str], automaton: Automaton) -> list[tuple[Arc, int, int]
 
 
 def random_log(choose: Choices, arcs: list[dict[str, Any]], n: int, last: int, unit: int = 1, zero: int = 0) -> list[str]:
-    """Lines about a few arcs at few instants: copies, retractions of what never comes, ids, lifetimes."""
+    """Lines about a few arcs at few instants: copies, retractions of what never comes, ids, lifetimes, swaps."""
     lines: list[dict[str, Any]] = []
     for number in range(n):
         arc, at = choose.one(arcs), zero + choose.number(0, last) * unit
@@ -108,6 +121,8 @@ def random_log(choose: Choices, arcs: list[dict[str, Any]], n: int, last: int, u
             line["sequence"] = choose.number(0, 2)
         if choose.chance(30):
             line["id"] = choose.one([f"line {number}", number])
+        if line["op"] == "insert" and "id" in line and choose.chance(40):
+            line |= {"op": "swap", "name": choose.one(arcs)["name"]}
         lines.append(line)
         if choose.chance(20) and "id" in line:
             lines.append({**line, "sequence": 10 + number})  # its producer writes it anew

@@ -8,7 +8,7 @@ import logging
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from afa import (
 from afa.errors import AutomatonError, ChangeError, ExpressionError, SnapshotError
 from speculation import Cleanse, Consolidate, LastBefore
 from tests import oracle
-from tests.arclogs import in_force, is_late, random_log
+from tests.arclogs import apart, in_force, is_late, random_log
 from tests.interrupts import at_line
 from tests.strategies import Choices, Seeded
 
@@ -471,7 +471,6 @@ def a_world(choose: Choices, engine: str, folder: Path) -> int:
     log, op = ArcLog(folder, TINY), Keyed(TINY, key="who", window=choose.one([4, 9]), engine=engine)
     window, changes = op._core.window, list[Any]()
     lines = random_log(choose, ARCS, choose.number(3, 20), 12)
-    lines = [json.dumps(as_swap(json.loads(line), choose)) for line in lines]
     lines.sort(key=lambda line: json.loads(line)["at"] + choose.number(0, 9))
     own: dict[str, Any] = {str(arc.name): arc for arc in TINY.arcs}
     taken, promised, held, late = list[dict[str, Any]](), BEGINNING, set[Any](), 0
@@ -490,7 +489,7 @@ def a_world(choose: Choices, engine: str, folder: Path) -> int:
             op = Keyed.restore(TINY, op.snapshot(), key="who", engine=engine)
             log = ArcLog(folder, TINY) if choose.chance(50) else log
         held = fold(log.poll(op), held)
-        parts = [part for line in here for part in taken_apart(json.loads(line))]
+        parts = apart(map(json.loads, here))
         behind = [part for part in parts if is_late(part, taken, own, promised)]
         assert sum(each.kind == "late" for each in log.told) == len({json.dumps(part, sort_keys=True) for part in behind})
         late += len(behind)
@@ -511,20 +510,6 @@ def a_world(choose: Choices, engine: str, folder: Path) -> int:
 
 def of(who: str, changes: list[Any]) -> list[Any]:
     return [change for change in changes if change[0].who == who]
-
-
-def as_swap(line: dict[str, Any], choose: Choices) -> dict[str, Any]:
-    if line["op"] == "insert" and "id" in line and choose.chance(50):
-        return {**line, "op": "swap", "name": choose.one(["above 500", "small", "z"])}
-    return line
-
-
-def taken_apart(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A swap as its retraction and its insertion."""
-    if line["op"] == "swap":
-        more = {name: line[name] for name in ("at", "sequence") if name in line}
-        yield {"op": "retract", "arc": {"name": line["name"]}, **more, "id": f"swap {line['id']!r}"}
-    yield {name: value for name, value in line.items() if name != "name"} | {"op": "insert" if line["op"] == "swap" else line["op"]}
 
 
 def fold(out: Any, held: set[Any]) -> set[Any]:

@@ -20,7 +20,7 @@ from afa.spark.job import Answer, Job
 from afa.spark.ledger import TABLES
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
-from tests.arclogs import is_late, random_log
+from tests.arclogs import apart, is_late, random_log
 from tests.spark.buckets import job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, of_program, plain, rows
 from tests.strategies import Choices, Seeded
@@ -91,7 +91,7 @@ def check_log(choose: Seeded) -> None:
         answers = buckets.run(batch, [line if choose.chance(50) else line.encode() for line in come], promised)
         tables += [table_of(stream_of(written(here, answer, []))) for answer in answers]
         before = list(map(json.loads, taken))
-        late = sum(is_late(json.loads(line), before, {}, promised) for line in come)
+        late = sum(is_late(part, before, {}, promised) for part in apart(map(json.loads, come)))
         assert [len(answer.late) for answer in answers] == [late] + [0] * (here.buckets - 1)
         assert {fault.reason[:30] for answer in answers for fault in answer.faults} <= TOLD
         if batch:
