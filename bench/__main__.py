@@ -17,6 +17,7 @@ NAMES = (
     "queries",
     "language",
     "choose",
+    "last_before",
     "disorder",
     "heavy",
     "swap",

@@ -5,7 +5,7 @@ The same answers as the plain way (`speculation.choose_plain`), at about the ope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,12 @@ from afa.operator.tables import Found
 from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows import row_names as k
-from speculation.rows.row_keys import RowKeys
+from speculation.rows.row_held import RowHeld
 from speculation.rows.row_memory import RowMemory
-from speculation.rows.row_words import RowWords
 from speculation.stage import Output
 
-PACE = 16
-"""Keys are looked through for what is final once in so many keys' changes, so that a promise for each change stays cheap."""
 
-
-class RowWay:
+class RowWay(RowHeld):
     """The matches of a `Choose`, in rows, and which of them are chosen.
 
     Parameters
@@ -37,12 +33,9 @@ class RowWay:
     keyed : bool
     """
 
-    columns = True
-
     def __init__(self, stage: Any, schema: Schema, keyed: bool) -> None:
-        self._stage, self._keyed = stage, keyed
-        self._words = RowWords(schema)
-        self._keys = RowKeys()
+        super().__init__(schema, keyed)
+        self._stage = stage
         fields = schema.fields if stage.shown is None else schema.fields[: len(stage.shown._fields)]
         self._make: Any = schema.cls if stage.shown is None else stage.shown
         self._shows = len(fields)
@@ -51,7 +44,6 @@ class RowWay:
         self._leaving: dict[bytes, int] = {}  # how many chosen matches stand for one that is shown
         self._memory = RowMemory(self._words.width, self._spec())
         self._coming: list[Change] = []
-        self._idle = 0
 
     @staticmethod
     def fits(stage: Any, schema: Schema) -> bool:
@@ -87,8 +79,9 @@ class RowWay:
         wait = 0 if stage.window is None else stage.window if start else 1
         mode = k.TO if to else k.PAST if stage.skip == "past last row" else k.NEXT
         texts = any(kind is str for _, kind in opens)
-        spec[: k.S_TEXTS + 1] = (
-            len(order), len(group), len(opens), mode, group[0][0], wait, start, self._counted, len(shown), stage.window or 0, texts
+        spec[: k.S_LOG_N + 1] = (
+            len(order), len(group), len(opens), mode, group[0][0], wait, start, self._counted, len(shown),
+            stage.window or 0, texts, 0, 0, 3
         )  # fmt: skip
         for at, words in (
             (k.S_ORDER, [word for pair in order for word in pair]),
@@ -111,28 +104,7 @@ class RowWay:
     def begins(self) -> None:
         """Begin a call: nothing of one before is coming."""
         self._coming = []
-        if self._keys.many or self._words.strings.many:
-            self._tidy()
-
-    def failed(self) -> None:
-        """Restore all rows."""
-        self._memory.rollback()
-
-    def worked(self) -> None:
-        """Forget how."""
-        self._memory.commit()
-
-    def _tidy(self) -> None:
-        """Give numbers of keys and texts that nothing holds any more again; no call is under way."""
-        rows, _ = self._memory.held()
-        held = self._memory.r[rows]
-        if self._keys.many:
-            there = np.zeros(len(self._keys), bool)
-            there[held[:, k.R_KEY]] = True
-            self._keys.keep(there.tolist())
-        used = np.zeros(len(self._words.strings), bool)
-        used[held[:, self._words.texts]] = True
-        self._words.strings.keep(used)
+        super().begins()
 
     def take(self, item: Change) -> None:
         """Take a match that comes or goes. `end` draws the chains."""
@@ -160,7 +132,7 @@ class RowWay:
             if promised is not None:
                 promises.append((count, promised))
         rows, signs = parts[0] if len(parts) == 1 else _joined(parts, self._words.width)
-        names = self._keys.names
+        names = self.names
         keys = [names[number] for number in rows[:, k.R_KEY].tolist()] if self._keyed else []
         fields = self._words.columns(rows, self._shows)
         return Found(Logged(fields, rows[:, k.R_LE], rows[:, k.R_RE], signs, keys), promises)
@@ -183,17 +155,12 @@ class RowWay:
                 wrong = wrong | (rows[:, missing] > 0)
             if wrong.any():
                 raise stage.too_many(self._words.records(rows[wrong])[0])
-        numbers = memory.rows(n)
-        memory.r[numbers] = rows
-        memory.keys(len(self._keys) if self._keyed else 1)
-        if memory.take(numbers, self._words.strings.ranks) == k.FAULT:
+        if self._put(rows) == k.FAULT:
             row = memory.r[[memory.m[k.W_FAULT]]]
             (payload,) = self._words.records(row)
             le, diff = int(row[0, k.R_LE]), int(row[0, k.R_DIFF])
             raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")
-        self._idle += n
-        stage._drawn += int(memory.m[k.W_DRAWN])
-        memory.m[k.W_DRAWN] = 0
+        stage._drawn += self._drawn()
 
     def _difference(self) -> tuple[Any, Any]:
         """Return rows that leave, in order, with their signs."""
@@ -238,7 +205,7 @@ class RowWay:
         return self._listed(self._words.records(rows, self._make, self._shows), rows, signs)
 
     def _listed(self, payloads: list[Any], rows: Any, signs: Any) -> list[Change]:
-        names: list[Any] = self._keys.names if self._keyed else [None]
+        names = self.names
         times = rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
         return [Change(payload, le, re, sign, names[key]) for payload, (le, re, key), sign in zip(payloads, times, signs.tolist())]
 
@@ -247,14 +214,8 @@ class RowWay:
     def settle(self, t: int, group: int, least: int, force: bool = False) -> None:
         """Forget what is final behind a promise ``t``; of many keys not at each one. ``force``: all that may go goes."""
         memory = self._memory
-        force = force or t == FOREVER
-        if not force and self._idle * PACE < len(self._keys):
+        if not self._settle(t, group, least, t == FOREVER, force):
             return
-        m = memory.m
-        m[k.W_FIRST], m[k.W_LEAST], m[k.W_PROMISE] = group, least, t
-        m[k.W_ALL], m[k.W_FORCE], m[k.W_DONE] = t == FOREVER, force, 0
-        memory.call(k.SETTLE, 0, self._words.strings.ranks)
-        self._idle = 0
         if self._counted:
             rows = memory.r[memory.logged()[:, 0]]
             for match in self._told(rows):  # all that show the same are final, or none
@@ -278,17 +239,12 @@ class RowWay:
         held = self._memory.call(k.HELD)
         return held, int(self._memory.m[k.W_LEAST])
 
-    @property
-    def keys(self) -> Collection[Hashable]:
-        """The keys of which anything is held."""
-        return [self._keys.names[number] for number in self._memory.keys_held()] if self._keyed else [None]
-
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the matches that are held, or those of some keys, as plain data (`speculation.stage_state`)."""
         found = self._rows(keys)
         times = (found[:, column].tolist() for column in (k.R_LE, k.R_RE))
         columns = [column.tolist() for column in self._words.columns(found)]
-        names: list[Any] = self._keys.names if self._keyed else [None]
+        names = self.names
         keys_of = [names[number] for number in found[:, k.R_KEY].tolist()]
         return [list(self._words.places), keys_of, *times, [1] * len(found), columns]
 

@@ -24,6 +24,7 @@ from punctuation.durations import Duration
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
+from speculation.last_rows import LastRows
 from speculation.look_back import LookBack
 from speculation.stage import Output, Stage, checked
 from speculation.timeline import Timeline, Touched, Version
@@ -126,6 +127,7 @@ class LastBefore(Stage):
         self._due: SortedDict[int, dict[Hashable, None]] = SortedDict()  # by LE: keys to look at once it lies below the promise
         self._noted: dict[Hashable, int] = {}  # the first such LE of each key
         self._coming: dict[Hashable, Touched] = {}
+        self.rows: LastRows | None = None  # in the place of all of these, before the compiled operator
         self._revised = 0
         self._promised = BEGINNING
         self._waiting = _Events(self)  # type: ignore[assignment]
@@ -167,7 +169,19 @@ class LastBefore(Stage):
         """The numbers of events that are held, and of those revised so far."""
         return self._calls.call(self._look)
 
+    def follow(self, core: Any) -> None:
+        """Take note of the operator before which the stage stands: where it is compiled, events are held as rows of words."""
+        if core.engine.name == "compiled" and self.rows is None and LastRows.fits(self):
+            rows = LastRows(self, core.keyed)
+            rows.load(self.waiting(), [(key, dict(line.floors)) for key, line in self._by_key(None) if line.floors])
+            self.rows = rows
+            self._lines.clear()
+            self._due.clear()
+            self._noted.clear()
+
     def _look(self) -> LastBeforeStatistics:
+        if self.rows is not None:
+            return LastBeforeStatistics(self.rows.held, self._revised)
         held = sum(len(bucket) for line in self._lines.values() for bucket in line.events.values())
         return LastBeforeStatistics(held, self._revised)
 
@@ -176,7 +190,21 @@ class LastBefore(Stage):
     def call_begins(self) -> Any:
         """Return all numbers; nothing of a call before is coming."""
         self._coming = {}
+        if self.rows is not None:
+            self.rows.begins()
         return super().call_begins()
+
+    def call_failed(self, before: Any) -> None:
+        """Restore all."""
+        super().call_failed(before)
+        if self.rows is not None:
+            self.rows.failed()
+
+    def call_worked(self) -> None:
+        """Forget how to restore the earlier state."""
+        super().call_worked()
+        if self.rows is not None:
+            self.rows.worked()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a checked item, within a call. `end` works out what it revises."""
@@ -204,6 +232,9 @@ class LastBefore(Stage):
 
     def see(self, change: Change) -> None:
         """Take a change of an event in its form, at or above the promise. `revisions` says what it leads to."""
+        if self.rows is not None:
+            self.rows.see(change)
+            return
         payload, le, re, diff, key = change
         line = self._lines.get(key)
         if line is None:
@@ -230,6 +261,9 @@ class LastBefore(Stage):
 
     def revisions(self) -> Iterator[Change]:
         """Yield what the changes since the last time lead to: versions of events that go and come."""
+        left = None if self.rows is None else self.rows.left()
+        if self.rows is not None and left is not None:
+            yield from self.rows.changes(left)
         coming, self._coming = self._coming, {}
         for key, touched in coming.items():
             line, gone = self._lines[key], set()
@@ -249,6 +283,9 @@ class LastBefore(Stage):
     def settled(self, t: int) -> Iterator[Change]:
         """Forget what a promise makes final. Yields the retractions that have waited in vain."""
         self._promised = t
+        if self.rows is not None:
+            yield from self.rows.settled(t)
+            return
         keys: dict[Hashable, None] = {}
         for le in list(self._due.irange(None, t, inclusive=(True, False))):
             keys |= self._due[le]
@@ -289,11 +326,16 @@ class LastBefore(Stage):
 
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return all but the events, as plain data; ``keys``: of these only."""
-        floors = [[key, *sorted(line.floors.items())] for key, line in self._by_key(keys) if line.floors]
+        if self.rows is not None:
+            floors = [[key, *lasts] for key, lasts in sorted(self.rows.floors(keys), key=lambda item: repr(item[0]))]
+        else:
+            floors = [[key, *sorted(line.floors.items())] for key, line in self._by_key(keys) if line.floors]
         return [self._said(), self._promised, as_plain(self._revised), floors]
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the events that may still be revised, in an order that does not depend on how they came."""
+        if self.rows is not None:
+            return sorted(self.rows.waiting(keys), key=lambda change: (repr(change.key), change.le, repr(change)))
         return [
             Change(payload, place[0], re, held.copies, key)
             for key, line in self._by_key(keys)
@@ -309,7 +351,7 @@ class LastBefore(Stage):
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return self._lines.keys()
+        return self._lines.keys() if self.rows is None else self.rows.keys
 
     def _said(self) -> list[Any]:
         return [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]

@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
 from afa.errors import AfaError
 from afa.operator.operator import Matching
-from afa.operator.tables import Come, items_of
+from afa.operator.tables import Come, Found, carry_out, items_of, shape_of
 from afa.schema import Schema, as_ticks
+from afa.state.plain import Unfit, ints
 from afa.state.sound import wanted
+from punctuation.door import Table
 from punctuation.promise import Punctuation
+from punctuation.reading import PUNCTUATION
 from speculation import stage_state as saved
 from speculation.before_after import Around
+from speculation.rows.row_names import R_LE
 from speculation.stage import STAGES, Output, Stage
+
+FEW = 8
+"""Up to so many versions of events go to the operator one by one: columns take longer to make."""
+PIECES = 64
+"""A table with more punctuations among its rows than one in so many goes row by row."""
 
 
 class LookBack(Around):
@@ -77,6 +88,7 @@ class LookBack(Around):
 
     def _hold(self, stage: Any) -> None:
         super()._hold(stage)
+        stage.follow(self._core)
         self._core.taken = stage.event_schema._replace(tick=self._core.tick)
 
     def run(self, come: Come, net: bool) -> Output:
@@ -86,24 +98,99 @@ class LookBack(Around):
             return core.run_parts([self.reaches(come)])
         return core.run_parts(self._reaches([item]) for item in items_of(core, come))
 
+    def _found(self, come: Come, net: bool) -> Found:
+        if not net or self.stage.rows is None:
+            return super()._found(come, net)
+        return carry_out(self._core, self.reaches(come), net)
+
     def reaches(self, come: Come) -> Iterator[Any]:
         """Return what of a call reaches the operator, as `Core.take` takes it, within that call."""
-        return self._reaches(items_of(self._core, come))
+        if self.stage.rows is None:
+            yield from self._reaches(items_of(self._core, come))
+            return
+        for part in come.parts:
+            for piece in self._pieces(part) if isinstance(part, Table) else [part]:
+                if not isinstance(piece, Table):
+                    yield from self._item_reaches(*piece)
+                elif not self._see_table(piece):
+                    for item in items_of(self._core, come._replace(parts=[piece])):
+                        yield from self._item_reaches(*item)
+        yield from self._left()
 
     def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[tuple[str, Any, Hashable]]:
         """Return what of a call reaches the operator: versions of events before the next promise or arc, and at the end."""
+        for item in items:
+            yield from self._item_reaches(*item)
+        yield from self._left()
+
+    def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
+        core = self._core
+        if port == "event" and isinstance(item, Change):
+            self._see(item, key)
+            return
+        yield from self._left()
+        if port == "event" and isinstance(item, Punctuation) and item.where is None:
+            t = as_ticks(item.t, "t", core.tick)
+            if t > core.progress.events:
+                self._settle(t)
+        yield port, item, key
+
+    def _left(self) -> Iterator[Any]:
+        """Yield what leaves the stage: versions of events, as columns if they are many."""
+        core, rows = self._core, self.stage.rows
+        if rows is None:
+            yield from (("event", change, change.key) for change in self.stage.revisions())
+            return
+        left = rows.left()
+        if left is None:
+            return
+        if len(left.diff) > FEW:
+            columns, times, of_keys = rows.fields(left, core.keys)
+            try:
+                yield core.engine.encode(columns, times, [], core.window, of_keys, core.keys is None or core.keys.single)
+                return
+            except Unfit:
+                pass
+        yield from (("event", change, change.key) for change in rows.changes(left))
+
+    def _see_table(self, table: Table) -> bool:
+        """Let the stage take a table of events, those that are late go to the policy; False: its rows must come one by one."""
         core, stage = self._core, self.stage
-        for port, item, key in items:
-            if port == "event" and isinstance(item, Change):
-                self._see(item, key)
-                continue
-            yield from (("event", change, change.key) for change in stage.revisions())
-            if port == "event" and isinstance(item, Punctuation) and item.where is None:
-                t = as_ticks(item.t, "t", core.tick)
-                if t > core.progress.events:
-                    self._settle(t)
-            yield port, item, key
-        yield from (("event", change, change.key) for change in stage.revisions())
+        rows = None if shape_of(core, table).mixed else stage.rows.rows_of(table, core.keys, core.window)
+        if rows is None:
+            return False
+        late = rows[:, R_LE] < core.progress.events
+        if late.any():
+            for change in stage.rows.events(rows[late]):
+                core.take_late(change, core.progress.events)
+            rows = rows[~late]
+        if len(rows):
+            core.progress.see(int(rows[:, R_LE].max()))
+            stage.rows.take_rows(rows)
+        return True
+
+    def _pieces(self, table: Table) -> Iterator[Any]:
+        """Yield a table without its column ``kind``: rows of events as tables, and punctuations; or the table as it is."""
+        if not shape_of(self._core, table).mixed:
+            yield table
+            return
+        try:
+            kind, le = ints(table.take([("kind", int, False), ("le", int, False)]))
+        except Unfit:
+            kind = le = np.zeros(0, np.int64)
+        places = np.flatnonzero(kind)
+        if not len(kind) or len(places) * PIECES > len(kind) or (kind[places] != PUNCTUATION).any():
+            yield table
+            return
+        columns = {name: table.column(name) for name in table.names if name not in ("kind", "arc")}
+        columns = {name: getattr(column, "iloc", column) for name, column in columns.items()}  # of pandas by place, not by label
+        low = 0
+        for place in [*places.tolist(), len(kind)]:
+            if place > low:
+                yield Table("dict", {}, {name: column[low:place] for name, column in columns.items()})
+            if place < len(kind):
+                yield "event", Punctuation(int(le[place])), None
+            low = place + 1
 
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take an event, or the policy, if it is late."""

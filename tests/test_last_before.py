@@ -6,6 +6,7 @@ import copy
 import random
 from collections import Counter
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -155,16 +156,26 @@ def test_the_class_of_what_leaves_is_made() -> None:
     assert [tuple(change.payload) for change in out] == [(4.0, ("n",), 3, None, None), (None, None, 5, None, 3)]
 
 
+def in_rows(stage: LastBefore) -> LastBefore:
+    """The same stage, which holds rows, as before a compiled operator."""
+    stage.follow(SimpleNamespace(engine=SimpleNamespace(name="compiled"), keyed=True))
+    assert stage.rows is not None
+    return stage
+
+
+@pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_an_event_sees_is_a_function_of_the_set_of_events(seed: int) -> None:
+def test_what_an_event_sees_is_a_function_of_the_set_of_events(seed: int, rows: bool) -> None:
     revised = 0
     for number in range(16):
         world = World(100 * seed + number)
+        world.stage = in_rows(world.stage) if rows else world.stage
         held, told = Counter[Any](), -(10**9)
         for step in range(60):
             if world.random.random() < 0.1:
                 stage = world.stage
                 world.stage = LastBefore.restore(stage.snapshot(), like=world.fresh(stage.window, stage.order))
+                world.stage = in_rows(world.stage) if rows else world.stage
                 assert world.stage.snapshot() == stage.snapshot()
                 assert world.stage.statistics == stage.statistics
             items = world.call(step)
@@ -188,7 +199,7 @@ def test_what_an_event_sees_is_a_function_of_the_set_of_events(seed: int) -> Non
         if not world.owed:
             world.stage.push(Punctuation(2**63 - 1))
             assert world.stage.statistics.held == 0
-            assert not world.stage._lines
+            assert not world.stage.keys
             assert not world.stage._due
     assert revised > 150
 
@@ -312,14 +323,16 @@ def test_an_arc_begins_past_a_retraction_that_waits() -> None:
     assert len(op.push_many([insert(Tick("d", 0, 0), 51)])) == 1
 
 
-def test_what_a_promise_lets_be_forgotten() -> None:
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_a_promise_lets_be_forgotten(rows: bool) -> None:
     for window, left in ((None, 50), (8, 5)):
         stage = LastBefore(Tick, {"last_a": "kind == 'a'"}, window=window)
+        stage = in_rows(stage) if rows else stage
         for le in range(50):
             stage.push_many([Change(Tick("a" if le % 2 else "b", le, 0), le, None, 1, le), Punctuation(le)])
         assert stage.statistics.held == 1
-        assert len(stage._lines) == sum(le % 2 for le in range(49 - (window or 50) + 1, 50)) or window is None
-        assert window is not None or len(stage._lines) == 25, left
+        assert len(stage.keys) == sum(le % 2 for le in range(49 - (window or 50) + 1, 50)) or window is None
+        assert window is not None or len(stage.keys) == 25, left
         out = stage.push(Change(Tick("b", 0, 0), 52, None, 1, 47))
         assert [change.payload.last_a for change in out] == [47]
 

@@ -12,36 +12,15 @@ from typing import Any
 from afa.compiled.kernel.native_call import kernel
 from speculation.rows.row_lists import merge, planned, reserved, save
 from speculation.rows.row_names import *
-from speculation.rows.row_order import arrange, compared, signed
+from speculation.rows.row_order import compared, signed
 
 
 @kernel
-def take(m: Any, r: Any, n: int) -> int:
-    """Take the rows in INDEX, and draw the chains anew; what is asked for goes on with the same key."""
-    if m[m[SPEC_AT] + S_TEXTS] and m[W_RANKED] == 0:
-        return NEED_RANKS
-    if m[W_DONE] == NOTHING:
-        arrange(m, r, n)
-        if m[W_UNRANKED]:
-            return NEED_RANKS
-        m[W_DONE] = 0
-    index = m[INDEX_AT]
-    while m[W_DONE] < n:
-        first = m[W_DONE]
-        key, end = r[m[index + first], R_KEY], first + 1
-        while end < n and r[m[index + end], R_KEY] == key:
-            end += 1
-        status = take_key(m, r, key, first, end)
-        if status != DONE:
-            return status
-        m[W_DONE] = end
-    return DONE
+def take_matches(m: Any, r: Any, entry: int, key: int, first: int, end: int) -> int:
+    """Take the sorted rows of a batch from ``first`` to ``end``, of one key, and draw its chain anew.
 
-
-@kernel
-def take_key(m: Any, r: Any, key: int, first: int, end: int) -> int:
-    """Take the rows of one key. Returns DONE; or what is asked for, and then nothing was done."""
-    entry = m[DIR_AT] + key * D_SIZE
+    Returns DONE; or what is asked for, and then nothing was done; or FAULT.
+    """
     count = planned(m, r, entry, first, end)
     if count < 0:
         return count
@@ -223,24 +202,11 @@ def log(m: Any, row: int, key: int, sign: int) -> None:
 
 
 @kernel
-def settle(m: Any, r: Any) -> int:
-    """Forget what is final behind the promise W_PROMISE, of the keys that it concerns."""
-    if m[m[SPEC_AT] + S_TEXTS] and m[W_RANKED] == 0:
-        return NEED_RANKS
-    while m[W_DONE] < m[DIR_N]:
-        entry = m[DIR_AT] + m[W_DONE] * D_SIZE
-        if m[entry + D_N] and (m[entry + D_DUE] <= m[W_PROMISE] or m[W_FORCE]):
-            status = settle_key(m, r, entry, m[W_DONE])
-            if status != DONE:
-                return status
-        m[W_DONE] += 1
-    return DONE
+def settle_matches(m: Any, r: Any, entry: int, key: int) -> int:
+    """Forget the final rows of one key, where these are half of all, or it is asked for; the last link may stay.
 
-
-@kernel
-def settle_key(m: Any, r: Any, entry: int, key: int) -> int:
-    """Forget the final rows of one key, where these are half of all (or it is asked for); the last link stays while it passes over
-    something. Returns DONE; or what is asked for, and then nothing was done."""
+    Returns DONE; or what is asked for, and then nothing was done.
+    """
     a, n = m[entry + D_BLOCK] + 1, m[entry + D_N]
     cut = n if m[W_ALL] else final_of(m, r, a, n)
     anchor = cut - 1

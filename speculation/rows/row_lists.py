@@ -122,10 +122,16 @@ def merge(m: Any, entry: int, saved: int, place: int, count: int) -> int:
 
 
 @kernel
-def undo(m: Any) -> None:
-    """Restore the entries of all keys from before the call."""
+def undo(m: Any, r: Any) -> None:
+    """Restore what was there before the call."""
     while m[UNDO_N] > 0:
         top = m[UNDO_AT] + m[UNDO_N]
+        if m[top - 1] == NOTHING:
+            words, state = 2 + m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+            for i in range(words):
+                r[m[top - 2], state + i] = m[top - 2 - words + i]
+            m[UNDO_N] -= words + 2
+            continue
         place, n, key = m[top - 3], m[top - 2], m[top - 1]
         entry = m[DIR_AT] + key * D_SIZE
         a = m[entry + D_BLOCK] + 1

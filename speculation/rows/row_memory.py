@@ -13,7 +13,17 @@ from speculation.rows.row_code import load
 
 HEAP, POOL = 1 << 13, 64
 """How many words and rows there are to begin with."""
-REGION_WORDS = {k.DIRECTORY: 64, k.INDEX: 32, k.OTHER: 32, k.ACTIONS: 64, k.UNDO: 256, k.LOG: 256, k.GONE: 64, k.RANKS: 16}
+REGION_WORDS = {
+    k.DIRECTORY: 64,
+    k.INDEX: 32,
+    k.OTHER: 32,
+    k.ACTIONS: 64,
+    k.UNDO: 256,
+    k.LOG: 256,
+    k.GONE: 64,
+    k.RANKS: 16,
+    k.NOW: 64,
+}
 _NEEDS = {k.NEED_UNDO: k.UNDO, k.NEED_LOG: k.LOG, k.NEED_GONE: k.GONE}
 
 main = functools.cache(load)
@@ -115,17 +125,27 @@ class RowMemory:
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
+    def floors(self, rows: Any) -> None:
+        """Let rows be the floors of keys that hold nothing yet."""
+        self._index(rows)
+        self.m[k.W_DONE] = 0
+        self.call(k.FLOORS, len(rows))
+
     def take(self, rows: Any, ranks: Any) -> int:
         """Let the kernels take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
+        self._index(rows)
+        self.m[k.W_DONE], self.m[k.W_RANKED] = k.NOTHING, 0
+        return self.call(k.TAKE, len(rows), ranks)
+
+    def _index(self, rows: Any) -> None:
+        """Tell the kernels which rows."""
         n = len(rows)
         self._region(k.INDEX, n)
         self._region(k.OTHER, n)
-        self._region(k.ACTIONS, 2 * n)
+        self._region(k.ACTIONS, 3 * n)
         m = self.m
         at = m[k.INDEX_AT]
         m[at : at + n] = rows
-        m[k.W_DONE], m[k.W_RANKED] = k.NOTHING, 0
-        return self.call(k.TAKE, n, ranks)
 
     def call(self, what: int, n: int = 0, ranks: Any = None) -> int:
         """Call the kernels until they need nothing more."""
@@ -146,11 +166,11 @@ class RowMemory:
                 return status
 
     def logged(self) -> Any:
-        """Return the output since the last time: an array of row, key, sign."""
+        """Return the output since the last time: lines of row, key, sign or copies, and of events their lasts."""
         m = self.m
         at, n = int(m[k.LOG_AT]), int(m[k.LOG_N])
         m[k.LOG_N] = 0
-        return m[at : at + n].reshape(-1, 3).copy()
+        return m[at : at + n].reshape(-1, int(m[m[k.SPEC_AT] + k.S_LOG_N])).copy()
 
     def commit(self) -> None:
         """Forget how to undo the call; the rows that have gone are free."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from afa.compiled.code.strings import Strings
 from afa.schema import NAN, Schema
+from afa.state.states import Column
 from speculation.rows.row_names import R_WORDS
 
 _MASK = 0x7FFFFFFFFFFFFFFF
@@ -69,17 +70,14 @@ class RowWords:
                 rows[:, missing] = gone
                 nothing = "" if kind is str else kind()
                 column = [nothing if item is None else item for item in items] if gone.any() else items
-            rows[:, value] = self._words(column, kind)
+            rows[:, value] = self._words_of(column, kind)
 
-    def _words(self, column: Any, kind: Any) -> Any:
+    def _words_of(self, column: Any, kind: Any) -> Any:
         if kind is str:
             return self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
         if kind is not float:
             return column
-        floats = np.array(column, np.float64) + 0.0  # -0.0 becomes 0.0
-        floats[np.isnan(floats)] = NAN
-        words = floats.view(np.int64)
-        return np.where(words >= 0, words, words ^ _MASK)
+        return _sortable(np.array(column, np.float64))
 
     def columns(self, rows: Any, count: int | None = None) -> list[Any]:
         """Return the fields of records, or the first so many, as columns: arrays of numbers, else of objects."""
@@ -105,6 +103,27 @@ class RowWords:
                 columns[i] = [NAN if item != item else item for item in columns[i]]
         record = (make or self.cls)._make
         return [record(items) for items in zip(*columns)] if columns else [record(())] * len(rows)
+
+
+def words_of(place: Place, column: Column, strings: Strings, rows: Any) -> None:
+    """Write a field, given as numbers, into the rows."""
+    values, present, texts = column
+    if texts is not None:
+        values = strings.numbers_of(texts)[values]
+    elif place.kind is float:
+        values = _sortable(values)
+    if present is not None:
+        values = np.where(present, values, 0)
+        rows[:, place.missing] = ~present
+    rows[:, place.value] = values
+
+
+def _sortable(floats: Any) -> Any:
+    """Return floats as words in the same order, the one NaN behind all."""
+    floats = floats + 0.0  # -0.0 becomes 0.0
+    floats[np.isnan(floats)] = NAN
+    words = floats.view(np.int64)
+    return np.where(words >= 0, words, words ^ _MASK)
 
 
 def _objects(items: list[Any]) -> Any:

@@ -1,0 +1,321 @@
+"""The events of a `LastBefore` as rows of words: tables in, columns for the compiled operator out (`speculation.rows`).
+
+The same answers as the plain way (`speculation.timeline`), at about the operator's pace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.conditions.condition import NO_REGISTER, Condition
+from afa.model.copies import crowded
+from afa.model.keys import Keys
+from afa.rewrite.vectors import vector_of
+from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.states import Column
+from punctuation.door import Table
+from punctuation.time import BEGINNING, FOREVER
+from speculation.rows import row_names as k
+from speculation.rows.row_held import RowHeld
+from speculation.rows.row_memory import RowMemory
+from speculation.rows.row_words import words_of
+
+MOST = 62
+"""How many conditions there may be."""
+TIMES = ("le", "re", "diff")
+
+
+class Left(NamedTuple):
+    """Versions of events that go and come, in order: rows, copies, for each condition the LE of the last one before, or FOREVER."""
+
+    rows: Any
+    diff: Any
+    lasts: Any
+
+
+class LastRows(RowHeld):
+    """The events of a `LastBefore`, in rows.
+
+    Parameters
+    ----------
+    stage : LastBefore
+    keyed : bool
+    """
+
+    def __init__(self, stage: Any, keyed: bool) -> None:
+        super().__init__(stage.event_schema, keyed)
+        self._stage = stage
+        self._lasts = len(stage.conditions)
+        self._state = self._words.width
+        self._memory = RowMemory(self._state + k.LASTS + self._lasts, self._spec())
+        self._coming: list[Any] = []  # rows, or changes
+        self._vectors = [vector_of(each.expr, stage.event_schema, NO_REGISTER) for each in stage.conditions.values()]
+
+    @staticmethod
+    def fits(stage: Any) -> bool:
+        """Return whether events can be held so."""
+        schema = stage.event_schema
+        return schema.scalar and len(stage.conditions) <= MOST and 2 * len(schema.fields) + 3 <= k.S_PAIRS
+
+    def _spec(self) -> Any:
+        """Return how the kernels compare rows, see S_*."""
+        stage, places = self._stage, self._words.places
+        order = [(k.R_LE, k.UP)]
+        if stage.order is not None:
+            order.append((places[stage.order].value, k.TEXT if places[stage.order].kind is str else k.UP))
+        group = len(order)
+        for value, missing, kind in places.values():
+            order += [] if missing is None else [(missing, k.UP)]
+            order.append((value, k.TEXT if kind is str else k.UP))
+        order.append((k.R_RE, k.UP))
+        spec = np.zeros(k.S_SIZE, np.int64)
+        spec[[k.S_ORDER_N, k.S_GROUP_N, k.S_FIRST]] = len(order), group, k.R_LE
+        spec[[k.S_WINDOW, k.S_LASTS, k.S_STATE, k.S_LOG_N]] = stage.window or 0, self._lasts, self._state, 3 + self._lasts
+        spec[k.S_ORDER : k.S_ORDER + 2 * len(order)] = [word for pair in order for word in pair]
+        return spec
+
+    # -- what comes ------------------------------------------------------------------------------------------------------------
+
+    def begins(self) -> None:
+        """Begin a call: nothing of one before is coming."""
+        self._coming = []
+        super().begins()
+
+    def see(self, change: Change) -> None:
+        """Take a change of an event in its form, at or above the promise. `left` says what it leads to."""
+        self._coming.append(change)
+
+    def rows_of(self, table: Table, keys: Keys | None, window: int | None) -> Any:
+        """Return a table's rows in words; None: they must go one by one, which says what is wrong with them."""
+        schema = self._stage.event_schema
+        fields = [field for field in schema.fields if field.name != schema.instant]
+        there, of_key = set(table.names), () if keys is None else keys.names
+        if len(there) < len(table.names) or not {*(f.name for f in fields), *of_key, "le"} <= there:
+            return None
+        if (keys is not None and keys.function is not None) or {*(field.name for field in schema.fields)} & {*TIMES}:
+            return None
+        try:
+            return self._rows_of(table, keys, window)
+        except Unfit:
+            return None
+
+    def _rows_of(self, table: Table, keys: Keys | None, window: int | None) -> Any:
+        schema, there = self._stage.event_schema, set(table.names)
+        wanted = [field for field in schema.fields if field.name in there]
+        given = table.take([*wanted, *((name, None, True) for name in (keys.names if keys else ()))])
+        times = table.take([(name, int, False) for name in TIMES if name in there])
+        found = dict(zip([name for name in TIMES if name in there], ints(times)))
+        le, diff = found["le"], found.get("diff")
+        n = len(le)
+        if n and int(le.max()) > FOREVER - (window or 1):
+            raise Unfit
+        re = found.get("re", np.full(n, FOREVER) if window is None else le + window)
+        if (re <= le).any() or (diff is not None and ((diff == 0).any() or (diff == BEGINNING).any())):
+            raise Unfit
+        fields = dict(zip((field.name for field in wanted), field_columns(given[: len(wanted)], wanted, n)))
+        if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
+            raise Unfit
+        order = self._stage.order
+        if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values).any():
+            raise Unfit
+        rows = np.zeros((n, self._memory.width), np.int64)
+        rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = le, re, 1 if diff is None else diff
+        rows[:, k.R_KEY] = 0 if keys is None else self._key_numbers(given[len(wanted) :], keys.single, n)
+        rows[:, k.R_HOLDS] = self._holds(fields, n)
+        for name, column in fields.items():
+            words_of(self._words.places[name], column, self._words.strings, rows)
+        return rows
+
+    def _key_numbers(self, columns: Sequence[Any], single: bool, n: int) -> Any:
+        indices, values = distinct(columns[0], nulls=not single)
+        found: list[Any] = values if single else [(value,) for value in values]
+        for column in columns[1:]:
+            more, values = distinct(column, nulls=True)
+            indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
+            found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
+        if len(indices) != n:
+            raise Unfit
+        return self._keys.numbers(found)[indices]
+
+    def _holds(self, fields: dict[str, Column], n: int) -> Any:
+        """Return which conditions each event satisfies, as bits."""
+        bits = np.zeros(n, np.int64)
+        for number, (condition, vector) in enumerate(zip(self._stage.conditions.values(), self._vectors)):
+            holds = _one_by_one(condition, fields, n) if vector is None else vector(fields)
+            bits |= np.asarray(holds, np.int64) << number
+        return bits
+
+    def take_rows(self, rows: Any) -> None:
+        """Take rows of `rows_of`, at or above the promise."""
+        self._coming.append(rows)
+
+    def _of_changes(self, changes: Sequence[Change]) -> Any:
+        """Return changes as rows."""
+        payloads, le, re, diff, keys = zip(*changes)
+        n = len(changes)
+        rows = np.zeros((n, self._memory.width), np.int64)
+        rows[:, k.R_LE], rows[:, k.R_DIFF] = le, diff
+        rows[:, k.R_RE] = [BEGINNING if each is None else each for each in re]
+        rows[:, k.R_KEY] = self._keys.numbers(keys) if self._keyed else 0
+        self._words.fill(rows, list(zip(*payloads)))
+        conditions = list(enumerate(self._stage.conditions.values()))
+        rows[:, k.R_HOLDS] = [sum(condition.holds(payload) << number for number, condition in conditions) for payload in payloads]
+        return rows
+
+    # -- what leaves -----------------------------------------------------------------------------------------------------------
+
+    def left(self) -> Left | None:
+        """Return what has come since the last time leads to; None: nothing."""
+        coming, self._coming = self._coming, []
+        parts, changes = [], list[Change]()
+        for item in coming:
+            if isinstance(item, Change):
+                changes.append(item)
+                continue
+            if changes:
+                parts.append(self._of_changes(changes))
+                changes = []
+            parts.append(item)
+        if changes:
+            parts.append(self._of_changes(changes))
+        if not parts:
+            return None
+        if self._put(parts[0] if len(parts) == 1 else np.concatenate(parts)) == k.FAULT:
+            row = self._memory.r[[self._memory.m[k.W_FAULT]]]
+            raise crowded(self._words.records(row)[0], int(row[0, k.R_LE]), int(row[0, k.R_DIFF]))
+        self._stage._revised += self._drawn()
+        return self._logged()
+
+    def _logged(self) -> Left | None:
+        lines = self._memory.logged()
+        return Left(self._memory.r[lines[:, 0]], lines[:, 2], lines[:, 3:]) if len(lines) else None
+
+    def changes(self, left: Left) -> list[Change]:
+        """Return versions as changes."""
+        stage, names = self._stage, self.names
+        lasts = [[None if last == FOREVER else last for last in each] for each in left.lasts.tolist()]
+        times = left.rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
+        found = []
+        for payload, each, (le, re, key), diff in zip(self._words.records(left.rows), lasts, times, left.diff.tolist()):
+            extra = [le if number is None else each[number] for number in stage._extra]
+            found.append(Change(stage.filled(*payload, *extra), le, None if re == BEGINNING else re, diff, names[key]))
+        return found
+
+    def fields(self, left: Left, keys: Keys | None) -> tuple[dict[str, Any], dict[str, Any], list[Any] | None]:
+        """Return versions as columns: the filled fields, their times, and those of the key."""
+        import pyarrow as pa
+
+        stage = self._stage
+        le = np.ascontiguousarray(left.rows[:, k.R_LE])
+        columns = dict(zip(self._words.places, self._words.columns(left.rows)))
+        for name, number in zip(stage.filled._fields[len(columns) :], stage._extra):
+            last = None if number is None else np.ascontiguousarray(left.lasts[:, number])
+            columns[name] = le if last is None else pa.array(last, mask=last == FOREVER)
+        times = {"le": le, "re": np.ascontiguousarray(left.rows[:, k.R_RE]), "diff": np.ascontiguousarray(left.diff)}
+        if keys is None:
+            return columns, times, None
+        names = self.names
+        its: Any = None
+        if not all(name in columns for name in keys.names):
+            its = list(zip(*(keys.parts(names[number]) for number in left.rows[:, k.R_KEY].tolist())))
+        return columns, times, [columns[name] if its is None else list(its[i]) for i, name in enumerate(keys.names)]
+
+    # -- what is final -----------------------------------------------------------------------------------------------------------
+
+    def settled(self, t: int, force: bool = False) -> list[Change]:
+        """Forget what a promise makes final. Returns the retractions that have waited in vain."""
+        if not self._settle(t, t, t, t == FOREVER, force):
+            return []
+        vain = self._logged()
+        return [] if vain is None else self._listed(vain.rows, vain.diff)
+
+    def events(self, rows: Any) -> list[Change]:
+        """Return rows of `rows_of` as changes."""
+        return self._listed(rows, rows[:, k.R_DIFF])
+
+    def _listed(self, rows: Any, copies: Any) -> list[Change]:
+        names = self.names
+        times = rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
+        found = zip(self._words.records(rows), times, copies.tolist())
+        return [Change(payload, le, None if re == BEGINNING else re, n, names[key]) for payload, (le, re, key), n in found]
+
+    # -- what is held ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def held(self) -> int:
+        """How many different events may still be revised."""
+        self._settle_all()
+        count = self._memory.call(k.HELD)
+        return count - int(self._memory.m[k.W_LEAST])
+
+    def _settle_all(self) -> None:
+        if self._stage._promised > BEGINNING:
+            self.settled(self._stage._promised, True)
+
+    def _entries(self, keys: Iterable[Hashable] | None) -> tuple[Any, Any]:
+        """Return the rows of all keys, or of some, and which of them are floors."""
+        self._settle_all()
+        numbers, floors = self._memory.held(self._keys.known(keys) if keys is not None and self._keyed else None)
+        return self._memory.r[numbers], floors == 1
+
+    def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return the events that may still be revised."""
+        rows, floors = self._entries(keys)
+        rows = rows[~floors]
+        return self._listed(rows, rows[:, self._state + k.COPIES])
+
+    def floors(self, keys: Iterable[Hashable] | None = None) -> list[tuple[Hashable, list[tuple[int, int]]]]:
+        """Return of each key for each condition the last event below the promise."""
+        rows, floors = self._entries(keys)
+        names, found = self.names, []
+        for row in rows[floors].tolist():
+            lasts = row[self._state + k.LASTS :]
+            found.append((names[row[k.R_KEY]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
+        return found
+
+    def load(self, waiting: Sequence[Change], floors: Sequence[tuple[Hashable, dict[int, int]]]) -> None:
+        """Take the events of another way, whose versions have left already."""
+        revised = self._stage._revised
+        if floors:
+            rows = np.zeros((len(floors), self._memory.width), np.int64)
+            rows[:, k.R_KEY] = self._keys.numbers([key for key, _ in floors]) if self._keyed else 0
+            rows[:, self._state + k.LASTS :] = FOREVER
+            for row, (_, lasts) in zip(rows, floors):
+                for number, le in lasts.items():
+                    row[self._state + k.LASTS + number] = le
+                row[k.R_LE] = max(lasts.values())
+            numbers = self._memory.rows(len(rows))
+            self._memory.r[numbers] = rows
+            self._memory.keys(len(self._keys) if self._keyed else 1)
+            self._memory.floors(numbers)
+        self._coming = list(waiting)
+        self.left()
+        self._stage._revised = revised
+        self._memory.commit()
+
+
+def _one_by_one(condition: Condition, fields: dict[str, Column], n: int) -> list[bool]:
+    """Ask a condition that columns do not answer of each event, and once only of those that look alike to it."""
+    cls: Any = condition.event_schema.cls
+    kinds = {field.name: field.type for field in condition.event_schema.fields if field.name in condition.fields}
+    columns = [_values(fields[name], kind) for name, kind in kinds.items()]
+    known: dict[Any, bool] = {}
+    found = []
+    for items in zip(*columns) if columns else [()] * n:
+        holds = known.get(items)
+        if holds is None:
+            record = dict(zip(kinds, items))
+            holds = known[items] = condition.holds(cls(*[record.get(name) for name in cls._fields]))
+        found.append(holds)
+    return found
+
+
+def _values(column: Column, kind: Any) -> list[Any]:
+    values, present, texts = column
+    items = values.tolist() if texts is None else [texts[i] for i in values.tolist()]
+    items = list(map(bool, items)) if kind is bool else items
+    return items if present is None else [item if there else None for item, there in zip(items, present.tolist())]

@@ -1,0 +1,102 @@
+"""What stages that hold rows have in common: words, numbers of keys, arrays; a call that fails; what is no longer in use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import Any
+
+import numpy as np
+
+from afa.schema import Schema
+from speculation.rows import row_names as k
+from speculation.rows.row_keys import RowKeys
+from speculation.rows.row_memory import RowMemory
+from speculation.rows.row_words import RowWords
+
+PACE = 16
+"""Keys are looked through for what is final once in so many keys' changes, so that a promise for each change stays cheap."""
+
+
+class RowHeld:
+    """The rows of a stage.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of what the rows say.
+    keyed : bool
+    """
+
+    columns = True
+
+    def __init__(self, schema: Schema, keyed: bool) -> None:
+        self._keyed = keyed
+        self._words = RowWords(schema)
+        self._keys = RowKeys()
+        self._memory: RowMemory
+        self._idle = 0  # rows that have come since keys were looked through
+        self._before = 0
+
+    def begins(self) -> None:
+        """Begin a call."""
+        self._before = int(self._memory.m[k.W_WAITING])
+        if self._keys.many or self._words.strings.many:
+            self._tidy()
+
+    def failed(self) -> None:
+        """Restore all rows."""
+        self._memory.rollback()
+        self._memory.m[k.W_WAITING], self._memory.m[k.W_DRAWN] = self._before, 0
+
+    def worked(self) -> None:
+        """Forget how."""
+        self._memory.commit()
+
+    def _tidy(self) -> None:
+        """Give numbers of keys and texts that nothing holds any more again; no call is under way."""
+        rows, _ = self._memory.held()
+        held = self._memory.r[rows]
+        if self._keys.many:
+            there = np.zeros(len(self._keys), bool)
+            there[held[:, k.R_KEY]] = True
+            self._keys.keep(there.tolist())
+        used = np.zeros(len(self._words.strings), bool)
+        used[held[:, self._words.texts]] = True
+        self._words.strings.keep(used)
+
+    def _put(self, rows: Any) -> int:
+        """Let the kernels take rows, in order of arrival. Returns DONE or FAULT."""
+        memory = self._memory
+        numbers = memory.rows(len(rows))
+        memory.r[numbers] = rows
+        memory.keys(len(self._keys) if self._keyed else 1)
+        self._idle += len(rows)
+        return memory.take(numbers, self._words.strings.ranks)
+
+    def _drawn(self) -> int:
+        """Return how many links the kernels have drawn, or events revised, since the last time."""
+        found = int(self._memory.m[k.W_DRAWN])
+        self._memory.m[k.W_DRAWN] = 0
+        return found
+
+    def _settle(self, t: int, first: int, least: int, whole: bool, force: bool) -> bool:
+        """Let the kernels forget what is final behind a promise. Of many keys not at each one, unless ``force``."""
+        m = self._memory.m
+        if not force and not whole and not m[k.W_WAITING] and self._idle * PACE < len(self._keys):
+            return False
+        m[k.W_FIRST], m[k.W_LEAST], m[k.W_PROMISE] = first, least, t
+        m[k.W_ALL], m[k.W_FORCE], m[k.W_DONE] = whole, force or whole, 0
+        self._memory.call(k.SETTLE, 0, self._words.strings.ranks)
+        self._idle = 0
+        return True
+
+    @property
+    def keys(self) -> Collection[Hashable]:
+        """The keys of which anything is held."""
+        held = self._memory.keys_held()
+        return [self._keys.names[number] for number in held] if self._keyed else [None] * bool(held)
+
+    @property
+    def names(self) -> list[Any]:
+        """The keys, by their numbers."""
+        return self._keys.names if self._keyed else [None]

@@ -1,0 +1,250 @@
+"""LastBefore over tables: rows of words before the compiled operator, changes before the interpreted one, the same matches."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from afa import FOREVER, AfaError, Arc, Automaton, ChangeError, Keyed, LateEventError, Punctuation
+from afa.schema import Instant, Schema
+from afa.state.plain import field_columns
+from speculation import LastBefore, LookBack
+from speculation.last_rows import LastRows
+from speculation.rows import row_memory
+from speculation.rows.row_entry import main
+from tests.nojit import Columns, Words
+
+
+class Tick(NamedTuple):
+    symbol: str
+    sort: str
+    x: float | None
+    n: int
+    yes: bool
+    seq: int
+
+
+WHERE: dict[str, Any] = {
+    "last_a": "sort == 'a'",
+    "small": "x < 1 or yes and n == 3",
+    "odd": "n % 2 == 1",
+}
+
+
+def look(engine: str, window: int | None, order: str | None, late: Any = "raise") -> LookBack:
+    stage = LastBefore(Tick, WHERE, window=window, order=order)
+    calm = Automaton(
+        start="0",
+        final={"1"},
+        event=stage.filled,
+        arcs=[
+            Arc("0", "1", "sort == 'b' and (last_a is None or small is not None)"),
+            Arc("0", "1", "n == 2 and odd is not None and odd < 40"),
+        ],
+    )
+    op = Keyed(calm, key="symbol", window=9, engine=engine, sequence=order, late=late)  # type: ignore[arg-type]
+    return stage.before(op)
+
+
+class World:
+    """Tables of all kinds, with late rows, retractions and promises among them."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = choose = random.Random(seed)
+        window, order = choose.choice([None, 4, 30]), choose.choice([None, "seq"])
+        self.late: tuple[list[Any], list[Any]] = [], []
+        self.ops = [look(name, window, order, late.append) for name, late in zip(("interpreted", "compiled"), self.late)]
+        self.there: list[tuple[Tick, int]] = []
+        self.promised = -5
+
+    def rows(self, number: int) -> dict[str, list[Any]]:
+        choose, found = self.random, []
+        for _ in range(choose.choice([1, 6, 25, 60])):
+            if self.there and choose.random() < 0.25:
+                payload, le = self.there.pop(choose.randrange(len(self.there)))
+                found.append((*payload, le, -1))
+                continue
+            tick = Tick(
+                choose.choice("XYZ"),
+                choose.choice("abcd"),
+                choose.choice([None, 0.5, -0.0, 2.0, float("nan")]),
+                choose.randint(0, 4),
+                choose.random() < 0.5,
+                choose.randint(0, 3),
+            )
+            le = number * 10 + choose.randint(-12, 12)
+            self.there.append((tick, le))
+            found.append((*tick, le, 1))
+        return {name: list(column) for name, column in zip((*Tick._fields, "le", "diff"), zip(*found))}
+
+    def tables(self, rows: dict[str, list[Any]]) -> Any:
+        """The rows as a call: a table of some kind, in pieces, with punctuations."""
+        choose, n = self.random, len(rows["le"])
+        if choose.random() < 0.3:
+            rows = {**rows, "kind": [0] * n}
+            at = choose.randint(0, n)
+            for name, column in rows.items():
+                blank = {"kind": 2, "le": self.promise(min(rows["le"][at:], default=10**9)), "diff": 1}
+                filler = blank.get(name, None if name == "x" else column[0])
+                column.insert(at, filler)
+        kind = choose.choice(["dict", "arrays", "arrow", "pandas"])
+        if kind == "arrow":
+            return pa.table(rows)
+        if kind == "pandas":
+            return pd.DataFrame({**rows, "x": pd.array(rows["x"], dtype=object)})
+        return rows if kind == "dict" else {name: column if name == "x" else np.array(column) for name, column in rows.items()}
+
+    def promise(self, limit: int) -> int:
+        if self.random.random() < 0.8:  # else rows come late
+            limit = min([limit, *(le for _, le in self.there)]) if self.random.random() < 0.5 else limit
+            self.promised = max(self.promised, min(limit, self.promised + 8))
+        else:
+            self.promised += 3
+        return self.promised
+
+    def step(self, number: int) -> int:
+        rows = self.rows(number)
+        call: Any = self.tables(rows)
+        if self.random.random() < 0.5:
+            call = [call, Punctuation(self.promise(10**9))]
+        net = self.random.random() < 0.7
+        out = [told(op.push_many(call, net=net)) for op in self.ops]
+        assert out[0] == out[1]
+        assert self.late[0] == self.late[1]
+        assert self.ops[0].stage.statistics == self.ops[1].stage.statistics
+        if self.random.random() < 0.3:
+            assert self.ops[0].stage.numbers() == self.ops[1].stage.numbers()
+            assert set(map(repr, self.ops[0].stage.waiting())) == set(map(repr, self.ops[1].stage.waiting()))
+        return len(out[0])
+
+
+def told(output: Any) -> Any:
+    """Output, for comparison."""
+    if isinstance(output, list):
+        return [each for part in output for each in (told(part) if not isinstance(part, Punctuation) else [repr(part)])]
+    columns = output.to_pydict() if isinstance(output, pa.Table) else {name: list(output[name]) for name in output}
+    return sorted(map(repr, zip(*([str(value) for value in column] for column in columns.values()))))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_say_what_changes_say(seed: int) -> None:
+    matches = late = 0
+    for number in range(8):
+        world = World(100 * seed + number)
+        for step in range(12):
+            matches += world.step(step)
+        late += len(world.late[0])
+    assert matches > 300
+    assert late > 10
+
+
+def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_memory, "main", lambda: lambda memory, *what: int(main(Words(memory.m), Columns(memory.r), *what)))
+    monkeypatch.setattr(row_memory, "HEAP", 1 << 12)
+    for number in range(2):
+        world = World(number)
+        for step in range(6):
+            world.step(step)
+
+
+def test_rows_that_do_not_fit_are_told_as_ever() -> None:
+    op = look("compiled", 20, None)
+    good = {"symbol": ["X"] * 3, "sort": ["a"] * 3, "x": [1.0, None, 2.0], "n": [1, 2, 3], "yes": [True] * 3, "seq": [0] * 3}
+    op.push_many({**good, "le": [5, 6, 7]})
+    before = op.snapshot()
+    for wrong, message in (
+        ({"le": [5, 6, 7], "re": [9, 6, 10]}, "expected re > le"),
+        ({"le": [5, 6, 7], "diff": [1, 0, 1]}, "expected diff=1 or -1"),
+        ({"le": [5, FOREVER, 7]}, "expected le < "),
+        ({"le": [5, 6, 7], "n": [1, "b", 2]}, "expected n: int"),
+    ):
+        with pytest.raises(AfaError, match=message):
+            op.push_many({**good, **wrong})
+        assert op.snapshot() == before
+    op.push(Punctuation(6))
+    with pytest.raises(LateEventError, match=r"expected le >= 6 \(promised\) but got le=5 for Tick"):
+        op.push_many({**good, "le": [8, 5, 9]})
+    many = {**good, "le": [8, 8, 8], "diff": [2**63 - 1, 1, 1]}
+    with pytest.raises(ChangeError, match="expected at most 9223372036854775807 copies of an event but got diff=1"):
+        op.push_many({name: [column[0]] * 3 if name not in ("diff", "le") else column for name, column in many.items()})
+    assert op.push_many({**good, "le": [8, 8, 8]})["diff"].tolist() == [1]
+
+
+def test_a_long_line_and_many_keys_find_room() -> None:
+    op, other = look("compiled", None, None), look("interpreted", None, None)
+    n = 6000
+    symbol, le = np.array([f"s{i % 2000}" if i % 2 else "X" for i in range(n)]), np.arange(n)[::-1].copy()
+    sort = np.where(np.arange(n) % 50 == 0, "a", "b")
+    table = {"symbol": symbol, "sort": sort, "x": np.ones(n), "n": np.full(n, 2), "yes": le % 2 == 0, "seq": le % 3, "le": le}
+    assert told(op.push_many(table)) == told(other.push_many(table))
+    late = {name: column[:20].copy() for name, column in table.items()}
+    late["le"], late["sort"], late["symbol"] = np.full(20, 7), np.full(20, "a"), np.full(20, "X")
+    late["seq"] = np.arange(20)
+    assert told(op.push_many(late)) == told(other.push_many(late))
+    assert op.stage.statistics == other.stage.statistics
+    for each in (op, other):
+        each.push(Punctuation(5000))
+    assert op.stage.statistics == other.stage.statistics
+
+
+CONDITIONS = [
+    "True",
+    "yes",
+    "not yes",
+    "sort == 'a'",
+    "'b' <= sort",
+    "sort in ('a', 'c') and n != 2",
+    "x < 1",
+    "x is None or x >= 2.0",
+    "not x < 1",
+    "x == 0.5 or n > 2 and not yes",
+    "x < 1 and sort > 'a'",
+    "n < 2.5",
+    "n + seq == 3",
+    "10 // n > 3",
+    "sort.startswith('a')",
+]
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_a_condition_over_columns_means_what_it_means_of_one_event(text: str) -> None:
+    choose, schema = random.Random(1), Schema.of(Tick, "event")
+    ticks = [
+        Tick(
+            "X", choose.choice("abc"), choose.choice([None, 0.5, 2.0, float("nan")]), choose.randint(0, 4), choose.random() < 0.5, 1
+        )
+        for _ in range(200)
+    ]
+    columns = dict(zip(Tick._fields, field_columns([list(column) for column in zip(*ticks)], schema.fields, len(ticks))))
+    stage = LastBefore(Tick, {"first": "True", "last": text})
+    bits = LastRows(stage, False)._holds(columns, len(ticks)).tolist()
+    assert [bit >> 1 for bit in bits] == [stage.conditions["last"].holds(tick) for tick in ticks]
+    assert all(bit & 1 for bit in bits)
+
+
+def test_the_instant_is_filled_on_the_way() -> None:
+    class At(NamedTuple):
+        kind: str
+        at: Instant
+
+    found = []
+    for engine in ("interpreted", "compiled"):
+        stage = LastBefore(At, {"alarm": "kind == 'a' and at > 3"})
+        soon = Automaton(
+            start="0",
+            final={"1"},
+            event=stage.filled,
+            arcs=[Arc("0", "1", "alarm is not None and at - alarm == 1 and kind == 'b'")],
+        )
+        op = stage.before(Keyed(soon, key="group", window=5, engine=engine))  # type: ignore[arg-type]
+        table = {"kind": ["a", "b"] * 10, "group": [1] * 20, "le": list(range(20))}
+        found.append([op.push_many(table)["le"].tolist(), told(op.push_many({**table, "at": table["le"]}))])
+        with pytest.raises(ChangeError, match="expected at=3, the event's LE"):
+            op.push_many({**table, "at": [*range(3), 2, *range(4, 20)]})
+    assert found[0] == found[1]
+    assert found[0][0] == list(range(5, 20, 2))
