@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,7 @@ def backtest(
     sequence: str | None = None,
     tick: str | None = None,
     end: End = "latest",
+    withdrawn: bool = True,
     batch: int | None = None,
     workers: int | None = None,
     engine: EngineName = "auto",
@@ -67,6 +68,9 @@ def backtest(
         Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
     frame, key, time, window, until, diff, sequence, tick, end, engine
         As of `afa.find`. A Parquet file is read as a whole, as far as its columns are asked for.
+    withdrawn : bool
+        False: what is withdrawn is not counted, for a frame whose rows stand in no order of arrival. To count it takes longer than
+        to find the matches, where many rows are late.
     batch : int, optional
         How many rows come at once in the run that counts what is withdrawn. None: each row comes alone.
     workers : int, optional
@@ -107,7 +111,8 @@ def backtest(
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    return swept(labels, list(patterns.values()), opened, reading, Options(key, window, sequence, tick, engine), batch, workers)
+    options, count = Options(key, window, sequence, tick, engine), (batch if withdrawn else False)
+    return swept(labels, list(patterns.values()), opened, reading, options, count, workers)
 
 
 def swept(
@@ -116,11 +121,11 @@ def swept(
     frame: Frame,
     reading: Reading,
     options: Options,
-    batch: int | None = None,
+    batch: int | Literal[False] | None = None,
     workers: int | None = None,
 ) -> Backtest:
-    """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`."""
-    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+    """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
+    if batch is not None and batch is not False and (batch is True or not isinstance(batch, int) or batch < 1):
         raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
     names = [_name(labels, place) for place in range(len(patterns))]
     plans = [_of(name, lambda pattern=pattern: reading.asked(pattern, frame, options)) for name, pattern in zip(names, patterns)]  # type: ignore[misc]
@@ -131,8 +136,8 @@ def swept(
     found, withdrawn = [], []
     for plan in plans:
         found.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)]))
-        withdrawn.append(0 if rows.never(plan) else next(done))
-    return _written(labels, plans[0], found, withdrawn, frame, reading)
+        withdrawn.append(0 if batch is False or rows.never(plan) else next(done))
+    return _written(labels, plans[0], found, None if batch is False else withdrawn, frame, reading)
 
 
 class _Rows:
@@ -164,20 +169,22 @@ class _Rows:
         return self._never[what]
 
 
-def _jobs(plan: Asked, rows: _Rows, batch: int | None) -> Iterator[Callable[[bool], Any]]:
+def _jobs(plan: Asked, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[bool], Any]]:
     """Yield what finds the matches of a pattern in each group, and what counts those that are withdrawn, if any may be."""
     ordered = rows.by_time(plan)
     yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)
-    if not rows.never(plan):
+    if batch is not False and not rows.never(plan):
         yield withdrawing(plan, rows.arrived(plan), batch)
 
 
 def _written(
-    labels: Labels, plan: Asked, found: Sequence[Columns], withdrawn: Sequence[int], frame: Frame, reading: Reading
+    labels: Labels, plan: Asked, found: Sequence[Columns], withdrawn: Sequence[int] | None, frame: Frame, reading: Reading
 ) -> Backtest:
     sizes = [len(columns["le"]) for columns in found]
     told = {name: _values(values) for name, values in labels.items()}
-    table = {**told, "matches": np.array(sizes, np.int64), "withdrawn": np.array(withdrawn, np.int64)}
+    table = {**told, "matches": np.array(sizes, np.int64)}
+    if withdrawn is not None:
+        table["withdrawn"] = np.array(withdrawn, np.int64)
     columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
     matches = {**{name: np.repeat(values, sizes) for name, values in told.items()}, **columns}
     return Backtest(framed(table, frame), written(matches, frame, plan, reading))

@@ -91,6 +91,12 @@ def test_what_a_live_run_would_have_withdrawn() -> None:
     assert set(afa.backtest({rise: dip(rise) for rise in RISES}, grouped, **SAID).table["withdrawn"]) == {0}
 
 
+def test_what_is_withdrawn_need_not_be_counted() -> None:
+    found = afa.backtest({rise: dip(rise) for rise in RISES}, columns(), **SAID, withdrawn=False)
+    assert list(found.table) == ["variant", "matches"]
+    assert found.table["matches"].min() > 0
+
+
 def test_retractions_take_matches_back() -> None:
     frame = {"price": [1.0, 9.0, 9.0], "le": [1, 2, 2], "diff": [1, 1, -1]}
     found = afa.backtest({"dip": dip(4)}, frame, window=9, diff="diff")
