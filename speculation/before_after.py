@@ -16,11 +16,12 @@ from afa.errors import AfaError, ChangeError
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
-from afa.operator.call import Core, twin
+from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Matching, Operator
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
+from afa.operator.twins import twin
 from afa.schema import as_ticks, taker
 from afa.state.sound import wanted
 from punctuation.door import Table

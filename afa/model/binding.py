@@ -50,7 +50,7 @@ class Binder:
     """
 
     def __init__(self, tick: str | None, automaton: Any) -> None:
-        self._tick, self._automaton = tick, automaton
+        self.tick, self._automaton = tick, automaton
         self._bound: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()  # by the id of what it was bound from
         self.know(automaton.arcs)
 
@@ -69,7 +69,7 @@ class Binder:
             return arc
         known = self._bound.get(id(arc))
         if known is None:
-            known = bound_arc(arc, self._tick, self._automaton)
+            known = bound_arc(arc, self.tick, self._automaton)
             if known is not arc:
                 self._bound[id(arc)] = known
         return known

@@ -11,5 +11,5 @@ tables         a call that brings tables; table_rows: their rows one by one; tab
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs
 statistics     what is held and was done, and what time-outs may still bring
-shipping       operators pickled
+shipping       operators pickled; twins: copied
 """

@@ -12,7 +12,6 @@ its event. With output Python counts that, and ends the call: DONE.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -38,6 +37,7 @@ from afa.operator.lifetimes import timed
 from afa.operator.log_polls import here
 from afa.operator.named_swap import NamedSwap
 from afa.operator.rows import in_form
+from afa.operator.twins import twin
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
@@ -53,6 +53,7 @@ class Core(Member):
     """One automaton over many keys. Parameters: see `Operator`; ``faults``: see `afa.engine.Setup`."""
 
     ends = True
+    # INVARIANT: an instance has 30 attributes at most: with more, Python finds each of them more slowly (4 % of a `push`)
 
     def __init__(
         self,
@@ -72,16 +73,16 @@ class Core(Member):
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        self.tick = None if tick is None else unit_of(tick, AfaError, "tick=")  # what one int of LE counts
-        automaton = automaton.bound(self.tick)
+        tick = None if tick is None else unit_of(tick, AfaError, "tick=")
+        automaton = automaton.bound(tick)
         if not keep_payloads:
             check_options(automaton, retractions, arc_punctuation)
-        self.window = None if window is None else ticks_of_duration(window, self.tick, "window")
+        self.window = None if window is None else ticks_of_duration(window, tick, "window")
         if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         self.gapless = gapless
         self.automaton = automaton
-        self.binder = Binder(self.tick, automaton)
+        self.binder = Binder(tick, automaton)
         self.sequence = sequence = sequence_of(automaton, sequence, gapless, keep_payloads)
         self.keyed = keyed
         self.retractions = retractions
@@ -95,17 +96,16 @@ class Core(Member):
         self.asked = engine  # by which name
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self._numbered: Any = self.engine.numbers
-        self._ties = automaton.ties
         self.rows_alike = not automaton.ties and self.window is not None  # see `afa.operator.lifetimes`
-        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap, self.tick)
-        self.conditions = Conditions(automaton, self.tick)
-        warn_of_waits(self.automaton, self.window, self.tick)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap, tick)
+        self.conditions = Conditions(automaton, tick)
+        warn_of_waits(self.automaton, self.window, tick)
         self.changes = self.outputs = self.withdrawn = 0
         self.saved: bytes | None = None  # digest of the last snapshot
         self.keys: Keys | None = None  # how keys are made, if there are any
         self.shapes: dict[tuple[str, ...], Any] = {}  # of tables; see `afa.operator.tables`
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
-        schema = automaton.event_schema and automaton.event_schema._replace(tick=self.tick)
+        schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
         self.alone = self.engine.alone
         self.calls = Calls(self)
@@ -119,6 +119,11 @@ class Core(Member):
         self.shown = Schema(fields, shown, times=tuple(name for name in self.shown.times if name in fields._fields))  # type: ignore[attr-defined]
 
     # -- calls -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def tick(self) -> str | None:
+        """What one int of LE counts; None: it was not said."""
+        return self.binder.tick
 
     def in_form(self, item: Any, le: str = "le") -> Any:
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
@@ -235,7 +240,7 @@ class Core(Member):
                     self._control(port, item)
         if batch:
             self._flush(batch)
-        if not self._ties:
+        if not self.automaton.ties:
             self.engine.check_ties()
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
@@ -367,7 +372,7 @@ class Core(Member):
         self.engine.prune(promises, progress.arc_promise, self.changes)
 
     def _punctuate(self) -> None:
-        if not self._ties:
+        if not self.automaton.ties:
             self.engine.check_ties()  # before events are dropped
         promised = self.progress.events
         for change in sorted(self.engine.overdue(promised), key=_by_event):
@@ -435,14 +440,6 @@ def back_from_push(before: Any) -> None:
         core.call_worked()
         if beside:
             beside[0].call_worked()
-
-
-def twin(original: Any, memo: dict[int, Any]) -> Any:
-    """Return what ``__deepcopy__`` returns: an object with the same state that is independent from there on."""
-    other = memo[id(original)] = object.__new__(type(original))
-    for name, value in vars(original).items():
-        setattr(other, name, copy.deepcopy(value, memo))
-    return other
 
 
 def _by_event(change: Change) -> Any:

@@ -11,11 +11,12 @@ from afa.change import Change
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator import snapshot, tables
-from afa.operator.call import Core, Output, twin
+from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.named_swap import named_swap
 from afa.operator.shipping import shipped
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
+from afa.operator.twins import twin
 from afa.schema import as_ticks
 from punctuation.durations import Duration
 from punctuation.late import Policy
