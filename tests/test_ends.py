@@ -213,6 +213,26 @@ def test_the_window_and_no_arc() -> None:
     assert told(operator) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("engine", ["interpreted", "compiled", "auto"])
+def test_no_function_of_the_user_is_called_for_it(engine: Any) -> None:
+    """What raises, or can't be taken apart, counts nothing; on both engines."""
+    asked: list[Any] = []
+
+    def odd(r: Any) -> int:
+        asked.append(r)
+        return 10_000
+
+    for at, count in (("r.since + 10", 1), ("r.since + 5", 0), ("10 + 0 // len(str(r.since))", 1), (odd, 0)):
+        arcs = [Arc("a", "b", "True", "(n, 2)"), Arc.timeout("b", "d", at)]
+        native = engine == "compiled" and at not in ("r.since + 10", "r.since + 5")
+        program = Automaton(start="a", final={"d"}, event=E, register=R(), arcs=arcs)
+        operator = Operator(program, window=8, engine="auto" if native else engine)
+        operator.push(insert(E(0), 1))
+        asked.clear()
+        assert operator.statistics.timeouts_past == count
+        assert not asked
+
+
 def test_without_payloads() -> None:
     arcs = [Arc("a", "b", "n == 0"), Arc("b", "c", "n == 1")]
     program = Automaton(start="a", final={"c"}, event=E, arcs=arcs)

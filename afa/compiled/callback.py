@@ -13,6 +13,7 @@ from afa.compiled.record_words import Records
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
+from afa.model.instants import instant_of
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 
@@ -38,6 +39,7 @@ class Callback:
     ) -> None:
         self._payloads, self._registers, self._memory, self._directory = payloads, registers, memory, directory
         self._transitions = Transitions(automaton, ArcTable(()), faults)
+        self._schema = automaton.register_schema
         self._fault: BaseException | None = None
 
     def fault(self) -> BaseException:
@@ -65,6 +67,10 @@ class Callback:
                     return k.NO
                 return k.FAULT  # which the kernel tells
             words = (ctypes.c_int64 * self._registers.layout.width).from_address(register)[:]
+            if code <= k.INSTANT:
+                arc, record = self.arcs.program.arcs[k.INSTANT - code], self._registers.record(words)
+                ctypes.c_int64.from_address(out).value = instant_of(arc, record, self._schema)
+                return k.YES
             found = self._carry_out(self.arcs.program.arcs[code], event, self._registers.record(words), le)
             if found is None:
                 return k.NO

@@ -84,7 +84,7 @@ def ends(store: Store) -> Ends:
     steps = int((m[blocks + k.H_LAST] - m[blocks + k.H_FIRST]).max()) if blocks.size else 0
     places = 1 << (2 * steps + 30).bit_length()
     while True:
-        store.call(k.ENDS, places, int(store.faults is None), Batch(np.zeros((k.T_WORDS, places), np.int64)))
+        store.call(k.ENDS, places, 0, Batch(np.zeros((k.T_WORDS, places), np.int64)))
         at = int(store.memory.w[k.W_TEMP])
         by_window, by_no_arc, past, full = store.memory.w[at : at + 4].tolist()
         if not full:

@@ -259,6 +259,8 @@ class Translator(Records):
                 if keywords or not least <= len(arguments) <= most:
                     raise Unreadable(f"{name} of {len(arguments)} arguments or with keywords", f"give {name} plain values", node)
                 items = tuple(as_scalar(item, node) for item in arguments)
+                if name == "str" and any(isinstance(item, Span) for item in items):
+                    raise Unreadable("str of a span", "write the text", node)
                 return nodes.Call(name, items[:1] if name == "round" and items[1:] == (Const(None),) else items)
         of_float = next((f.__name__ for f in (math.isnan, math.isinf, math.isfinite) if f is called.value), None)
         if of_float and len(arguments) == 1 and not keywords:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from afa.engine import Ends
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.state import State
+from afa.model.instants import instant_of
 from afa.model.pmatch import PMatch
+from afa.schema import Schema
 from punctuation.time import FOREVER
 
 
-def ends_of(algorithm: Algorithm, s: State) -> Ends:
-    """Count the beginnings of a key that are over. O(what is held)."""
+def ends_of(algorithm: Algorithm, s: State, schema: Schema) -> Ends:
+    """Count the beginnings of a key that are over; ``schema``: of the register. O(what is held)."""
     last: dict[int, tuple[int, int]] = {}
     past: dict[int, None] = {}
     for p, until in _stays(s):
@@ -23,7 +24,7 @@ def ends_of(algorithm: Algorithm, s: State) -> Ends:
             last[start] = until, p.re
         elif until == known[0]:
             last[start] = until, max(p.re, known[1])
-        if start not in past and _waits_past(algorithm, p):
+        if start not in past and _waits_past(algorithm, p, schema):
             past[start] = None
     over = [(until, m) for until, m in last.values() if until != FOREVER]
     by_window = sum(m <= until for until, m in over)
@@ -42,10 +43,8 @@ def _stays(s: State) -> Iterator[tuple[PMatch, int]]:
             yield run.data, s.index.peekitem(i)[1].le if i < len(s.index) else FOREVER
 
 
-def _waits_past(algorithm: Algorithm, p: PMatch) -> bool:
+def _waits_past(algorithm: Algorithm, p: PMatch, schema: Schema) -> bool:
     """Return whether a partial match waits for a time-out that comes at its m or later."""
-    transitions: Any = algorithm.transitions
-    if transitions.faults is not None:
-        return False  # asking again would tell the fault again
-    instants = ((transitions.instant(arc, p.register, 0), le, re) for arc, le, re in transitions.table.timeouts.get(p.state, ()))
+    timeouts = algorithm.transitions.table.timeouts.get(p.state, ())
+    instants = ((instant_of(arc, p.register, schema), le, re) for arc, le, re in timeouts)
     return any(p.re <= at < FOREVER and le <= at < re for at, le, re in instants)

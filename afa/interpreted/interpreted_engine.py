@@ -261,7 +261,7 @@ class InterpretedEngine(ByRows):
         return Sizes._make([*held, len(self.states), ties])
 
     def ends(self) -> Ends:
-        found = [ends_of(self._on(s), s) for s in self.states.values()]
+        found = [ends_of(self._on(s), s, self.automaton.register_schema) for s in self.states.values()]
         return Ends(*(sum(column) for column in zip(*found))) if found else Ends()
 
     def _weigh(self, key: Hashable) -> None:

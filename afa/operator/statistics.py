@@ -55,8 +55,8 @@ class Statistics(NamedTuple):
     ended_by_no_arc : int
         Beginnings that are over otherwise: the next event of the key came within a lifetime, and no arc served.
     timeouts_past : int
-        Beginnings of which a partial match waits for a time-out that comes when its lifetime is over, so that it never fires. 0
-        where faults are reported (Spark's ``on_fault="report"``).
+        Beginnings of which a partial match waits for a time-out that comes when its lifetime is over, so that it never fires.
+        Its ``at`` is read as an expression, and not called: one that can't be taken apart counts nothing.
     ties : int
         Events held beyond the first of their key and instant (LE, and sequence, where there is one): alternatives, of which a match
         takes one. Copies of an event count once; with ``keep_payloads=False`` also events of one triggering set.

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.arc_cursor import run_arc
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.native_call import call4, kernel
 from afa.compiled.kernel.order import find_place
 
 WINDOW, NO_ARC, PAST, FULL, SPARE = 0, 1, 2, 3, 4  # what stands at W_TEMP
 
 
 @kernel
-def ends(m: Any, w: Any, p: Any, c: Any, places: int, waits: int) -> int:
+def ends(m: Any, w: Any, p: Any, c: Any, places: int) -> int:
     """Count at W_TEMP the beginnings that the window ended, that no arc ended, and those with a time-out past m. O(nodes).
 
-    ``c`` has ``places`` columns, a power of two, all 0; FULL is 1 if they are too few. ``waits``: whether to ask time-outs.
-    Returns DONE or FAULT.
+    ``c`` has ``places`` columns, a power of two, all 0; FULL is 1 if they are too few. Returns DONE, or
+    FAULT after an interrupt.
     """
     at = w[W_TEMP]
     for i in range(SPARE):
@@ -35,7 +34,7 @@ def ends(m: Any, w: Any, p: Any, c: Any, places: int, waits: int) -> int:
         b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
         if b == 0:
             continue
-        status = end_block(m, w, p, c, b, key + 1, places, waits)
+        status = end_block(m, w, p, c, b, key + 1, places)
         if status < 0:
             return int(status)
         if w[at + FULL]:
@@ -44,7 +43,7 @@ def ends(m: Any, w: Any, p: Any, c: Any, places: int, waits: int) -> int:
 
 
 @kernel
-def end_block(m: Any, w: Any, p: Any, c: Any, b: int, stamp: int, places: int, waits: int) -> int:
+def end_block(m: Any, w: Any, p: Any, c: Any, b: int, stamp: int, places: int) -> int:
     """Add the beginnings of a block. Returns DONE or FAULT."""
     at, s, cap, used = w[W_TEMP], N_REG + m[C_R], m[b + H_CAP], 0
     for place in range(m[b + H_FIRST], m[b + H_LAST]):
@@ -65,7 +64,7 @@ def end_block(m: Any, w: Any, p: Any, c: Any, b: int, stamp: int, places: int, w
                 c[T_M, q] = max(c[T_M, q], m[node + N_M]) if until == c[T_UNTIL, q] else m[node + N_M]
                 c[T_UNTIL, q] = until
                 count_end(w, c, q, 1)
-            if waits and c[T_PAST, q] == 0 and p[p[P_WAITS] + m[node + N_STATE]] >= 0:
+            if c[T_PAST, q] == 0 and p[p[P_WAITS] + m[node + N_STATE]] >= 0:
                 past = waits_past(m, w, p, node)
                 if past < 0:
                     return FAULT
@@ -103,15 +102,20 @@ def count_end(w: Any, c: Any, q: int, sign: int) -> None:
 
 @kernel
 def waits_past(m: Any, w: Any, p: Any, node: int) -> int:
-    """Return 1 if a time-out of a partial match comes at its m or later, 0 if none does, or a status of `run_arc`."""
+    """Return 1 if a time-out of a partial match comes at its m or later, 0 if none does, or FAULT, after an interrupt."""
     out = w[W_TEMP] + SPARE
     link = p[p[P_WAITS] + m[node + N_STATE]]
     while link >= 0:
         arc = p[P_ROWS] + link * R_SIZE
         link = p[arc + R_NEXT]
-        m[C_PLACE] = m[node + N_START]
-        if run_arc(m, p, p[arc + R_CODE], 0, m[C_M] + 8 * (node + N_REG), m[C_W] + 8 * out) < 0:
-            return FAULT
+        code, register = p[P_CODES] + p[arc + R_CODE] * ARC_SIZE, m[C_M] + 8 * (node + N_REG)
+        status = NOWHERE
+        if p[code + ARC_CODE] != 0:
+            status = call4(p[code + ARC_CODE], 0, register, m[C_W] + 8 * out, p[code + ARC_CONSTANTS])
+        if status < 0:  # the expression, not the user's function: nothing raises
+            answer = call4(p[P_PYTHON], INSTANT - p[arc + R_CODE], 0, register, m[C_W] + 8 * out)
+            if answer != YES:
+                return FAULT
         if m[node + N_M] <= w[out] < FOREVER and p[arc + R_BEGIN] <= w[out] < p[arc + R_END]:
             return 1
     return 0

@@ -69,7 +69,7 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     if what == SIZES:
         return sizes(m, w, p)
     if what == ENDS:
-        return ends(m, w, p, c, low, high)
+        return ends(m, w, p, c, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
         m[C_WAITING] = m[C_WAITED]

@@ -369,6 +369,7 @@ CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
 TIED = -17  # where ties are refused: records of a unit share a step, or come to one that has an event
 NUMBERS = -16  # Python is to look at the numbers of the C_NEED records at W_INDEX
+INSTANT = -2  # less the number of a time-out: asks Python for its instant, read off its expression
 YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
 
 # -- c: a beginning, for ENDS -------------------------------------------------------------------------------------------------
