@@ -124,6 +124,10 @@ class Schema(NamedTuple):
                 changed[i] = new
         return value if changed is None else self.cls(*changed)
 
+    def take_field(self, field: Field, value: Any) -> Any:
+        """Return the value of one field in this schema's form. Raises as `take`."""
+        return value if type(value) is field.type is not float else _coerce(value, field, self)
+
     def record(self, value: Any) -> Any:
         """Return a dict, or an instance of a dataclass, as an event. What may be None, or has a default, may be left out.
 

@@ -67,7 +67,7 @@ class Around(Matching):
 
     def _push(self, change: Any, key: Hashable) -> Output:
         change = self._core.in_form(change)
-        return self.run(Come([("event", change, self._key_of(change, key))]), net=True)
+        return self.run(Come(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         """Return a call of one event that the engine takes alone; None where it must go another way."""
@@ -102,7 +102,7 @@ class Around(Matching):
 
     def _key_of(self, change: Any, key: Hashable) -> Hashable:
         """Return the key of a change, in its form."""
-        if not isinstance(change, Change):
+        if not isinstance(change, Change) or (self._core.named is not None and key is _MISSING):
             return None
         if self._key is None:
             if key is not _MISSING:
@@ -152,6 +152,8 @@ class Around(Matching):
         schema = found._core.shown if columns is None else automaton.event_schema
         found._hold(STAGES[name].of(numbers, waiting, taker(schema), rows))
         found._check_keys()
+        if cls._place == "before":
+            found._name_events()
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -162,6 +164,15 @@ class Around(Matching):
 
     def __copy__(self) -> Any:
         return twin(self, {})
+
+    def _name_events(self, anew: bool = False) -> None:
+        """Let the operator know the events in the stage by their ids (``cancel=``); ``anew``: these are all."""
+        core = self._core
+        if core.named is not None:
+            if anew:
+                core.named.clear()
+            core.named.load(self.stage.waiting(), core.progress.events)
+            core.journal.commit()
 
     def _check_keys(self) -> None:
         """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""

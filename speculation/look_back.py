@@ -254,4 +254,5 @@ class LookBack(Around):
         wanted("one promise of stage and operator", stage._promised == found._core.progress.events, stage._promised)
         found._hold(stage)
         found._check_keys()
+        found._name_events(anew=True)
         return found

@@ -118,6 +118,8 @@ _ONLY = {"retractions": False}
 _SETS = {"retractions": False, "keep_payloads": False}
 _TICKS = history()[:-1]
 
+_NAMED = [*(tick(x, le, seq=le) for le, x in enumerate([1, 7, 2, 8, 5, 1, 7, 3, 9, 2], start=1)), retract({"seq": 90})]
+
 KINDS: dict[str, Kind] = {
     "push": Kind(_operator(), lambda op: op.push(tick(8, 21))),
     "push, late": Kind(_operator(), lambda op: op.push(tick(2, 6))),
@@ -129,6 +131,13 @@ KINDS: dict[str, Kind] = {
     "push, sets": Kind(_operator(first=_TICKS, **_SETS), lambda op: op.push(tick(2, 6))),
     "retract": Kind(_operator(), lambda op: op.push(retract(*tick(7, 5, "b", 1)[:2]))),
     "retract what is not there": Kind(_operator(), lambda op: op.push(retract(Tick("a", 8, 1), 5))),
+    "retract by an id": Kind(_operator(first=_NAMED, cancel="seq"), lambda op: op.push(retract({"seq": 7}))),
+    "ids, in a list": Kind(
+        _operator(first=_NAMED, cancel="seq", late="drop"),
+        lambda op: op.push_many(
+            [retract({"seq": 7}), tick(8, 4, seq=41), tick(8, 21, seq=90), Punctuation(9), retract({"seq": 77})]
+        ),
+    ),
     "arc": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED))),
     "arc, past": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED, 3, 9))),
     "arc ends": Kind(_operator(), lambda op: op.push_arc(retract(PLAIN.arcs[1]))),

@@ -28,13 +28,14 @@ from afa.journal import Journal
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
-from afa.model.keys import Keys
+from afa.model.keys import Keys, take_key
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, sequence_of
 from afa.operator.lifetimes import timed
 from afa.operator.log_polls import here
+from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
 from afa.operator.rows import in_form
 from afa.operator.twins import twin
@@ -70,6 +71,7 @@ class Core(Member):
         faults: Faults | None = None,
         gapless: Gapless | None = None,
         tick: str | None = None,
+        cancel: str | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -107,7 +109,11 @@ class Core(Member):
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
-        self.alone = self.engine.alone
+        self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal)
+        if self.named is not None and (gapless is not None or not retractions):
+            what = "gapless=" if retractions else "retractions=False"
+            raise AfaError(f"expected an operator of events that may be retracted for cancel={cancel!r} but got {what}")
+        self.alone = self.engine.alone and self.named is None
         self.calls = Calls(self)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
@@ -128,6 +134,15 @@ class Core(Member):
     def in_form(self, item: Any, le: str = "le") -> Any:
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
         return in_form(item, self.taken, self.keys, self.tick, le)
+
+    def resolved(self, items: Iterable[tuple[str, Any, Hashable]]) -> Any:
+        """Return the items of a call, retractions by an id as those of whole events (``cancel=``)."""
+        return items if self.named is None else self.named.resolved(self, items)
+
+    def key_of(self, change: Change) -> Hashable:
+        """Return the key that an event makes, in its form; None: there are no keys."""
+        found: Hashable = None if self.keys is None else take_key(self.keys.of_change(change))
+        return found
 
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""
@@ -168,7 +183,7 @@ class Core(Member):
                 le = change.le if self.alone and type(change) is Change else None
                 if type(le) is not int or le < progress.events or le < progress.some:
                     change = change if type(change) is Change else self.in_form(change)
-                    return calls.carry_out(self.run, [("event", change, key)], True)
+                    return calls.carry_out(self.run, self.resolved([("event", change, key)]), True)
                 engine.began = None
                 calls.before = ((back_from_push, (self, progress.now, self.changes, self.outputs, self.withdrawn)),)
                 checked = self.typed(change, key)

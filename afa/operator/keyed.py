@@ -30,7 +30,7 @@ class Keyed(Matching):
     key : str, sequence of str, or callable
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
-    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick
+    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick, cancel
         As of `Operator`. An arc pushed without a lifetime begins one tick past all that was seen, over all keys.
 
     Examples
@@ -67,11 +67,13 @@ class Keyed(Matching):
         repeated: Repeated = "raise",
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        cancel: str | None = None,
     ) -> None:
         self._core = Core(
             automaton,
             window=window,
             tick=tick,
+            cancel=cancel,
             engine=engine,
             sequence=sequence,
             late=late,
@@ -96,6 +98,8 @@ class Keyed(Matching):
             if not isinstance(change, Change):
                 return self._core.push(change, None)
         if key is _MISSING:
+            if self._core.named is not None:  # of a retraction only the id may be known
+                return self._core.push(change, None)
             assert self._core.keys is not None
             key = self._core.keys.of_change(change)
         return self._core.push(change, take_key(key))

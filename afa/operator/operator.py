@@ -222,6 +222,10 @@ class Operator(Matching):
         callable gets the change, once all else of its call has worked; what it raises rejects the call.
     on_gap : callable, optional
         ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
+    cancel : str, optional
+        The event's field that names an event while it is in force, over all keys: ``retract({"id": 7})`` takes out the event with
+        this id, whatever else the retraction says. Two events in force of one id are refused. A retraction whose event has not
+        come waits for it until its own ``le``, or the present if it has none, is promised; then it is late.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
         What one int of LE counts; durations are turned into ticks by it.
 
@@ -254,11 +258,13 @@ class Operator(Matching):
         repeated: Repeated = "raise",
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        cancel: str | None = None,
     ) -> None:
         self._core = Core(
             automaton,
             window=window,
             tick=tick,
+            cancel=cancel,
             engine=engine,
             sequence=sequence,
             late=late,

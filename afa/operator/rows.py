@@ -62,9 +62,10 @@ def _change_of(row: Any, schema: Schema, le: str) -> Change:
     given = _pairs(row)
     names = {field.name for field in schema.fields}
     source = le if le in given or schema.instant is None else schema.instant
-    if given.get(source) is None:
+    diff = given.get("diff", 1)
+    if given.get(source) is None and not (type(diff) is int and diff < 0):  # a retraction may name an id alone
         raise ChangeError(f"expected a row with a time under {source!r} but got {row!r}")
-    times = {"le": given[source], "re": given.get("re"), "diff": given.get("diff", 1)}
+    times = {"le": given.get(source), "re": given.get("re"), "diff": diff}
     for name in {source, "le", "re", "diff"} - names:
         given.pop(name, None)
     return Change(given, times["le"], times["re"], times["diff"])

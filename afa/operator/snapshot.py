@@ -7,7 +7,9 @@ Format, version 7
     keyed         bool
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
-                  and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`)
+                  and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
+                  then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
+                  then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`)
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -30,6 +32,7 @@ import msgpack
 import numpy as np
 
 from afa.arclog import log_state
+from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
@@ -45,7 +48,7 @@ from afa.operator.saved_arcs import arc_at, arc_in, references
 from afa.rewrite.reduction import Reduction
 from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
-from afa.state.states import States
+from afa.state.states import CHANGES, States, records
 from punctuation import sealed
 from punctuation.durations import NANOSECONDS
 from punctuation.late import Policy
@@ -113,14 +116,20 @@ def head(core: Core) -> list[Any]:
             [[condition.text, t] for condition, t in core.conditions.all],
             None if core.gapless is None else _numbers(core.gapless),
             core.engine.bits,
-            *([] if core.tick is None and log is None else [core.tick]),
-            *([] if log is None else [log]),
+            *_tail([core.tick, log, None if core.named is None else core.named.saved()]),
         ],
         list(map(as_plain, core.progress.marks())),
         None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         list(map(as_plain, [core.changes, core.outputs, core.withdrawn, core.late.count])),
     ]
+
+
+def _tail(options: list[Any]) -> list[Any]:
+    """Return options without those at the end that are None."""
+    while options and options[-1] is None:
+        options.pop()
+    return options
 
 
 def plain(body: list[Any]) -> bytes:
@@ -190,6 +199,8 @@ def load(
         core.put_table(in_force, bodies[-1][2][BITS])
         for part in states:
             core.engine.load(part)
+            if core.named is not None:
+                core.named.load(_events_of(part, held), core.progress.events)
         core.call_worked()
     except (SnapshotError, MemoryError):
         raise
@@ -197,6 +208,14 @@ def load(
         raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
     core.saved = _digest(blobs[-1])
     return core
+
+
+def _events_of(states: States, automaton: Automaton) -> list[Change]:
+    """Return the events of some keys' states."""
+    les, res, copies = states.changes.tolist()
+    payloads = records(states.payloads, automaton.event_schema, len(les))
+    keys = [states.keys[n] for n in states.of(CHANGES).tolist()]
+    return [Change(*each) for each in zip(payloads, les, res, copies, keys)]
 
 
 def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
@@ -296,7 +315,7 @@ def without_states(
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *more = options
-    tick, log = (*more, None, None)[:2]
+    tick, log, named = (*more, None, None, None)[:3]
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
@@ -313,8 +332,11 @@ def without_states(
         faults=faults,
         gapless=_gapless(automaton, numbers, repeated, on_gap),
         tick=_tick(tick),
+        cancel=None if named is None else named[0],
     )
     core.binder.know(arcs)
+    if core.named is not None:
+        core.named.waiting = _waiting(named[1])
     core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
     marks = _marks(marks)
     check_marks(marks, arc_punctuation, core.conditions.all, retractions)
@@ -331,6 +353,13 @@ def without_states(
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, events
+
+
+def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:
+    """Return the retractions that wait for an event of their id."""
+    found = {name: tuple(as_time(until, "until") for until in times) for name, times in waiting}
+    wanted("retractions that wait for an id", len(found) == len(waiting) and all(found.values()), waiting)
+    return found
 
 
 def _tick(tick: Any) -> str | None:

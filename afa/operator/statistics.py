@@ -92,7 +92,7 @@ class Statistics(NamedTuple):
 def statistics_of(core: Core, ends: bool = True) -> Statistics:
     """Return the numbers of an operator; without ``ends`` what is over stays 0. O(what is held); ten times as fast without."""
     held, over = core.engine.sizes(), core.engine.ends() if ends else Ends()
-    pending = held.pending + sum(core.arcs.pending.values())
+    pending = held.pending + sum(core.arcs.pending.values()) + (0 if core.named is None else core.named.pending)
     numbers = core.engine.numbers
     return Statistics(
         events=held.events,

@@ -47,8 +47,15 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
     else:
         payloads = [schema.cls._make(row) for row in zip(*(columns[name] for name in names))]  # type: ignore[attr-defined]
         payloads = payloads if names else [schema.cls()] * n
-    of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)] if keys else [None] * n
     res, diffs = columns.get("re", [None] * n), columns.get("diff", [1] * n)
+    of_rows: list[Any] = [None] * n
+    if keys is not None and core.named is None:
+        of_rows = [take_key(key) for key in keys.of_rows(columns, payloads)]
+    elif keys is not None:  # of a retraction only the id may be known
+        there = [i for i in range(n) if diffs[i] > 0]
+        some = {name: [columns[name][i] for i in there] for name in keys.columns}
+        for i, key in zip(there, keys.of_rows(some, [payloads[i] for i in there])):
+            of_rows[i] = take_key(key)
     return [
         ("event", Change(payload, start, end, diff), key)
         for payload, start, end, diff, key in zip(payloads, le, res, diffs, of_rows)
@@ -106,13 +113,15 @@ def _columns(
             hint = WITHOUT_TICK if core.tick is None and name != "diff" and times_of(column) else ""
             raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}{hint}")
         field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
+        if core.named is not None and field is not None and field.type is int and name != "diff":
+            field = field._replace(optional=True)  # of a retraction only the id may be known
         columns[name] = _from_pandas(column, field) if is_pandas(column) and name != "payload" else _listed(column, name)
     _check_lengths(columns)
     if places is not None:
         columns = {name: [column[i] for i in places] for name, column in columns.items()}
     for name in TIMES:
         if name in columns:
-            _check_times(name, given[name], columns[name], places, core.tick)
+            _check_times(name, given[name], columns[name], places, core.tick, core.named is not None)
     return columns
 
 
@@ -163,10 +172,10 @@ def _from_pandas(column: Any, field: Field | None) -> list[Any]:
     return items
 
 
-def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None, tick: str | None) -> None:
+def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None, tick: str | None, named: bool) -> None:
     """Refuse times that are no ticks, once for a column of dates, floats or strings, and where a null stands."""
     for i, item in zip(range(len(items)) if places is None else places, items):
-        if type(item) is int or (item is None and name == "re"):
+        if type(item) is int or (item is None and (name == "re" or (named and name == "le"))):
             continue
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):
             kind = type_of(column) or type(item).__name__

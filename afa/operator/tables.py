@@ -19,7 +19,6 @@ from afa.cuts import Cuts
 from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.model.arc import Arc
-from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
 from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, keys_array
@@ -164,7 +163,17 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
         schema = core.shown
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
-    return Come(parts, like, listed, [core.binder.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs])
+    arcs = [core.binder.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs]
+    return Come(parts if core.named is None else core.resolved(_one_by_one(core, parts, arcs)), like, listed, arcs)
+
+
+def _one_by_one(core: Core, parts: Iterable[Any], arcs: Sequence[Arc]) -> Iterator[Item]:
+    """Yield the items of a list, and the rows of its tables."""
+    for part in parts:
+        if isinstance(part, Table):
+            yield from rows_of(core, part, arcs, shape_of(core, part).mixed)
+        else:
+            yield part
 
 
 def _part(core: Core, part: Any, le: str) -> Any:
@@ -196,7 +205,7 @@ def _item(core: Core, item: Any, le: str = "le") -> Item:
             return "event", item, None
     if isinstance(item.payload, Arc):
         return "arc", item, None
-    return "event", item, take_key(core.keys.of_change(item)) if core.keys else None
+    return "event", item, core.key_of(item) if core.named is None else None
 
 
 def items_of(core: Core, come: Come) -> Iterator[Item]:

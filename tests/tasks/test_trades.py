@@ -1,4 +1,4 @@
-"""Trades of a symbol that fall three times in a row, then rise, within a minute: by `afa.find` over pandas, on the command line, pushed."""
+"""Trades of a symbol that fall three times in a row, then rise, within a minute: `afa.find` over pandas, `afa run`, pushed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,199 @@
+"""Events that are known by a field of theirs while they are in force: a retraction names one, all else of it is looked up.
+
+An operator with ``cancel="id"`` looks at each item before anything else does, stages too: an insertion is noted, a retraction
+becomes that of the whole event, and the promise forgets what can't be retracted any more. A retraction whose event has not come
+waits here, as only its id is known; when the event comes, both go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.model.automaton import Automaton
+from afa.model.copies import as_diff
+from afa.schema import Schema, as_ticks, is_record
+from afa.state.sound import wanted
+from punctuation.promise import Punctuation
+
+Item = tuple[str, Any, Hashable]
+
+
+class NamedEvents:
+    """The events in force by their ids.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    field : str
+        The event's field that holds the id.
+    journal : Journal
+        Of the operator: it takes back what a call has changed.
+
+    Raises
+    ------
+    AfaError
+        There is no such field.
+
+    Notes
+    -----
+    O(log n) for an insertion or a retraction, with n events in force at or above the promise; each is kept with its payload.
+    """
+
+    def __init__(self, automaton: Automaton, field: Any, journal: Any) -> None:
+        schema = automaton.event_schema
+        names = [each.name for each in schema.fields] if schema else []
+        if field not in names:
+            raise AfaError(
+                f"expected cancel=<a field of {schema.describe() if schema else 'an event schema'}> but got cancel={field!r}"
+            )
+        self.field = field
+        self._place = names.index(field)
+        self._journal = journal
+        self._events: dict[Hashable, Change] = {}
+        self._by_le: SortedDict[int, dict[Hashable, None]] = SortedDict()
+        self.waiting: dict[Hashable, tuple[int, ...]] = {}  # until when each retraction waits whose event has not come
+
+    @property
+    def pending(self) -> int:
+        """How many retractions wait for their event."""
+        return sum(map(len, self.waiting.values()))
+
+    def resolved(self, core: Any, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items of a call with each retraction that of its whole event, one by one, as promises are made between them."""
+        for port, item, key in items:
+            if port != "event":
+                yield port, item, key
+            elif isinstance(item, Punctuation):
+                if item.where is None:
+                    self._promised(core, as_ticks(item.t, "t", core.tick))
+                yield port, item, key
+            elif not isinstance(item, Change):
+                yield port, item, key  # which is refused
+            elif as_diff(item.diff, item.payload) > 0:
+                yield from self._inserted(core, item, key)
+            else:
+                yield from self._retracted(core, item)
+
+    def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
+        schema: Schema = core.taken
+        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), core.key_of(item) if key is None else key)
+        name = change.payload[self._place]
+        if name is None:
+            raise ChangeError(f"expected an id (cancel={self.field!r}) but got {self.field}=None in {change.payload!r}")
+        if change.diff != 1:
+            raise ChangeError(f"expected one copy of an event that an id names (cancel={self.field!r}) but got diff={change.diff}")
+        if change.le >= core.progress.events:
+            known = self._events.get(name)
+            if known is not None:
+                raise ChangeError(
+                    f"expected an id that names one event in force (cancel={self.field!r}) but got {self.field}={name!r} of "
+                    f"{change.payload!r} at le={change.le} and of {known.payload!r} at le={known.le}"
+                )
+            if self._met(name):  # in this order nothing is announced in between
+                yield "event", change._replace(diff=-1), change.key
+            else:
+                self._note(name, change)
+        yield "event", change, change.key
+
+    def _retracted(self, core: Any, item: Change) -> Iterator[Item]:
+        name = self._name_of(core.taken, item.payload)
+        if item.diff != -1:
+            raise ChangeError(f"expected diff=-1 of a retraction that names an id (cancel={self.field!r}) but got diff={item.diff}")
+        known = self._events.get(name)
+        if known is not None:
+            self._forget(name, known)
+            yield "event", known._replace(diff=-1), known.key
+            return
+        until = max(core.progress.now - 1, core.progress.events) if item.le is None else as_ticks(item.le, "le", core.tick)
+        if until < core.progress.events:
+            text = (
+                f"expected le >= {core.progress.events} (promised) but got le={until} for the retraction of {self.field}={name!r}"
+            )
+            core.late.take(Change({self.field: name}, until, None, -1), text)
+        else:
+            self._journal.put(self.waiting, name, (*self.waiting.get(name, ()), until))
+
+    def _name_of(self, schema: Schema, payload: Any) -> Hashable:
+        """Return the id that the payload of a retraction names; of its other fields nothing is read."""
+        if isinstance(payload, Mapping):
+            given = payload.get(self.field)
+        elif is_record(payload) or hasattr(payload, self.field):
+            given = getattr(payload, self.field, None)
+        else:
+            given = payload[self._place] if isinstance(payload, tuple) and len(payload) == len(schema.fields) else None
+        if given is None:
+            raise ChangeError(
+                f"expected a retraction that names {{{self.field!r}: ..}} (cancel={self.field!r}) but got {payload!r}"
+            )
+        found: Hashable = schema.take_field(schema.fields[self._place], given)
+        return found
+
+    def _met(self, name: Hashable) -> bool:
+        """Return whether a retraction waits for an event that has come. It waits no longer; of several the one first to be late."""
+        times = self.waiting.get(name)
+        if times is None:
+            return False
+        rest = sorted(times)[1:]
+        if rest:
+            self._journal.put(self.waiting, name, tuple(rest))
+        else:
+            self._journal.drop(self.waiting, name)
+        return True
+
+    def _promised(self, core: Any, t: int) -> None:
+        """Hand the policy what has waited in vain, and forget what can't be retracted any more."""
+        if t <= core.progress.events:
+            return
+        overdue = [(until, repr(name), name) for name, times in self.waiting.items() for until in times if until < t]
+        for until, _, name in sorted(overdue, key=lambda each: each[:2]):
+            self._met(name)
+            text = f"expected an event with {self.field}={name!r} in force, or before {t} (promised), but got its retraction only"
+            core.late.take(Change({self.field: name}, until, None, -1), text)
+        for le in list(self._by_le.irange(None, t, inclusive=(True, False))):
+            for name in list(self._by_le[le]):
+                self._forget(name, self._events[name])
+
+    def _note(self, name: Hashable, change: Change) -> None:
+        assert change.le is not None
+        names = self._by_le.get(change.le)
+        if names is None:
+            names = {}
+            self._journal.put(self._by_le, change.le, names)
+        self._journal.put(names, name, None)
+        self._journal.put(self._events, name, change)
+
+    def _forget(self, name: Hashable, change: Change) -> None:
+        self._journal.drop(self._events, name)
+        names = self._by_le[change.le]
+        self._journal.drop(names, name)
+        if not names:
+            self._journal.drop(self._by_le, change.le)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------------
+
+    def saved(self) -> list[Any]:
+        """Return what no event in force says, as plain data: the field, and the retractions that wait."""
+        return [self.field, [[name, list(times)] for name, times in sorted(self.waiting.items(), key=repr)]]
+
+    def load(self, changes: Iterable[Change], promised: int) -> None:
+        """Note events of a snapshot, and forget those that are retracted. Raises `SnapshotError` if an id names two."""
+        for change in changes:
+            name = change.payload[self._place]
+            if change.le is None or change.le < promised:
+                continue
+            if change.diff < 0:
+                if name in self._events:
+                    self._forget(name, self._events[name])
+                continue
+            wanted("an id for each event", change.diff == 1 and name is not None and name not in self._events, change)
+            self._note(name, change._replace(diff=1))
+
+    def clear(self) -> None:
+        """Forget all events. For a restore."""
+        self._events.clear()
+        self._by_le.clear()
