@@ -30,6 +30,7 @@ SQL = """
 SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES FIRST(A.at) AS begun, LAST(B.price) AS price
 AFTER MATCH SKIP PAST LAST ROW PATTERN (A B) DEFINE B AS B.price < A.price)
 """
+TYPED = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { b.x > a.x } WITHIN 9 seconds RETURN b.x"
 ROWS = [("A", 5, 0), ("B", 3, 1), ("A", 6, 2), ("A", 7, 4), ("B", 2, 5), ("A", 1, 20), ("A", 0, 22)]
 
 
@@ -182,6 +183,37 @@ def test_show() -> None:
     for pattern in (query, "b.py:rise"):
         said = "expected an input whose columns the query reads but got none"
         assert fails("show", pattern) == f"{said}; say afa show {pattern} INPUT"
+
+
+def test_a_header_alone_is_an_input_without_rows() -> None:
+    for header, query, name in (
+        ("symbol,price,at", SASE, "q.sase"),
+        ("at,price,symbol", SQL, "q.sql"),
+        ("type,le,x", TYPED, "t.sase"),
+    ):
+        result = call("run", write(name, query), write("none.csv", header + "\n"))
+        assert (result.exit_code, result.stdout) == (0, ""), result.stderr
+        assert "events             0" in result.stderr
+        assert "in Python" not in result.stderr
+    wrong = write("wrong.sase", SASE.replace("b.price", "b.cost"))
+    assert "cost, which is no field of Stock" in fails("run", wrong, write("none.csv", "symbol,price,at\n"))
+
+
+def test_a_row_without_a_key_is_told() -> None:
+    rows = write("keys.csv", "symbol,price,le\n1,5,0\n,6,1000\n1,7,2000\n")
+    wanted = (
+        "keys.csv: row 3, column 'symbol': expected int (the key) but got no value; leave rows without a key out, or give them one"
+    )
+    assert wanted in fails("run", write("q.sase", SASE), rows)
+
+
+def test_the_tick_of_a_query_in_python_is_its_own() -> None:
+    code = f"import afa\nfrom {__name__} import Stock, SASE\nQUERY = afa.query(SASE, event=Stock, tick='s')\n"
+    made = write("ticking.py", code) + ":QUERY"
+    assert "ticking.py:QUERY: expected --tick s, as the query says, but got ms; leave it out" in fails(
+        "run", made, csv(), "--tick", "ms"
+    )
+    assert call("run", made, csv(), "--tick", "s").exit_code == 0
 
 
 def test_the_place_of_an_error_is_one_line() -> None:

@@ -70,7 +70,12 @@ def choose(
     if not named["le"] and schema.instant in (names or ()) and "le" not in (names or ()):
         named = {**named, "le": schema.instant}
     kinds = {field.name: field.type.__name__ if field.type else ANY for field in fields}
-    chosen = [Column(f.name, f.name, kinds[f.name], f.optional, f"field {f.name} of {schema.cls.__name__}") for f in fields]
+    chosen = [
+        Column(
+            f.name, f.name, kinds[f.name], f.optional, "the key" if f.name in keys else f"field {f.name} of {schema.cls.__name__}"
+        )
+        for f in fields
+    ]
     chosen += [Column(key, key, KEY, True, "--key") for key in dict.fromkeys(keys) if key not in kinds]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
         if target == "le" or named[target] or (target in (names or ()) and target not in kinds):
@@ -112,6 +117,7 @@ def convert(table: pa.Table, columns: Iterable[Column], tick: str | None, place:
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         if array.null_count and not column.optional:
             hint = "" if column.kind == TIME or column.target == "diff" else f"; {column.kind} | None would allow it"
+            hint = "; leave rows without a key out, or give them one" if column.role == "the key" else hint
             row = pc.index(array.is_null(), True).as_py()
             raise place.fault(column, row, f"expected {column.kind} ({column.role}) but got no value{hint}")
         coded = pa.types.is_dictionary(array.type)

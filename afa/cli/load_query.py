@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from afa.cli.fault import CommandError, on_the_line
 from afa.cli.input_columns import TICKS
-from afa.cli.read import Source
+from afa.cli.read import Csv, Source
 from afa.cli.request import Job
 from afa.errors import AfaError
 from afa.language.builder import Builder
@@ -54,16 +54,17 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         said = "--key" if job.keys else "--window"
         raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
     written = _text(job.pattern) if given is None else given
-    kinds = source.kinds()
-    job = job._replace(le=job.le or _time(kinds, written if is_sql(job.pattern) else None), tick=job.tick or "ms")
-    needed: set[str | None] = {job.sequence, *source.full}
-    try:
-        found = _read(job, written, kinds, needed)
-        needed |= {found.tree.order, *found.tree.key}
-        found = _read(job, written, kinds, needed)  # whose keys and order are never None
-    except AfaError as error:
-        said = on_the_line(AfaError(str(error).splitlines()[0]))
-        raise CommandError(f"{job.pattern}: {said}{_unnamed(kinds, str(error))}") from error
+    kinds, asked = source.kinds(), job.tick
+    le = job.le or _time(kinds, written if is_sql(job.pattern) else None)
+    guesses = [kinds]
+    if isinstance(source, Csv) and source.blank:  # any types do that the query can be read with
+        le = le or next((name for name in ("le", *TIMES, *kinds) if name in kinds), None)
+        known = {job.type or "type": pa.string(), le: pa.timestamp("ms")}
+        guesses = [{name: known.get(name, kind) for name in kinds} for kind in (pa.float64(), pa.string())]
+    job = job._replace(le=le, tick=job.tick or "ms")
+    found, kinds = _of_some(job, written, guesses, {job.sequence, *source.full})
+    if asked is not None and found.tree.tick not in (None, asked):
+        raise CommandError(f"{job.pattern}: expected --tick {found.tree.tick}, as the query says, but got {asked}; leave it out")
     tick = found.tree.tick or job.tick
     whole = all(pa.types.is_integer(kinds[name]) for name in (job.le or "le", job.re or "re") if name in kinds)
     if tick not in TICKS and not whole:
@@ -71,6 +72,23 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
     job = job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
     return found, job.in_ticks(kinds, found.tree.event)
+
+
+def _of_some(
+    job: Job, written: str | Query | Builder, guesses: list[dict[str, Any]], needed: set[str | None]
+) -> tuple[Query, dict[str, Any]]:
+    """Return the query over columns of the first types that it can be read with, and these types."""
+    kinds = guesses[0]
+    try:
+        found = _read(job, written, kinds, needed)
+        return _read(
+            job, written, kinds, needed | {found.tree.order, *found.tree.key}
+        ), kinds  # whose keys and order are never None
+    except AfaError as error:
+        if len(guesses) > 1:
+            return _of_some(job, written, guesses[1:], needed)
+        said = on_the_line(AfaError(str(error).splitlines()[0]))
+        raise CommandError(f"{job.pattern}: {said}{_unnamed(kinds, str(error))}") from error
 
 
 def _text(file: str) -> str:

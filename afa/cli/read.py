@@ -138,6 +138,11 @@ class Csv:
             self.names: list[str] | None = list(peeked.schema.names)
             self._guessed = dict(zip(peeked.schema.names, peeked.schema.types))
 
+    @property
+    def blank(self) -> bool:
+        """Whether there is no value to tell types by: a header alone."""
+        return all(pa.types.is_null(kind) for kind in self._guessed.values())
+
     def kinds(self) -> dict[str, Any]:
         return {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in self._guessed.items()}
 

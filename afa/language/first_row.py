@@ -18,12 +18,11 @@ from afa.expression.nodes import (
     Or,
     Text,
     Unary,
-    conjunction,
-    disjunction,
 )
 from afa.language.terms import Aggregate, Ref
+from afa.language.three_values import FALSE, both, either
 
-TRUE, FALSE, UNKNOWN = Const(True), Const(False), Const(None)
+UNKNOWN = Const(None)
 
 
 def reads_before(expr: Expr, variable: str) -> bool:
@@ -61,11 +60,9 @@ def at_first(expr: Expr, variable: str) -> Expr:
                 return inner if inner.value is None else Const(not inner.value)
             return Not(inner)
         case And(items):
-            parts = [part for part in map(fold, items) if part != TRUE]
-            return FALSE if FALSE in parts else TRUE if not parts else conjunction(parts)
+            return both([fold(item) for item in items])
         case Or(items):
-            parts = [part for part in map(fold, items) if part != FALSE]
-            return TRUE if TRUE in parts else FALSE if not parts else disjunction(parts)
+            return either([fold(item) for item in items])
         case If(test, then, other):
             inner = fold(test)
             if isinstance(inner, Const):
@@ -114,9 +111,7 @@ def positive(expr: Expr) -> Expr:
         case Const(None):
             return FALSE
         case And(items):
-            parts = [part for part in map(positive, items) if part != TRUE]
-            return FALSE if FALSE in parts else TRUE if not parts else conjunction(parts)
+            return both([positive(item) for item in items])
         case Or(items):
-            parts = [part for part in map(positive, items) if part != FALSE]
-            return TRUE if TRUE in parts else FALSE if not parts else disjunction(parts)
+            return either([positive(item) for item in items])
     return expr

@@ -17,12 +17,13 @@ from typing import Any
 
 from afa.errors import QueryError
 from afa.expression.nodes import Expr
-from afa.language.first_row import FALSE, TRUE, at_first, positive, reads_before, with_last
+from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import Component, Pattern, Tree
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import least_of, places_of, times_of, with_components
 from afa.language.sase_grammar import LONGEST, RefusedError, query_error
 from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of, place_of
+from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
 
