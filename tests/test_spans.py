@@ -169,11 +169,19 @@ def test_own_arcs_can_be_taken_out_by_what_was_given() -> None:
     op.push_arc(retract(automaton.arcs[1]))
     assert op.push_many([insert(Pay(None, 1), 1), insert(Pay(None, 2), 2)]) == []
     assert op.automaton.arcs[0] is automaton.arcs[0], "an arc without durations is the one that was given"
-    assert automaton.bound("s").bound("ms").arcs[1].fence(Pay(599, 1), Seen())
+    for bound, limit in (
+        (automaton.bound("s"), 600),
+        (automaton.bound("s").bound("ms"), 600_000),
+        (op.automaton.bound("us"), 6 * 10**8),
+    ):
+        assert bound.arcs[1].fence(Pay(limit - 1, 1), Seen())
+        assert not bound.arcs[1].fence(Pay(limit, 1), Seen())
     plain = pair("at < 3")
     assert plain.bound(None) is plain.bound("s") is plain
     twice = automaton.bound("s")
-    assert (twice.bound("ms") is twice, Operator(twice).automaton is twice) == (True, True)
+    assert twice.bound("s") is twice is twice.bound(None) is Operator(twice).automaton is Operator(twice, tick="s").automaton
+    assert twice.bound("ms").arcs[1].origin is automaton.arcs[1], "bound anew, by what was said"
+    assert len(Operator(twice, tick="ms").push_many([insert(Pay(None, 1), 0), insert(Pay(None, 1), 599_999)])) == 1
 
 
 @pytest.mark.parametrize("engine", ENGINES)

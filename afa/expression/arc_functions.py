@@ -100,6 +100,12 @@ class Known(Readable):
     def __call__(self, *values: Any) -> Any:
         return self._function(*values)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Known) and (self._expr, self._kind, self._schema) == (other._expr, other._kind, other._schema)
+
+    def __hash__(self) -> int:
+        return hash((self._expr, self._kind))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Known, (self._expr, self._kind, self._schema, self.text)
 

@@ -17,11 +17,16 @@ from afa.model.arc import Arc
 def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
     """Return an arc with its spans as ticks, equal to the given one; the very same one if there are none.
 
+    An arc that was bound already is bound anew, by what it was bound from; without a ``tick`` it stays as it is.
+
     Raises
     ------
     AutomatonError
         There is no ``tick``; a span is no whole number of ticks; a function reads a span and can't be taken apart.
     """
+    given, arc = arc, arc.origin or arc
+    if given is not arc and tick is None:
+        return given
     found = {}
     for kind, function in functions_of(arc):
         read = function.text if isinstance(function, Written) else function
@@ -36,7 +41,8 @@ def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
         if ticks is not expr:
             said = text_of_expr(expr, schemas.register_schema)
             found[kind.role] = Known(ticks, kind, schemas.register_schema, said if by_hand(function) else Derived(said))
-    return arc.bound(found) if found else arc
+    same = all(isinstance(own := getattr(given, role), Known) and own == new for role, new in found.items())
+    return given if same else arc.bound(found)
 
 
 class Binder:
@@ -65,11 +71,8 @@ class Binder:
 
     def arc(self, arc: Arc) -> Arc:
         """Return an arc with its spans as ticks; see `bound_arc`."""
-        if arc.origin is not None:
-            return arc
-        known = self._bound.get(id(arc))
+        known = self._bound.get(id(arc.origin or arc))
         if known is None:
             known = bound_arc(arc, self.tick, self._automaton)
-            if known is not arc:
-                self._bound[id(arc)] = known
+            self.know([known])
         return known
