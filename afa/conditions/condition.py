@@ -59,10 +59,10 @@ class Condition:
     (Condition('e.floor <= 3'), True, False)
     >>> low == Condition("floor <= 3", low.event_schema)
     True
-    >>> Condition("flor <= 3", low.event_schema)
+    >>> Condition("wall <= 3", low.event_schema)
     Traceback (most recent call last):
-    afa.errors.ExpressionError: expected condition(e) as text but flor is no field of Reading; its fields: floor
-        flor <= 3
+    afa.errors.ExpressionError: expected condition(e) as text but wall is no field of Reading; its fields: floor
+        wall <= 3
         ^
     """
 
