@@ -64,8 +64,10 @@ class Frame:
 
     def field(self, field: Field, events: Schema, tick: str | None) -> Any:
         """Return a column of an event's field: an array, or one of Arrow. Refuse a value that the field can't hold."""
+        what = f"field {field.name} of {events.cls.__name__}"
+        self.raw(field.name, what)
         if field.type is int and self.times(field.name) is not None:
-            return self.ticks(field.name, tick, f"field {field.name} of {events.cls.__name__}")
+            return self.ticks(field.name, tick, what)
         return self._once(("field", field), lambda: self._field(field, events))
 
     def key(self, name: str) -> Any:
@@ -103,7 +105,6 @@ class Frame:
             raise ChangeError(f"{error}{hint}; expected ints or timestamps as {what}; pandas.to_datetime reads text") from None
 
     def _field(self, field: Field, events: Schema) -> Any:
-        self.raw(field.name, f"field {field.name} of {events.cls.__name__}")
         return _field_column(self.table.take([field])[0], field, events)
 
     def _key(self, name: str) -> Any:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from afa.frames.asked import Asked
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
-from afa.operator.table_columns import as_arrow
+from afa.operator.table_columns import as_arrow, keys_array
 from afa.schema import ODD
 from punctuation.door import arrow_type
 from punctuation.time import FOREVER
@@ -106,7 +106,6 @@ def _keys(column: Any, given: Any, name: str, kind: str) -> Any:
         with contextlib.suppress(*ODD):
             return pd.array(list(column), dtype=given.dtype)
     if kind == "dict":
-        of = getattr(given, "dtype", None)
-        return column.astype(of) if isinstance(of, np.dtype) and of.kind in "biuf" and len(column) == 0 else column
+        return keys_array(list(column), given)
     of = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
     return as_arrow(list(column), of, name)

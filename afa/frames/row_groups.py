@@ -90,8 +90,8 @@ def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> It
             held, waits, table = [rest], then if len(rest) else FOREVER, table.filter(pa.array(early))
         frame = Frame(table)
         rows = by_time(_told(lambda frame=frame: columns_of(frame, plan, reading), path, group), plan, grouped=False)  # type: ignore[misc]
-        (slices,) = rows.groups
-        yield from taken(op, plan, rows, [*slices[:-1], slices[-1]._replace(then=then)], last)
+        (group_of_rows,) = rows.groups
+        yield from taken(op, rows, group_of_rows, last if then is None else then)
 
 
 def _times(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> tuple[list[int], int]:

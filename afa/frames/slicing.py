@@ -2,7 +2,7 @@
 
 rows by time (sorted once, if they are not)
   -> groups of KEYS keys each, where there are more: an operator for each group, whose state stays in the cache
-       -> slices: long enough for its keys to have some rows in each, short enough that little is held between two
+       -> slices: long enough for its keys to have some rows in each, short enough that what is held stays in the cache
 """
 
 from __future__ import annotations
@@ -24,18 +24,12 @@ KEYS = 2048
 """How many keys an operator gets. Of 100,000 keys in 1 M rows: 0.25 s in groups, 0.55 s in one call, 1.3 s in slices of time."""
 SLICE, MOST = 8192, 1 << 18
 """The least and the most rows of a slice."""
+FOUND = 1 << 14
+"""About how many matches a slice may bring: more leave the cache; where each row has one, the rate is halved."""
 ROWS_OF_KEY = 128
 """How many rows a slice has for each key, as far as MOST allows."""
 SAMPLE = 1 << 16
 """How many rows are looked at first to see whether there are many keys."""
-
-
-class Slice(NamedTuple):
-    """Rows from ``low`` to ``high``; ``then``: no later row is before it. None: they are the last ones."""
-
-    low: int
-    high: int
-    then: int | None
 
 
 class Rows(NamedTuple):
@@ -45,15 +39,18 @@ class Rows(NamedTuple):
     ----------
     columns : dict of str to column
         Arrays, and columns of Arrow; ``le``, perhaps ``re`` and ``diff``.
-    groups : list of list of Slice
-        What operators of their own take.
+    groups : list of (int, int)
+        The rows that operators of their own take: where they begin and end.
     latest : int
         The largest LE.
+    least : int
+        How many rows a slice has at least.
     """
 
     columns: dict[str, Any]
-    groups: list[list[Slice]]
+    groups: list[tuple[int, int]]
     latest: int
+    least: int
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return some rows as a table."""
@@ -77,7 +74,7 @@ def columns_of(frame: Frame, asked: Asked, reading: Reading) -> dict[str, Any]:
 
 
 def by_time(columns: dict[str, Any], asked: Asked, grouped: bool = True) -> Rows:
-    """Bring rows into the order of time, and cut them; ``grouped``: many keys into several groups."""
+    """Bring rows into the order of time; ``grouped``: with many keys in several groups."""
     le = columns["le"]
     order = order_of([le, *([columns[asked.sequence]] if asked.sequence in columns else [])])
     codes, keys = _codes([columns.get(name, le) for name in asked.keys]) if len(le) else (None, 1)
@@ -92,15 +89,21 @@ def by_time(columns: dict[str, Any], asked: Asked, grouped: bool = True) -> Rows
     if order is not None:
         columns = {name: picked(column, order) for name, column in columns.items()}
         le = columns["le"]
-    size = min(max(SLICE, ROWS_OF_KEY * keys), MOST)
-    groups = [cut(le, low, high, size) for low, high in pairwise(starts) if low < high]
-    return Rows(columns, groups or [[Slice(0, 0, None)]], int(le.max()) if len(le) else BEGINNING)
+    least = min(max(SLICE, ROWS_OF_KEY * keys), MOST)
+    groups = [(low, high) for low, high in pairwise(starts) if low < high]
+    return Rows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, least)
 
 
-def cut(le: Any, low: int, high: int, size: int) -> list[Slice]:
-    """Cut rows that are in order into slices."""
-    ends = [*range(low + size, high, size), high]
-    return [Slice(begin, end, int(le[end]) if end < high else None) for begin, end in zip([low, *ends], ends)]
+def longer(rows: Rows, taken: int, matches: int) -> int:
+    """Return how many rows the next slice has, after one with so many rows and matches.
+
+    Examples
+    --------
+    >>> rows = Rows({}, [], 0, SLICE)
+    >>> [longer(rows, 10_000, matches) for matches in (9_000, 2_000, 0)]
+    [18204, 81920, 262144]
+    """
+    return min(max(rows.least, FOUND * taken // max(matches, 1)), MOST)
 
 
 def order_of(columns: Sequence[Any]) -> Any:

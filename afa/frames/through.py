@@ -1,35 +1,46 @@
-"""Take slices of a frame through an operator."""
+"""Take the rows of a frame through an operator, in slices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from afa.frames.asked import Asked
 from afa.frames.found import Columns
 from afa.frames.frame_reading import End
-from afa.frames.slicing import Rows, Slice
+from afa.frames.slicing import Rows, longer
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 
 
-def finding(plan: Asked, rows: Rows, group: Sequence[Slice], end: End) -> Callable[[bool], list[Columns]]:
+def finding(plan: Asked, rows: Rows, group: tuple[int, int], end: End) -> Callable[[bool], list[Columns]]:
     """Return what finds the matches of a group of keys, told whether other threads are to run meanwhile."""
 
     def carry_out(threads: bool) -> list[Columns]:
         op = plan.make()
         if threads:
             op._core.engine.let_threads_run()
-        return list(taken(op, plan, rows, group, FOREVER if end == "forever" else rows.latest))
+        last = FOREVER if end == "forever" else rows.latest
+        return list(taken(op, rows, group, last if plan.waits or "diff" in rows.columns else None))
 
     return carry_out
 
 
-def taken(op: Any, plan: Asked, rows: Rows, group: Sequence[Slice], last: int) -> Iterator[Columns]:
-    """Take slices through an operator; yield what it gives. ``last``: the promise at the end, for time-outs."""
-    for low, high, then in group:
-        said = plan.waits or "diff" in rows.columns  # what waits for its insertion is told by a promise
-        promises = [] if then is None and not said else [Punctuation(last if then is None else then)]
-        for part in op.push_many([rows.part(low, high), *promises]):
+def taken(op: Any, rows: Rows, group: tuple[int, int], last: int | None) -> Iterator[Columns]:
+    """Take a group through an operator; yield what it gives.
+
+    ``last``: the promise behind the last row, for time-outs, for retractions that wait for their insertion, or before rows to come.
+    """
+    low, end = group
+    le, size = rows.columns["le"], rows.least
+    while True:
+        high = min(low + size, end)
+        then = int(le[high]) if high < end else last
+        found = 0
+        for part in op.push_many([rows.part(low, high), *([] if then is None else [Punctuation(then)])]):
             if not isinstance(part, Punctuation):
+                found += len(part["le"])
                 yield part
+        if high == end:
+            return
+        low, size = high, longer(rows, high - low, found)

@@ -299,6 +299,8 @@ def test_types_of_keys_stay() -> None:
     given = columns()
     frame = pd.DataFrame(given).astype({"symbol": "category"})
     assert afa.find(DIP, frame, key="symbol", window=WINDOW)["symbol"].dtype == frame["symbol"].dtype
+    numbered = {**given, "symbol": given["beside"] % 3}
+    assert afa.find(DIP, numbered, key="symbol", window=WINDOW)["symbol"].dtype == np.int64
     table = pa.table(given).append_column("n", pa.array(given["beside"] % 3, pa.int16()))
     found = afa.find(DIP, table, key=["symbol", "n"], window=WINDOW)
     assert found.column_names == ["symbol", "n", "low", "le", "re"]
@@ -361,6 +363,9 @@ def test_refused(change: dict[str, Any], text: str) -> None:
 
 
 def test_two_columns_of_times_and_one_name_twice() -> None:
+    counted = Automaton(start="0", final={"1"}, event=NamedTuple("Counted", [("n", int)]), arcs=[Arc("0", "1", "n > 3")])
+    with pytest.raises(AfaError, match=r"expected a column 'n' \(field n of Counted\) but got the columns symbol, price"):
+        afa.find(counted, GIVEN)
     day = pd.to_datetime(["2024-01-01"])
     with pytest.raises(AfaError, match="columns of times: seen, sent"):
         afa.find(DIP, pd.DataFrame({"price": [1.0], "seen": day, "sent": day}))
