@@ -154,11 +154,6 @@ def test_an_operator_keeps_its_tick() -> None:
     assert Ordered(TWO, number="n", window="1 s", tick="ms")._core.window == 1000
 
 
-def test_an_operator_is_found_fast() -> None:
-    """Python shares the keys of instances of up to 30 attributes; beyond, each access of `push` is slower."""
-    assert len(vars(Keyed(TWO, key="who", tick="ms", window="1 s")._core)) <= 30
-
-
 def test_a_query_hands_its_tick_on() -> None:
     query = afa.query("PATTERN SEQ(Tick a, Tick b) WITHIN 1 minute RETURN a.n", event=Tick, tick="s")
     assert (query.operator()._core.tick, query.operator()._core.window) == ("s", 60)

@@ -54,7 +54,6 @@ class Core(Member):
     """One automaton over many keys. Parameters: see `Operator`; ``faults``: see `afa.engine.Setup`."""
 
     ends = True
-    # INVARIANT: an instance has 30 attributes at most: with more, Python finds each of them more slowly (4 % of a `push`)
 
     def __init__(
         self,
