@@ -50,7 +50,7 @@ def pay(there: Path) -> None:
 
 
 def files() -> list[str]:
-    return sorted(os.listdir("rules"))
+    return sorted(name for name in os.listdir("rules") if name != ".about.json")
 
 
 def lines() -> list[dict[str, Any]]:
@@ -78,6 +78,79 @@ def test_a_swap_is_listed_and_followed() -> None:
         ["small", "the beginning", "forever", "a -> a", "amount < 10"],
     ]
     assert followed() == [f"+ [{le}, {le + 10}) total={total}" for total, le in ((400, 1), (600, 2), (400, 3), (600, 4))]
+
+
+def test_a_job_says_what_its_arcs_are() -> None:
+    swap = ("arcs", "rules", "swap", "above 500", "--fence")
+    assert fails(*swap, "amount > 300") == (
+        "expected --pattern file.py:name, as no `afa run --arcs rules` has said yet what its arcs are"
+    )
+    assert followed() == ["+ [2, 12) total=600", "+ [4, 14) total=600"]
+    assert files() == []
+    assert fails(*swap, "amout > 300").startswith(
+        "expected fence(e, r) as text but amout is no field of Pay; its fields: who, amount"
+    )
+    assert "did you mean 'above 500'?" in fails("arcs", "rules", "end", "above 50")
+    call(*swap, "amount > 300")
+    assert [row[:2] for row in listed()[1:]] == [
+        ["above 500", "when it is read"], ["in vain", "the beginning"], ["small", "the beginning"]
+    ]  # fmt: skip
+    assert len(followed()) == 4
+
+
+def test_a_query_in_a_file_says_so_too_and_its_tick() -> None:
+    write(
+        "q.sase",
+        "PATTERN SEQ(Pay a, Pay b) WHERE strict_contiguity(a, b) { b.amount > a.amount } WITHIN 9 ms RETURN b.amount AS paid",
+    )
+    times = "".join(
+        f'{{"amount": {amount}, "time": "2026-01-01T00:00:00.00{le}"}}\n' for amount, le in ((1, 1), (5, 2), (3, 3), (9, 4))
+    )
+    write("times.jsonl", times)
+    job = ("run", "q.sase", "times.jsonl", "--le", "time", "--arcs", "rules", "-q")
+    assert len(call(*job).stdout.splitlines()) == 2
+    (last,) = [row[0] for row in listed()[1:] if ">" in row[4]]
+    call("arcs", "rules", "end", last, "--at", "2026-01-01T00:00:00.003")
+    assert len(call(*job).stdout.splitlines()) < 2
+    call("arcs", "rules", "end", listed()[1][0], "--at", "1767225600004")
+    assert lines()[-1]["tick"] == "ms"
+
+
+def test_arcs_that_are_code_are_known_by_their_names() -> None:
+    Path("pay.py").write_text(PAY + """
+def odd(e, r):
+    return any(e.amount == n for n in (1, 3))
+
+arcs = [Arc("a", "b", odd, name="odd"), Arc("a", "a", "amount > 3", name="more")]
+coded = Automaton(start="a", final={"b"}, event=Pay, arcs=arcs)
+""")  # fmt: skip
+    call("run", "pay.py:coded", "pay.jsonl", "--arcs", "rules", "-q")
+    assert fails("arcs", "rules", "swap", "odd", "--fence", "True") == (
+        "expected --pattern for the arc 'odd', as it is known by its name only: its functions are Python's"
+    )
+    call("arcs", "rules", "swap", "odd", "--fence", "amount > 500", "--pattern", "pay.py:coded")
+    assert [row[0] for row in listed()[1:]] == ["more", "odd"]
+    assert len(call("run", "pay.py:coded", "pay.jsonl", "--arcs", "rules", "-q", "--window", "1").stdout.splitlines()) == 2
+
+
+SAID: dict[str, Any] = {
+    "start": "a", "final": ["b"], "event": ["E", [["x", "int", False, False]]], "register": ["R", []], "arcs": [], "code": [],
+    "tick": None,
+}  # fmt: skip
+ODD = [
+    {"event": ["E", [["x", "eval", False, False]]]}, {"event": ["E", [["_x", "int", False, False]]]}, {"event": ["E", [["x"]]]},
+    {"tick": "moon"}, {"arcs": [{"src": "a"}]}, {"arcs": 7}, {"final": []}, {"register": ["R", [["x", "int", False, True], 1]]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"start": 1}', "[" * 100_000, *(json.dumps({**SAID, **odd}) for odd in ODD)])
+def test_what_a_job_says_of_itself_is_checked(text: str) -> None:
+    Path("rules/.about.json").write_text(text)
+    assert fails("arcs", "rules", "list").startswith("expected what a job says of itself but got ")
+    Path("rules/.about.json").write_text(json.dumps(SAID))
+    call("arcs", "rules", "list")
+    Path("rules/.about.json").write_bytes(b" " * 10_000_001)
+    assert fails("arcs", "rules", "list").startswith("expected at most 10000000 bytes but got more in rules/.about.json")
 
 
 def test_times_in_lines() -> None:

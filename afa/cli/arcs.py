@@ -19,7 +19,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 Pattern = Annotated[
-    str, typer.Option("--pattern", metavar="FILE.py:NAME", help="The automaton or query whose arcs these are; it checks them.")
+    str | None,
+    typer.Option(metavar="FILE.py:NAME", help="The automaton or query whose arcs these are. Else: what the job has said of them."),
 ]
 At = Annotated[
     str | None,
@@ -41,7 +42,7 @@ def arcs(
 
     A line is checked before it is written. A running [bold]afa run --arcs FOLDER[/] takes it before its next batch.
 
-    [bold]afa arcs rules swap "above 500" --fence "amount > 300" --pattern pay.py:large[/]
+    [bold]afa arcs rules swap "above 500" --fence "amount > 300"[/]
     """
     context.obj = folder
 
@@ -50,7 +51,7 @@ def arcs(
 def swap(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The arc that goes.")],
-    pattern: Pattern,
+    pattern: Pattern = None,
     fence: Annotated[str | None, typer.Option(metavar="TEXT", help="Another fence for it.")] = None,
     transfer: Annotated[str | None, typer.Option(metavar="TEXT", help="Another transfer for it.")] = None,
     arc: Annotated[str | None, typer.Option(metavar="JSON", help="A whole arc in its place.")] = None,
@@ -68,7 +69,7 @@ def swap(
 def insert(
     context: typer.Context,
     arc: Annotated[str, typer.Argument(metavar="JSON", help="The arc, with a name.")],
-    pattern: Pattern,
+    pattern: Pattern = None,
     at: At = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Where it ends.")] = None,
     tick: Tick = None,
@@ -84,7 +85,7 @@ def insert(
 def end(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The arc that goes.")],
-    pattern: Pattern,
+    pattern: Pattern = None,
     at: At = None,
     tick: Tick = None,
 ) -> None:

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from afa.arclog.about import About, about
 from afa.arclog.arc_log import ArcLog
 from afa.arclog.lines import NOW
 from afa.arclog.listing import Listed, Listing
@@ -22,33 +23,35 @@ from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
 from punctuation.time import BEGINNING, FOREVER
 
-WIDE = 140
-"""The width of a table that does not go to a terminal."""
+WIDE = 10_000
+"""The width of a table that does not go to a terminal: an arc is a line."""
 
 
-def write_swap(folder: Path, name: str, pattern: str, parts: tuple[str | None, ...], at: str | None, tick: str | None) -> None:
+def write_swap(
+    folder: Path, name: str, pattern: str | None, parts: tuple[str | None, ...], at: str | None, tick: str | None
+) -> None:
     """Write a line that puts another arc in the place of the one of a name; ``parts``: its fence and transfer, or a whole arc."""
     fence, transfer, arc = parts
     if (arc is None) is (fence is None and transfer is None):
         raise CommandError(f"expected --fence, --transfer or both, or --arc, but got {'none of them' if arc is None else 'both'}")
     log, when = _log(folder, pattern, tick), _instant(at)
     new = None if arc is None else Arc.from_json(arc)
-    log.listing().one(name, when)
+    _one(log, name, when)
     log.swap(name, new, fence=fence, transfer=transfer, at=when)
     typer.echo(f"swapped {name!r} {_said(at)}")
 
 
-def write_insert(folder: Path, arc: str, pattern: str, at: str | None, until: str | None, tick: str | None) -> None:
+def write_insert(folder: Path, arc: str, pattern: str | None, at: str | None, until: str | None, tick: str | None) -> None:
     """Write a line that puts an arc in force."""
     log, found = _log(folder, pattern, tick), Arc.from_json(arc)
     log.insert(found, at=_instant(at), until=_instant(until))
     typer.echo(f"inserted {found.name!r} {_said(at)}")
 
 
-def write_end(folder: Path, name: str, pattern: str, at: str | None, tick: str | None) -> None:
+def write_end(folder: Path, name: str, pattern: str | None, at: str | None, tick: str | None) -> None:
     """Write a line that ends the arc of a name."""
     log, when = _log(folder, pattern, tick), _instant(at)
-    log.listing().one(name, when)
+    _one(log, name, when)
     log.retract(name, at=when)
     typer.echo(f"ended {name!r} {_said(at)}")
 
@@ -57,8 +60,9 @@ def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
     """Show the arcs, from when until when each is in force; on standard error what is wrong with lines."""
     if not folder.is_dir():
         raise CommandError(f"{folder}: no such folder")
-    unit = _unit(tick)
-    found = Listing.of(folder, None if pattern is None else _automaton(pattern), unit)
+    known = _known(folder, pattern, tick)
+    unit = _unit(tick) if known is None else known.tick
+    found = Listing.of(folder, None if known is None else known.automaton, unit)
     console = Terminal(highlight=False)
     if not console.is_terminal:
         console.width = WIDE
@@ -91,11 +95,34 @@ def _time(ticks: int, tick: str | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _log(folder: Path, pattern: str, tick: str | None) -> ArcLog:
-    there = folder.is_dir()
-    automaton = _automaton(pattern)
+class _Log(ArcLog):
+    """The log, with the names of the job's arcs that are known by their names only."""
+
+    code: tuple[str, ...] = ()
+
+
+def _one(log: _Log, name: str, when: int | str | None) -> None:
+    """Refuse a name that no arc has at an instant, or more than one."""
+    if name in log.code and name not in log.listing().versions.names:
+        raise CommandError(f"expected --pattern for the arc {name!r}, as it is known by its name only: its functions are Python's")
+    log.listing().one(name, when)
+
+
+def _known(folder: Path, pattern: str | None, tick: str | None) -> About | None:
+    """Return the job's arcs: those of a pattern, else what the last job that has followed the folder said of itself."""
+    if pattern is not None:
+        return About(_automaton(pattern), (), _unit(tick))
+    found = about(folder)
+    return found if found is None or tick is None else found._replace(tick=_unit(tick))
+
+
+def _log(folder: Path, pattern: str | None, tick: str | None) -> _Log:
+    there, known = folder.is_dir(), _known(folder, pattern, tick)
+    if known is None:
+        raise CommandError(f"expected --pattern file.py:name, as no `afa run --arcs {folder}` has said yet what its arcs are")
     try:
-        log = ArcLog(folder, automaton, tick=_unit(tick))
+        log = _Log(folder, known.automaton, tick=known.tick)
+        log.code = known.code
     except OSError as error:
         raise CommandError(f"{folder}: {error.strerror}") from error
     if not there:

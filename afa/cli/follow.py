@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog, Poll
 from afa.arclog.log_folder import place_of
 from afa.cli.fault import CommandError
@@ -15,10 +16,11 @@ from afa.model.automaton import Automaton
 class Follow:
     """The folder of ``--arcs``, which is made if it is not there."""
 
-    def __init__(self, folder: str, automaton: Automaton) -> None:
+    def __init__(self, folder: str, automaton: Automaton, tick: str | None) -> None:
         there = Path(folder).is_dir()
         try:
             self._log = ArcLog(folder, automaton)
+            put_about(self._log.path, automaton, tick)
         except OSError as error:
             raise CommandError(f"{folder}: {error.strerror}") from error
         if not there:

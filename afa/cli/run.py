@@ -136,7 +136,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     none, scalar = table.slice(0, 0), shown.scalar
     schema = _schema(shown, job.keys, table)
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
-    summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton)
+    summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
     with writing(job.output, _with_kinds(schema, timed, batches_in.kind)) as write:
 
         def push(*items: Any) -> None:

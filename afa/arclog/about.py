@@ -1,0 +1,107 @@
+"""What a job says of itself in the folder of its arc log, so that lines can be checked by those who do not have its pattern.
+
+    {"start": "any", "final": ["large"], "event": ["Pay", [["amount", "int", false, false]]], "register": ["Paid", [..]],
+     "arcs": [..], "code": ["odd"], "tick": "ms"}
+
+A field has a name, a type (null: any value), whether it may be None, and whether it holds the event's LE. ``code`` are the names of
+arcs that can't be written as text. Reading it runs nothing; it is only asked whether a line fits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from afa.errors import AfaError, AutomatonError
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.schema import SCALARS, Instant, Schema
+from punctuation.durations import NANOSECONDS
+
+FILE = ".about.json"
+LONGEST = 10_000_000
+"""The most bytes of the file."""
+_TYPES: Mapping[str, type] = {kind.__name__: kind for kind in SCALARS}
+_VALUES: Mapping[Any, Any] = {int: 0, float: 0.0, bool: False, str: ""}
+
+
+class About(NamedTuple):
+    """What is known of a job; its automaton has the arcs that can be written as text."""
+
+    automaton: Automaton
+    code: tuple[str, ...]
+    tick: str | None
+
+
+def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
+    """Write what others may know of a job. Nothing is written where there is no event schema, or the folder can't be written."""
+    if automaton.event_schema is None:
+        return
+    arcs, code = [], []
+    for arc in automaton.arcs:
+        try:
+            arcs.append(arc.to_json(automaton))
+        except AutomatonError:
+            code += [] if arc.name is None else [arc.name]
+    event, register = _fields(automaton.event_schema), _fields(automaton.register_schema)
+    data = {"start": automaton.start, "final": sorted(automaton.final), "event": event, "register": register, "arcs": arcs}
+    hidden = folder / f".{uuid.uuid4().hex}"
+    try:
+        hidden.write_text(json.dumps({**data, "code": code, "tick": tick}), encoding="utf-8")
+        os.replace(hidden, folder / FILE)
+    except OSError:
+        hidden.unlink(missing_ok=True)
+
+
+def about(folder: Path) -> About | None:
+    """Return what the last job has said of itself in a folder; None: no job has.
+
+    Raises
+    ------
+    AfaError
+        The file says something else.
+    """
+    path = folder / FILE
+    try:
+        if path.stat().st_size > LONGEST:
+            raise AfaError(f"expected at most {LONGEST} bytes but got more in {path}")
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise AfaError(f"expected what a job says of itself but got {path}: {error}") from None
+    try:
+        return _about(data)
+    except Exception as error:  # what is none of ours may be wrong in any way
+        raise AfaError(f"expected what a job says of itself but got something else in {path}: {error}") from None
+
+
+def _about(data: Any) -> About:
+    register = _class(*data["register"])
+    zero = register(*(None if optional else _VALUES.get(_TYPES.get(kind)) for _, kind, optional, _ in data["register"][1]))
+    arcs = [Arc.from_json(arc) for arc in data["arcs"]]
+    automaton = Automaton(start=data["start"], final=data["final"], arcs=arcs, register=zero, event=_class(*data["event"]))
+    code, tick = tuple(map(str, data["code"])), data["tick"]
+    if not (tick is None or tick in NANOSECONDS):
+        raise AfaError(f"expected a unit of time but got {tick!r}")
+    return About(automaton, code, tick)
+
+
+def _fields(schema: Schema) -> list[Any]:
+    fields = [
+        [name, None if kind is None else kind.__name__, optional, name == schema.instant] for name, kind, optional in schema.fields
+    ]
+    return [schema.cls.__name__, fields]
+
+
+def _class(name: str, fields: list[list[Any]]) -> Any:
+    make: Any = NamedTuple  # its fields are known at run time only
+    kinds: list[tuple[str, Any]] = []
+    for field, kind, optional, instant in fields:
+        found: Any = Any if kind is None else _TYPES[kind]
+        kinds.append((field, Instant if instant else found | None if optional and kind is not None else found))
+    return make(name, kinds)
