@@ -336,6 +336,17 @@ def test_a_field_may_be_called_span() -> None:
     assert Operator(Automaton(start="0", final={"1"}, event=Gap, arcs=[Arc("0", "1", lambda e, r: e.span > 1)])).automaton.arcs
 
 
+WAIT = timedelta(minutes=10)
+
+
+def test_a_timedelta_in_a_fence_is_told_how_to_be_one() -> None:
+    """It may be meant: fields of any type hold datetimes, which Python compares with it."""
+    rung = pair(lambda e, r: e.at - r.first < WAIT).explain()[1].rung
+    assert (rung.reason, rung.hint) == ("WAIT is a timedelta", "times are ints: write afa.span(WAIT), which is one, too")
+    op = Operator(pair(lambda e, r: e.at - r.first < afa.span(WAIT)), tick="s")
+    assert len(op.push_many([insert(Pay(None, 1), 1), insert(Pay(None, 1), 600)])) == 1
+
+
 def test_only_functions_that_may_read_a_span_are_read() -> None:
     assert not spans.mentions_span(lambda e, r: e.at < math.pi and print(e))
     assert not spans.mentions_span(print)

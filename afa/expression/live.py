@@ -9,6 +9,7 @@ import ast
 import math
 import operator
 import types
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from afa.expression.kinds import Unreadable
@@ -47,6 +48,8 @@ def not_scalar(live: Live, node: ast.AST | None) -> Unreadable:
         kind, what = type(value.item()).__name__, f"numpy {what}"
     if kind is not None:
         return Unreadable(f"{name} is a {what}, not a plain {kind}", f"bind {kind}({name}) before", node)
+    if isinstance(value, timedelta):
+        return Unreadable(f"{name} is a {what}", f"times are ints: write afa.span({name}), which is one, too", node)
     if isinstance(value, (list, set, dict, bytearray)):
         return Unreadable(f"{name} is a {what}, which can change", "make it a tuple or a frozenset", node)
     return Unreadable(f"{name} is a {what}", "use an int, float, bool, str, None, or a tuple or frozenset of them", node)
