@@ -54,13 +54,13 @@ def trades(n: int, seed: int = 1) -> Stream:
     return {"symbol": symbol, "price": price, "volume": rng.integers(1, 1001, n), "le": np.arange(n)}
 
 
-def by_text(p: str, strategy: str, window: int) -> afa.Query:
+def by_text(p: str, strategy: str, window: int, event: type = Stock) -> afa.Query:
     """The template as a query."""
     return afa.query(
-        f"PATTERN SEQ(Stock+ a[], Stock b) "
+        f"PATTERN SEQ({event.__name__}+ a[], {event.__name__} b) "
         f"WHERE {STRATEGIES[strategy]}(a[], b) {{ [symbol] and a[1].price % 500 == 0 {REST[p]} and b.volume < 150 }} "
         f"WITHIN {window} RETURN a[1].price AS first, {SHOWN[p]} AS agg",
-        event=Stock,
+        event=event,
     )
 
 

@@ -63,6 +63,7 @@ def middle(value: Any) -> float:
 TARGETS = (
     Target("Q1 k=1,2, Q2 p=.7, Q3, in order", "queries", "times interpreted", least=100, where={"query": LIGHT}, unit="times"),
     Target("the same", "queries", "M events/s", least=25, where={"query": LIGHT}, unit="M events/s"),
+    Target("fields that may be None, and are not", "nulls", "may be None, relative", least=0.9, unit="of the rate without None"),
     Target("a query beside the automaton by hand", "language", "rate, relative to by hand", least=0.95, unit="of by hand"),
     *(
         Target(
