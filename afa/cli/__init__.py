@@ -8,6 +8,7 @@ cut             a stream of bytes -> lines
 read            CSV, JSON lines, Parquet -> Arrow batches
 output_times    times of the output as the input had them
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
+signs           what of --diff means an insertion or a retraction; rows that name an event by --cancel
 run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input

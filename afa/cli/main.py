@@ -128,6 +128,8 @@ Pattern = Annotated[
 ]
 COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
 FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
+INSERT = "What in the column of --diff means an insertion; may be repeated."
+CANCEL = "The event's field by which a retraction names its event; its row needs no other value."
 WINDOW = "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of ticks."
 TICK = "What one tick is; ms where times are timestamps, not integers."
 LATENESS = "Promise after each batch that later rows are at most this much behind the latest (30s, or ticks); bounds the state."
@@ -156,6 +158,9 @@ def run(
     key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
     re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
     diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    insert: Annotated[list[str] | None, _option(COLUMNS, INSERT, metavar="VALUE")] = None,
+    retract: Annotated[list[str] | None, _option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
+    cancel: Annotated[str | None, _option(COLUMNS, CANCEL, metavar="FIELD")] = None,
     form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
     window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
     tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
@@ -199,6 +204,9 @@ def run(
                 le=le,
                 re=re,
                 diff=diff,
+                insert=tuple(insert or ()),
+                retract=tuple(retract or ()),
+                cancel=cancel,
                 keys=tuple(dict.fromkeys(key or ())),
                 window=window,
                 tick=tick.value if tick else None,

@@ -25,6 +25,9 @@ class Job(NamedTuple):
     le: str | None = None
     re: str | None = None
     diff: str | None = None
+    insert: tuple[str, ...] = ()
+    retract: tuple[str, ...] = ()
+    cancel: str | None = None
     keys: tuple[str, ...] = ()
     window: int | str | None = None
     tick: str | None = None

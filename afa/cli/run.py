@@ -22,6 +22,7 @@ from afa.cli.output_times import type_of_times, with_times
 from afa.cli.read import Csv, Source, batches, open_source
 from afa.cli.request import FIRST, Job
 from afa.cli.screen import Screen, Summary
+from afa.cli.signs import signed, with_signs
 from afa.cli.write import check_output, writing
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
@@ -41,7 +42,7 @@ def run(job: Job) -> None:
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
-        events, operator = Schema.of(query.tree.event, "event"), query.operator(late=job.late, tick=job.tick)
+        events, operator = Schema.of(query.tree.event, "event"), query.operator(late=job.late, tick=job.tick, cancel=job.cancel)
         _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
         return
     try:
@@ -75,13 +76,19 @@ def _run(
         screen.finish(summary)
     if advice is not None:
         advice.finish()
-    if not job.quiet and not summary.inserted:
+    if not job.quiet and not summary.inserted and job.cancel is None:
         again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
         tell_why(operator, again, job)
 
 
 def _operator(automaton: Automaton, job: Job) -> Any:
-    options: dict[str, Any] = {"window": job.window, "sequence": job.sequence, "late": job.late, "tick": job.tick}
+    options: dict[str, Any] = {
+        "window": job.window,
+        "sequence": job.sequence,
+        "late": job.late,
+        "tick": job.tick,
+        "cancel": job.cancel,
+    }
     if not job.keys:
         return Operator(automaton, **options)
     return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), **options)
@@ -94,7 +101,8 @@ class Input:
         self.latest = BEGINNING  # the largest timestamp so far
         self.first: Any = None  # the first batch
         self.kind: pa.DataType | None = None  # the type of its times, in which those of the output leave; None: they are ints
-        self._job, self._source, self._columns = job, source, columns
+        self._job, self._source, self._said = job, source, columns
+        self._columns = with_signs(columns, job)
         self._advice = advice
 
     def __iter__(self) -> Iterator[pa.Table]:
@@ -116,7 +124,9 @@ class Input:
         return type_of_times(kind, tick)
 
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        found = convert(table, self._columns, self._job.tick, Place(self._job.file, row))
+        place = Place(self._job.file, row)
+        found = convert(table, self._columns, self._job.tick, place)
+        found = signed(found, self._said, self._job, place, self.latest)
         self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
         if self._advice is not None:
             self._advice.look(found)
