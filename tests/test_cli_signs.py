@@ -105,8 +105,8 @@ def test_what_is_wrong_is_said() -> None:
     assert "expected a column of --diff beside --cancel, which says what is a retraction, but got none" in fails(
         "run", "o.py:dip", file, "--cancel", "id"
     )
-    assert "row 5, column 'user': expected str (field user of Order) but got no value" in fails(
-        "run", "o.py:dip", inputs([*ROWS[:4], ("N", 5, None, 1.0, 20)])[1], *OPTIONS, "--cancel", "id"
+    assert "row 5, column 'amount': expected float (field amount of Order) but got no value" in fails(
+        "run", "o.py:dip", inputs([*ROWS[:4], ("N", 5, "u", None, 20)])[1], *OPTIONS, "--cancel", "id"
     )
     write("v.py", PATTERN.replace("dip = ", "def make(x: float) -> Automaton:\n    return "))
     assert "expected no --cancel beside --vary" in fails("run", "v.py:make", file, *OPTIONS, "--cancel", "id", "--vary", "x=1:2:1")
