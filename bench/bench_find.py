@@ -90,7 +90,7 @@ def _frames(o: Options) -> Iterator[Row]:
                 ways[f"slices of {size:,}"] = lambda f=frame, w=window, s=size: _by_hand(f, w, s, o)  # type: ignore[misc]
             if _duckdb() is not None:
                 ways["DuckDB"] = lambda f=frame, w=window: _in_sql(f, w, 0.0)  # type: ignore[misc]
-            spent = _interleaved(ways, o.rounds)
+            spent = _interleaved(ways, min(o.rounds, 3))
             loop = _spent(lambda f=frame, w=window: _loop(f, w))  # type: ignore[misc]
             assert loop.answer == spent["find"].answer
             hand = min((spent[way] for way in ways if way.startswith("slices")), key=_cpu)
