@@ -41,7 +41,8 @@ class Frame:
         lazy = hasattr(given, "collect")  # polars warns where its columns are asked for
         table = None if lazy else table_of(_with_index(given))
         if table is None:
-            hint = "; collect it first" if lazy else ""
+            spark = type(given).__module__.startswith("pyspark")
+            hint = "; afa.spark.match takes it" if spark else "; collect it first" if lazy else ""
             raise ChangeError(f"expected a frame ({FORMS}) or the path of a Parquet file but got a {type(given)!r}{hint}")
         self.table: Table = table
         self.given = given

@@ -345,6 +345,7 @@ QUERY = afa.query("PATTERN SEQ(Trade a) WITHIN 9", event=Trade)
             r"expected a frame \(pandas, polars, Arrow, DuckDB, a dict of columns\) or the path of a Parquet file but got a",
         ),
         ({"frame": pl.DataFrame(GIVEN).lazy()}, r"LazyFrame.*; collect it first"),
+        ({"frame": type("DataFrame", (), {"__module__": "pyspark.sql", "collect": None})()}, r"; afa.spark.match takes it"),
         ({"frame": "nowhere.parquet"}, r"expected the path of a Parquet file but got 'nowhere.parquet'"),
         ({"key": lambda e: e.price}, r"expected the name of a column as the key, or several, but got key="),
         ({"time": 7}, r"expected the name of a column but got time=7"),
