@@ -61,7 +61,7 @@ class LogFolder:
 
     def _look(self, name: str, mark: Mark | None, found: Reading) -> None:
         try:
-            there = os.stat(self.path / name)
+            there = os.stat(f"{self.path}{os.sep}{name}")  # a join of paths would take longer than all else
             look = there.st_size, there.st_mtime_ns, there.st_ino
             known = self._known.get(name)
             if known is not None and known[0] == look and (known[1] is None or (mark is not None and known[1] == mark.digest)):
