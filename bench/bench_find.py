@@ -90,7 +90,7 @@ def _frames(o: Options) -> Iterator[Row]:
                 ways[f"slices of {size:,}"] = lambda f=frame, w=window, s=size: _by_hand(f, w, s, o)  # type: ignore[misc]
             if _duckdb() is not None:
                 ways["DuckDB"] = lambda f=frame, w=window: _in_sql(f, w, 0.0)  # type: ignore[misc]
-            spent = _interleaved(ways, min(o.rounds, 3))
+            spent = _interleaved(ways, min(o.rounds, 2))
             loop = _spent(lambda f=frame, w=window: _loop(f, w))  # type: ignore[misc]
             assert loop.answer == spent["find"].answer
             hand = min((spent[way] for way in ways if way.startswith("slices")), key=_cpu)
@@ -123,7 +123,7 @@ def _variants(o: Options) -> Iterator[Row]:
     ways = {"backtest": at_once, "slices by hand": each(lambda by: _by_hand(frame, window, SIZES[0], o, by))}
     if _duckdb() is not None:
         ways["DuckDB"] = each(lambda by: _in_sql(frame, window, by))
-    spent = _interleaved(ways, min(o.rounds, 2))
+    spent = _interleaved(ways, 1)
     row: Row = {"variants": many, "rows": n, "matches": spent["backtest"].answer[0]}
     for name, one in spent.items():
         row[f"{name}, CPU s"], row[f"{name}, wall s"] = _cpu(one), one.wall

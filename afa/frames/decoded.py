@@ -59,16 +59,16 @@ class Frame:
         """Return the type of a column of timestamps or dates; None: it has ints."""
         return self._once(("times", name), lambda: times_of(self.raw(name, "time")))  # type: ignore[no-any-return]
 
-    def ticks(self, name: str, tick: str | None, what: str) -> Any:
-        """Return a column of times as ticks, an array of int64; of `until` as Arrow's int64 where some are missing."""
-        return self._once(("ticks", name, tick, what), lambda: self._ticks(name, tick, what))
+    def ticks(self, name: str, tick: str | None, what: str, optional: bool = False) -> Any:
+        """Return a column of times as ticks, an array of int64; where some may be missing, and are, Arrow's int64."""
+        return self._once(("ticks", name, tick, what), lambda: self._ticks(name, tick, what, optional))
 
     def field(self, field: Field, events: Schema, tick: str | None) -> Any:
         """Return a column of an event's field: an array, or one of Arrow. Refuse a value that the field can't hold."""
         what = f"field {field.name} of {events.cls.__name__}"
         self.raw(field.name, what)
         if field.type is int and self.times(field.name) is not None:
-            return self.ticks(field.name, tick, what)
+            return self.ticks(field.name, tick, what, field.optional)
         return self._once(("field", field), lambda: self._field(field, events))
 
     def key(self, name: str) -> Any:
@@ -89,14 +89,15 @@ class Frame:
             self._known[what] = make()
         return self._known[what]
 
-    def _ticks(self, name: str, tick: str | None, what: str) -> Any:
+    def _ticks(self, name: str, tick: str | None, what: str, optional: bool) -> Any:
         column, times = self.raw(name, what), self.times(name)
-        if what != "until":
+        if not optional:
             check_whole(column, name, what)
-        if times is not None:
-            assert tick is not None
+        if times is not None and tick is None:
+            raise ChangeError(f"expected ints in column {name!r} ({what}), as those of LE, but got {times.said}; or say tick=")
+        if times is not None and tick is not None:
             return ticks_in(column, times, tick, name)
-        if what == "until" and first_missing(column) is not None:
+        if optional and first_missing(column) is not None:
             return _field_column(column, Field(name, int, True), None)
         try:
             return ticks_of(self.table, name)

@@ -67,7 +67,7 @@ def columns_of(frame: Frame, asked: Asked, reading: Reading) -> dict[str, Any]:
             found[name] = frame.key(name)
     found["le"] = frame.ticks(reading.time, asked.tick, "time")
     if reading.until is not None:
-        found["re"] = frame.ticks(reading.until, asked.tick, "until")
+        found["re"] = frame.ticks(reading.until, asked.tick, "until", optional=True)
     if reading.diff is not None:
         found["diff"] = frame.counts(reading.diff)
     return found

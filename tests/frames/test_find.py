@@ -295,6 +295,16 @@ def test_an_int_field_may_be_a_column_of_times() -> None:
     assert len(afa.find(early, pd.DataFrame({"sent": at, "at": at}), time="at", tick="ms")) == 1
 
 
+def test_an_optional_field_may_lack_a_time() -> None:
+    class Sent(NamedTuple):
+        sent: int | None
+
+    lost = Automaton(start="0", final={"1"}, event=Sent, arcs=[Arc("0", "1", lambda e, r: e.sent is None)])
+    at = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    frame = pd.DataFrame({"sent": pd.to_datetime(["2024-01-01", None]), "at": at})
+    assert afa.find(lost, frame, time="at")["le"].tolist() == [at[1]]
+
+
 def test_types_of_keys_stay() -> None:
     given = columns()
     frame = pd.DataFrame(given).astype({"symbol": "category"})
@@ -335,6 +345,10 @@ QUERY = afa.query("PATTERN SEQ(Trade a) WITHIN 9", event=Trade)
         ({"price": [1.0] * 8 + [None]}, r"expected price: float but got price=None in Trade, in row 8 of column 'price'"),
         ({"symbol": ["A"] * 8 + [None]}, r"expected a value in every row of column 'symbol' \(key\) but got none in row 8"),
         ({"diff": "beside", "beside": [1.5] * 9}, r"expected 1 for an insertion, -1 for a retraction"),
+        (
+            {"until": "beside", "beside": pd.to_datetime(["2024"] * 9)},
+            r"expected ints in column 'beside' \(until\), as those of LE,",
+        ),
         ({"until": "nil"}, r"expected a column 'nil' \(until\)"),
         ({"pattern": NO_SCHEMA}, r"expected an automaton with event=, .* but got one without a schema"),
         ({"pattern": NOWHERE}, r"expected final states that '0' reaches but got '2'"),
