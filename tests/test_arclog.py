@@ -9,6 +9,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -385,6 +386,34 @@ def test_an_operator_is_restored_copied_and_sent_with_what_it_took(op: Operator,
         assert len(other.push(pay(400, 2))) == 1
         with pytest.raises(ChangeError, match=r"from the arc log"):
             other.swap("x", big(3))
+
+
+def test_incremental_snapshots_say_what_was_taken(log: ArcLog, folder: Path, engine: str) -> None:
+    op = Keyed(PAYMENTS, key="who", window=10, engine=engine)
+    op.push_many([pay(400, 1), insert(Pay("y", 400), 1)])
+    blobs = [op.snapshot(incremental=True)]
+    for limit, at in ((300, 1), (450, 2)):
+        log.swap("above 500", fence=f"amount > {limit}", at=at)
+        log.poll(op)
+        op.push(pay(420, 2))
+        blobs.append(op.snapshot(incremental=True))
+        again = Keyed.restore(PAYMENTS, blobs, key="who", engine=engine)
+        assert [e[1:] for e in again._core.arcs.table.events] == [e[1:] for e in op._core.arcs.table.events]
+        assert (ArcLog(folder, PAYMENTS).poll(again), again.statistics) == ([], op.statistics)
+
+
+def test_operators_follow_one_log_in_threads(log: ArcLog) -> None:
+    ops = [Keyed(PAYMENTS, key="who", window=10, engine="interpreted") for _ in range(4)]
+
+    def follow(op: Any) -> list[int]:
+        return [len(log.poll(op)) + len(op.push(pay(400, n))) for n in range(60)]
+
+    with ThreadPoolExecutor() as threads:
+        log.swap("above 500", fence="amount > 300", at=50)
+        found = [threads.submit(follow, op) for op in ops]
+        for n in range(30):
+            log.insert(big(9999, f"n{n}"), at=n)
+        assert {sum(each.result()) for each in found} == {10}
 
 
 def test_two_operators_follow_one_log(log: ArcLog) -> None:

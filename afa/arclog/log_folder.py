@@ -56,7 +56,7 @@ class LogFolder:
             if not name.startswith((".", "_")):
                 self._look(name, marks.get(name), found)
         self.open = found.open
-        self._known = {name: known for name, known in self._known.items() if name in found.marks or known[1] is None}
+        self._known = {name: known for name, known in list(self._known.items()) if name in found.marks or known[1] is None}
         return found
 
     def _look(self, name: str, mark: Mark | None, found: Reading) -> None:
