@@ -388,6 +388,24 @@ def test_an_operator_is_restored_copied_and_sent_with_what_it_took(op: Operator,
             other.swap("x", big(3))
 
 
+def test_which_of_two_arcs_of_one_instant_a_retraction_ends(op: Operator, log: ArcLog, folder: Path) -> None:
+    """The one of the later sequence, also after another name has come to the log; of the operator's own the longer one."""
+
+    def ends(name: str) -> list[tuple[int, int]]:
+        return sorted((e.le, e.re) for e in op._core.arcs.table.events if e.arc.name == name and e.le > BEGINNING)
+
+    write(folder, "x", inserted(900, 5, until=16, sequence=1), inserted(901, 5))
+    log.poll(op)
+    op.push_many([insert(big(902, "own"), 5, 9), insert(big(903, "own"), 5, 20)])
+    op.push(Punctuation(6))
+    write(folder, "y", {**ended(30), "arc": {"name": "small"}})
+    log.poll(op)
+    op = Operator.restore(PAYMENTS, op.snapshot(), arcs=[big(902, "own"), big(903, "own")])
+    write(folder, "z", ended(12), {**ended(8), "arc": {"name": "own"}})
+    log.poll(op)
+    assert (ends("above 500"), ends("own")) == ([(5, 12), (5, FOREVER)], [(5, 8), (5, 9)])
+
+
 def test_incremental_snapshots_say_what_was_taken(log: ArcLog, folder: Path, engine: str) -> None:
     op = Keyed(PAYMENTS, key="who", window=10, engine=engine)
     op.push_many([pay(400, 1), insert(Pay("y", 400), 1)])

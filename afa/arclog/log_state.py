@@ -165,21 +165,22 @@ def _with_arcs_in_force(versions: Versions, names: Iterable[str], table: ArcTabl
     more = sorted(set(names) - versions.names)
     begun, lines, promised = versions.begun(), versions.lines(), versions.promised
     for name in more:
-        for n, event in enumerate(event for event in table.events if event.arc.name == name):
+        there = sorted((event for event in table.events if event.arc.name == name), key=lambda event: event[1:])
+        for n, event in enumerate(there):
             line = own_line(event, n)
             if event.le < promised:
                 begun.append(Version(line, event.le, event.re))
             else:
                 lines.append(line)
-    found = Versions(sorted(begun, key=lambda version: (version.le, version.re)), promised)
+    found = Versions(sorted(begun, key=lambda version: version.line[:5]), promised)  # the order in which they began
     found.take(lines)
     return found
 
 
 def own_line(event: ArcEvent, n: int) -> Line:
-    """Return the line that an arc of the operator stands for, the n-th of its name."""
+    """Return the line that an arc of the operator stands for, the n-th of its name: those that begin together by their ends."""
     identity = digest(["own", event.arc.name, n, event.le, event.re])
-    return Line(event.le, BEGINNING, INSERT, identity, identity, event.arc.name or "", event.re, event.arc)
+    return Line(event.le, BEGINNING + n, INSERT, identity, identity, event.arc.name or "", event.re, event.arc)
 
 
 def _changed(table: ArcTable, step: Step, final: int) -> ArcTable:
@@ -212,7 +213,7 @@ def saved(state: LogState, refs: Mapping[int, Any]) -> list[Any]:
     def source(line: Line) -> list[Any]:
         if line.source is not None:
             return list(line.source)
-        return [line.identity, line.name, line.at, line.until, refs.get(id(line.arc))]
+        return [line.identity, line.name, line.at, line.sequence, line.until, refs.get(id(line.arc))]
 
     begun = [[source(version.line), version.re] for version in state.begun]
     files = [[name, mark.size, mark.digest, list(mark.nows)] for name, mark in sorted(state.files.items())]
@@ -224,12 +225,13 @@ def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: C
     """Return the state that `saved` gave, checked; ``arc_at``: the arc of a ref. Raises whatever fits what is wrong."""
 
     def lines_of(source: Any) -> list[Line]:
-        if len(source) == 5:
-            identity, name, at, until, ref = source
+        if len(source) == 6:
+            identity, name, at, sequence, until, ref = source
             wanted("the identity and the name of an arc", type(identity) is bytes and type(name) is str, source)
             arc = None if ref is None else arc_at(ref)
             wanted("an arc of that name", arc is None or arc.name == name, source)
-            return [Line(as_time(at, "at"), BEGINNING, INSERT, identity, identity, name, as_time(until, "until"), arc)]
+            order = as_time(at, "at"), as_time(sequence, "sequence")
+            return [Line(*order, INSERT, identity, identity, name, as_time(until, "until"), arc)]
         text, now, file, number = source
         wanted("a line's place", type(text) is type(file) is str and type(number) is int, source)
         lines = fitting_lines(text, tick, as_time(now, "now"), fitting)
