@@ -366,8 +366,12 @@ class LastBefore(Stage):
         stage.load(numbers, waiting)
         return stage
 
-    def load(self, numbers: list[Any], waiting: Any, without: Collection[Hashable] = ()) -> None:
-        """Take what a stage with the same parameters has saved, by `numbers` and `waiting`: of keys that this one does not hold.
+    def part(self, keys: Iterable[Hashable] | None = None) -> Any:
+        """Return the events that may still be revised as plain data; ``keys``: of these only."""
+        return saved.columns_of(self.waiting(keys)) if self.rows is None else self.rows.part(keys)
+
+    def load(self, numbers: list[Any], part: Any, without: Collection[Hashable] = ()) -> None:
+        """Take what a stage with the same parameters has saved, by `numbers` and `part`: of keys that this one does not hold.
 
         What this one holds follows the promise of the other, which is not smaller than its own. ``without``: but of these keys.
 
@@ -382,15 +386,11 @@ class LastBefore(Stage):
             if as_time(promised, "promised") > self._promised:
                 for _ in self.settled(promised):
                     pass
-            for change in saved.changes(waiting, self.event_schema.take):
-                wanted(f"events at or above the promise {promised}", change.le is not None and change.le >= promised, change)
-                if change.key not in without:
-                    self.see(checked(change))
-            for _ in self.revisions():
-                pass
-            for key, *found in floors:
-                if key not in without:
-                    self._floor(key, dict(found), promised)
+            lasts = [(key, self._checked_floor(dict(found), promised)) for key, *found in floors if key not in without]
+            if self.rows is not None:
+                self.rows.load_part(saved.rows(part, self.event_schema, True), lasts, promised, without)
+            else:
+                self._load(part, lasts, promised, without)
             self._promised, self._revised = promised, as_total(revised)
         except (SnapshotError, MemoryError):
             raise
@@ -398,17 +398,29 @@ class LastBefore(Stage):
             raise SnapshotError(f"expected the numbers of a LastBefore but got something else: {error}") from error
         self._journal.commit()
 
-    def _floor(self, key: Hashable, floors: dict[int, int], promised: int) -> None:
+    def _load(self, part: Any, floors: list[Any], promised: int, without: Collection[Hashable]) -> None:
+        for change in saved.changes(part, self.event_schema.take):
+            wanted(f"events at or above the promise {promised}", change.le is not None and change.le >= promised, change)
+            if change.key not in without:
+                self.see(checked(change))
+        for _ in self.revisions():
+            pass
+        for key, found in floors:
+            self._floor(key, found)
+
+    def _checked_floor(self, floors: dict[int, int], promised: int) -> dict[int, int]:
+        """Refuse what can't be the last events below the promise."""
+        low, known = BEGINNING if self.window is None else promised - self.window + 1, range(len(self.conditions))
+        fit = [type(number) is int and number in known and low <= as_time(le, "le") < promised for number, le in floors.items()]
+        wanted("the last events below the promise", bool(fit) and all(fit), floors)
+        return floors
+
+    def _floor(self, key: Hashable, floors: dict[int, int]) -> None:
         """Let a key have the last events below the promise."""
         line = self._lines.get(key)
         if line is None:
             line = self._lines[key] = Timeline(self._journal, len(self.conditions), self.window)
-        for number, le in floors.items():
-            low = BEGINNING if self.window is None else promised - self.window + 1
-            wanted(
-                "the last events below the promise", 0 <= number < len(line.hits) and low <= as_time(le, "le") < promised, floors
-            )
-            line.floors[number] = le
+        line.floors.update(floors)
         due = line.due
         if due is not None and due < FOREVER:
             self._note(due, key)

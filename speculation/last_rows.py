@@ -5,17 +5,19 @@ The same answers as the plain way (`speculation.timeline`), at about the operato
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.change import Change
 from afa.conditions.condition import NO_REGISTER, Condition
+from afa.engine import Logged
 from afa.model.copies import crowded
 from afa.model.keys import Keys
 from afa.rewrite.vectors import vector_of
 from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.sound import wanted
 from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER
@@ -162,9 +164,13 @@ class LastRows(RowHeld):
         rows[:, k.R_RE] = [BEGINNING if each is None else each for each in re]
         rows[:, k.R_KEY] = self._keys.numbers(keys) if self._keyed else 0
         self._words.fill(rows, list(zip(*payloads)))
-        conditions = list(enumerate(self._stage.conditions.values()))
-        rows[:, k.R_HOLDS] = [sum(condition.holds(payload) << number for number, condition in conditions) for payload in payloads]
+        rows[:, k.R_HOLDS] = self._satisfied(payloads)
         return rows
+
+    def _satisfied(self, payloads: Sequence[Any]) -> list[int]:
+        """Return which conditions each payload satisfies, as bits."""
+        conditions = list(enumerate(self._stage.conditions.values()))
+        return [sum(condition.holds(payload) << number for number, condition in conditions) for payload in payloads]
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
@@ -277,8 +283,34 @@ class LastRows(RowHeld):
             found.append((names[row[k.R_KEY]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
         return found
 
+    def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
+        """Return the events that may still be revised, of all keys or some, as plain data (`speculation.stage_state`)."""
+        rows, floors = self._entries(keys)
+        rows, names = rows[~floors], self.names
+        keys_of = [names[number] for number in rows[:, k.R_KEY].tolist()]
+        times = [rows[:, column].tolist() for column in (k.R_LE, k.R_RE, self._state + k.COPIES)]
+        return [list(self._words.places), keys_of, *times, [column.tolist() for column in self._words.columns(rows)]]
+
+    def load_part(self, came: Logged, floors: Sequence[Any], promised: int, without: Collection[Hashable]) -> None:
+        """Take what `part` gave of another stage, but of some keys, and the lasts of keys; none of them is held here."""
+        came = came.at([i for i, key in enumerate(came.keys) if key not in without]) if without else came
+        wanted(f"events at or above the promise {promised}", not (came.le < promised).any(), came.le)
+        held = set(self.keys)
+        wanted("keys that are not held", held.isdisjoint(came.keys) and held.isdisjoint(key for key, _ in floors), "one that is")
+        n = len(came.le)
+        rows = np.zeros((n, self._memory.width), np.int64)
+        if n:
+            rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = came.le, came.re, came.diff
+            rows[:, k.R_KEY] = self._keys.numbers(came.keys) if self._keyed else 0
+            self._words.fill(rows, came.fields)
+            rows[:, k.R_HOLDS] = self._satisfied(self._words.records(rows))
+        self._load([rows] if n else [], floors)
+
     def load(self, waiting: Sequence[Change], floors: Sequence[tuple[Hashable, dict[int, int]]]) -> None:
         """Take the events of another way, whose versions have left already."""
+        self._load(list(waiting), floors)
+
+    def _load(self, coming: list[Any], floors: Sequence[tuple[Hashable, dict[int, int]]]) -> None:
         revised = self._stage._revised
         if floors:
             rows = np.zeros((len(floors), self._memory.width), np.int64)
@@ -292,7 +324,7 @@ class LastRows(RowHeld):
             self._memory.r[numbers] = rows
             self._memory.keys(len(self._keys) if self._keyed else 1)
             self._memory.floors(numbers)
-        self._coming = list(waiting)
+        self._coming = coming
         self.left()
         self._stage._revised = revised
         self._memory.commit()

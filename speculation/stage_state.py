@@ -79,8 +79,8 @@ def changes(data: Any, take: Take) -> list[Change]:
         raise SnapshotError(f"expected changes that wait but got something else: {error}") from error
 
 
-def rows(data: Any, schema: Schema) -> Logged:
-    """Return matches that waited as columns, checked as `changes` checks them, with no object for each."""
+def rows(data: Any, schema: Schema, counted: bool = False) -> Logged:
+    """Return what waited as columns, checked as `changes` checks it, with no object for each; ``counted``: with copies of each."""
     try:
         fields, keys, le, re, diffs, columns = data
         kinds = [{field.type, type(None)} if field.optional else {field.type} for field in schema.fields]
@@ -92,10 +92,12 @@ def rows(data: Any, schema: Schema) -> Logged:
         if {len(part) for part in (keys, le, re, diffs, *columns)} != {len(le)} or len(columns) != len(names):
             raise SnapshotError(f"expected columns of one length but got {short(data)}")
         begins, ends = (np.array(part, np.int64) for part in (le, re))
-        ints = {type(item) for part in (le, re, diffs) for item in part} <= {int} and set(diffs) <= {1}
+        ints = (
+            {type(item) for part in (le, re, diffs) for item in part} <= {int} and (set(diffs) <= {1} or counted) and 0 not in diffs
+        )
         if not ints or (begins == FOREVER).any() or (ends <= begins).any():
             raise SnapshotError(f"expected matches with their times, each once, but got {short(data)}")
-        return Logged(columns, begins, ends, np.ones(len(le), np.int64), [any_payload(key) for key in keys])
+        return Logged(columns, begins, ends, np.array(diffs, np.int64), [any_payload(key) for key in keys])
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # what is none of ours may be wrong in any way

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import random
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from afa import FOREVER, AfaError, Arc, Automaton, ChangeError, Keyed, LateEventError, Punctuation
+from afa import FOREVER, AfaError, Arc, Automaton, Change, ChangeError, Keyed, LateEventError, Punctuation
+from afa.errors import SnapshotError
 from afa.schema import Instant, Schema
 from afa.state.plain import field_columns
 from speculation import LastBefore, LookBack
@@ -248,3 +251,69 @@ def test_the_instant_is_filled_on_the_way() -> None:
             op.push_many({**table, "at": [*range(3), 2, *range(4, 20)]})
     assert found[0] == found[1]
     assert found[0][0] == list(range(5, 20, 2))
+
+
+def fresh() -> LastBefore:
+    stage = LastBefore(Tick, WHERE, window=30)
+    stage.follow(SimpleNamespace(engine=SimpleNamespace(name="compiled"), keyed=True))
+    return stage
+
+
+def test_what_rows_hold_goes_over_as_columns() -> None:
+    stage = fresh()
+    ticks = [Tick("X", "a", None, 1, True, 0), Tick("Y", "b", 0.5, 3, True, 1), Tick("X", "b", float("nan"), 2, False, 2)]
+    stage.push_many([Change(tick, le, le + 9, 1, tick.symbol) for le in range(0, 30, 5) for tick in ticks])
+    stage.push_many([Change(ticks[0], 28, 37, -1, "X"), Change(ticks[1], 29, 38, 3, "Y"), Punctuation(15)])
+    numbers, part = stage.numbers(), stage.part()
+    other = fresh()
+    other.load(numbers, part)
+    assert (other.numbers(), other.snapshot(), other.statistics) == (numbers, stage.snapshot(), stage.statistics)
+    by_key = fresh()
+    by_key.load(stage.numbers(["X"]), stage.part(["X"]))
+    by_key.load(numbers, part, without=["X"])
+    assert by_key.snapshot() == stage.snapshot()
+    late = Change(ticks[0], 16, 25, 1, "X")
+    assert set(map(repr, stage.push(late))) == set(map(repr, by_key.push(late)))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ((0,), ["symbol"], "expected payload=Tick"),
+        ((1,), ["X"], "expected columns of one length"),
+        ((2, 0), 3, "expected events at or above the promise 10"),
+        ((2, 0), "3", "expected matches with their times"),
+        ((2, 0), FOREVER, "expected matches with their times"),
+        ((3, 0), 10, "expected matches with their times"),
+        ((4, 0), 0, "expected matches with their times"),
+        ((4, 0), 2**63, "expected matches that wait but got something else"),
+        ((5, 3, 0), True, "expected payload=Tick"),
+        ((5, 3, 0), 2**63, "expected the numbers of a LastBefore but got something else"),
+        ((5, 0, 0), "\udcff", None),
+    ],
+)
+def test_columns_that_an_enemy_has_made_are_refused(place: Any, value: Any, message: str | None) -> None:
+    stage = fresh()
+    stage.push_many([Change(Tick("X", "a", 1.0, 1, True, 0), le, le + 9, 1, "X") for le in (5, 12, 14)] + [Punctuation(10)])
+    numbers, part = stage.numbers(), copy.deepcopy(stage.part())
+    at = part
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    if message is None:
+        fresh().load(numbers, part)
+        return
+    with pytest.raises(SnapshotError, match=message):
+        fresh().load(numbers, part)
+
+
+def test_numbers_that_an_enemy_has_made_are_refused() -> None:
+    stage = fresh()
+    stage.push_many([Change(Tick("X", "a", 1.0, 1, True, 0), le, le + 9, 1, "X") for le in (5, 12)] + [Punctuation(10)])
+    (said, promised, revised, floors), part = stage.numbers(), stage.part()
+    for wrong in ([["X", (0, 10)]], [["X", (7, 5)]], [["X", (0, -21)]], [["X", (True, 5)]], [["X"]], [["X", (0, 5.0)]]):
+        with pytest.raises(SnapshotError, match=r"expected the last events below the promise|expected the numbers of a LastBefore"):
+            fresh().load([said, promised, revised, wrong], part)
+    for other in ([said, promised, revised, floors], [[*said[:2], []], promised, revised, []]):
+        with pytest.raises(SnapshotError, match=r"expected keys that are not held|expected the parameters"):
+            stage.load(other, part)

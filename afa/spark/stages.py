@@ -32,7 +32,6 @@ from speculation.before_after import After
 from speculation.choose import Choose
 from speculation.last_before import LastBefore
 from speculation.look_back import LookBack
-from speculation.stage_state import columns_of
 
 
 class Asked(NamedTuple):
@@ -88,6 +87,7 @@ class Stages:
         if asked.before is not None:
             filled: Any = core.automaton.event
             stage = LastBefore(asked.event, filled=filled, **asked.before)
+            stage.follow(core)
             for part, without in _newest(part[0] for part in parts):
                 stage.load(part.numbers, part.waiting, without)
             operator = self._looking = LookBack.joined(stage, operator)
@@ -219,11 +219,8 @@ class Stages:
             if stage is None:
                 parts.append(None)
                 continue
-            if name == "looking":
-                numbers, part = stage.numbers(keys), columns_of(stage.waiting(keys))
-            else:
-                numbers, part = stage.numbers(), stage.part(keys)
-            parts.append([numbers, None if whole else keys, part])
+            numbers = stage.numbers(keys) if name == "looking" else stage.numbers()
+            parts.append([numbers, None if whole else keys, stage.part(keys)])
         return plain(parts)
 
 
