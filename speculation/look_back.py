@@ -156,7 +156,9 @@ class LookBack(Around):
     def _see_table(self, table: Table) -> bool:
         """Let the stage take a table of events, those that are late go to the policy; False: its rows must come one by one."""
         core, stage = self._core, self.stage
-        rows = None if shape_of(core, table).mixed else stage.rows.rows_of(table, core.keys, core.window)
+        if shape_of(core, table).mixed or (core.rows_alike and "re" in table.names):
+            return False
+        rows = stage.rows.rows_of(table, core.keys, core.window)
         if rows is None:
             return False
         late = rows[:, R_LE] < core.progress.events
