@@ -15,6 +15,7 @@ from afa.schema import Schema
 from speculation import Choose
 from speculation.choose_rows import RowWay
 from speculation.rows import row_keys, row_memory
+from speculation.rows import row_names as names
 from speculation.rows.row_entry import main
 from speculation.rows.row_memory import RowMemory
 from tests.automata import counting
@@ -198,6 +199,29 @@ def test_times_at_the_ends_are_no_others() -> None:
     items: list[Any] = [Change(blank, le, re, 1, "x") for le, re in ((BEGINNING, BEGINNING + W), (FOREVER - W, FOREVER))]
     for call in ([*items, Punctuation(BEGINNING + 1)], [items[0]._replace(diff=-1)], [Punctuation(FOREVER - 1)]):
         assert told(plain.push_many(call)) == told(rows.push_many(call))
+
+
+def test_rows_are_free_once_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = rows_of(Choose(window=W))
+    blank = M("a", 0, "", None, 0.0, True, 1, 0, 0, None, 0)
+    matches = [Change(blank, le, le + W, 1, "x") for le in range(9, 29)]
+    stage.push_many(matches)
+    called = row_memory.main()
+
+    def interrupted(memory: RowMemory, what: int, n: int) -> int:
+        if what == names.COMMIT:
+            monkeypatch.setattr(row_memory, "main", lambda: called)
+            raise KeyboardInterrupt
+        return called(memory, what, n)
+
+    monkeypatch.setattr(row_memory, "main", lambda: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stage.push_many([match._replace(diff=-1) for match in matches[:10]])
+    stage.push(matches[0])
+    memory = stage._way._memory
+    free, held = memory._free.tolist(), memory.held()[0].tolist()
+    assert len({*free, *held}) == len(free) + len(held)
+    assert stage.statistics[:2] == (11, 11)
 
 
 def test_a_copy_has_arrays_of_its_own() -> None:

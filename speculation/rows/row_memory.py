@@ -179,8 +179,8 @@ class RowMemory:
         m = self.m
         at, n = int(m[k.GONE_AT]), int(m[k.GONE_N])
         free = np.concatenate([self._free, m[at : at + n]]) if n else self._free
+        m[k.GONE_N] = 0  # INVARIANT: before they are free: an interrupt here loses rows, none is ever given twice
         vars(self).update(_free=free, _fresh=())
-        m[k.GONE_N] = 0
         main()(self, k.COMMIT, 0)
 
     def rollback(self) -> None:
