@@ -91,8 +91,11 @@ class LastRows(RowHeld):
         """Take a change of an event in its form, at or above the promise. `left` says what it leads to."""
         self._coming.append(change)
 
-    def rows_of(self, table: Table, keys: Keys | None, window: int | None) -> Any:
-        """Return a table's rows in words; None: they must go one by one, which says what is wrong with them."""
+    def rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any = slice(None)) -> Any:
+        """Return a table's rows in words; None: they must go one by one, which says what is wrong with them.
+
+        ``events``: which of them count, the others mean nothing.
+        """
         schema = self._stage.event_schema
         fields = [field for field in schema.fields if field.name != schema.instant]
         there, of_key = set(table.names), () if keys is None else keys.names
@@ -101,11 +104,11 @@ class LastRows(RowHeld):
         if (keys is not None and keys.function is not None) or {*(field.name for field in schema.fields)} & {*TIMES}:
             return None
         try:
-            return self._rows_of(table, keys, window)
+            return self._rows_of(table, keys, window, events)
         except Unfit:
             return None
 
-    def _rows_of(self, table: Table, keys: Keys | None, window: int | None) -> Any:
+    def _rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any) -> Any:
         schema, there = self._stage.event_schema, set(table.names)
         wanted = [field for field in schema.fields if field.name in there]
         given = table.take([*wanted, *((name, None, True) for name in (keys.names if keys else ()))])
@@ -113,16 +116,16 @@ class LastRows(RowHeld):
         found = dict(zip([name for name in TIMES if name in there], ints(times)))
         le, diff = found["le"], found.get("diff")
         n = len(le)
-        if n and int(le.max()) > FOREVER - (window or 1):
+        if (le[events] > FOREVER - (window or 1)).any():
             raise Unfit
         re = found.get("re", np.full(n, FOREVER) if window is None else le + window)
-        if (re <= le).any() or (diff is not None and ((diff == 0).any() or (diff == BEGINNING).any())):
+        if (re <= le)[events].any() or (diff is not None and ((diff == 0) | (diff == BEGINNING))[events].any()):
             raise Unfit
         fields = dict(zip((field.name for field in wanted), field_columns(given[: len(wanted)], wanted, n)))
-        if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
+        if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le)[events].any():
             raise Unfit
         order = self._stage.order
-        if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values).any():
+        if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values[events]).any():
             raise Unfit
         rows = np.zeros((n, self._memory.width), np.int64)
         rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = le, re, 1 if diff is None else diff

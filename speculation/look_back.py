@@ -16,7 +16,7 @@ from afa.state.plain import Unfit, ints
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
-from punctuation.reading import PUNCTUATION
+from punctuation.reading import EVENT, PUNCTUATION
 from speculation import stage_state as saved
 from speculation.before_after import Around
 from speculation.rows.row_names import R_LE
@@ -109,12 +109,12 @@ class LookBack(Around):
             yield from self._reaches(items_of(self._core, come))
             return
         for part in come.parts:
-            for piece in self._pieces(part) if isinstance(part, Table) else [part]:
-                if not isinstance(piece, Table):
+            pieces = self._pieces(part) if isinstance(part, Table) else [part]
+            for piece in items_of(self._core, come._replace(parts=[part])) if pieces is None else pieces:
+                if isinstance(piece, tuple):
                     yield from self._item_reaches(*piece)
-                elif not self._see_table(piece):
-                    for item in items_of(self._core, come._replace(parts=[piece])):
-                        yield from self._item_reaches(*item)
+                else:
+                    self._see_rows(piece)
         yield from self._left()
 
     def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[tuple[str, Any, Hashable]]:
@@ -153,14 +153,35 @@ class LookBack(Around):
                 pass
         yield from (("event", change, change.key) for change in rows.changes(left))
 
-    def _see_table(self, table: Table) -> bool:
-        """Let the stage take a table of events, those that are late go to the policy; False: its rows must come one by one."""
-        core, stage = self._core, self.stage
-        if shape_of(core, table).mixed or (core.rows_alike and "re" in table.names):
-            return False
-        rows = stage.rows.rows_of(table, core.keys, core.window)
+    def _pieces(self, table: Table) -> list[Any] | None:
+        """Return a table's events as rows of words, and the punctuations between them; None: its rows must come one by one."""
+        core = self._core
+        mixed = shape_of(core, table).mixed
+        if (core.rows_alike and "re" in table.names) or (mixed and "arc" in table.names):
+            return None
+        if not mixed:
+            rows = self.stage.rows.rows_of(table, core.keys, core.window)
+            return None if rows is None else [rows]
+        try:
+            kind, le = ints(table.take([("kind", int, False), ("le", int, False)]))
+        except Unfit:
+            return None
+        places = np.flatnonzero(kind)
+        if len(places) * PIECES > len(kind) or (kind[places] != PUNCTUATION).any():
+            return None
+        rows = self.stage.rows.rows_of(table, core.keys, core.window, kind == EVENT)
         if rows is None:
-            return False
+            return None
+        found: list[Any] = []
+        low = 0
+        for place in places.tolist():
+            found += [rows[low:place], ("event", Punctuation(int(le[place])), None)]
+            low = place + 1
+        return [*found, rows[low:]]
+
+    def _see_rows(self, rows: Any) -> None:
+        """Let the stage take rows of words; those that are late go to the policy."""
+        core, stage = self._core, self.stage
         late = rows[:, R_LE] < core.progress.events
         if late.any():
             for change in stage.rows.events(rows[late]):
@@ -169,30 +190,6 @@ class LookBack(Around):
         if len(rows):
             core.progress.see(int(rows[:, R_LE].max()))
             stage.rows.take_rows(rows)
-        return True
-
-    def _pieces(self, table: Table) -> Iterator[Any]:
-        """Yield a table without its column ``kind``: rows of events as tables, and punctuations; or the table as it is."""
-        if not shape_of(self._core, table).mixed:
-            yield table
-            return
-        try:
-            kind, le = ints(table.take([("kind", int, False), ("le", int, False)]))
-        except Unfit:
-            kind = le = np.zeros(0, np.int64)
-        places = np.flatnonzero(kind)
-        if not len(kind) or len(places) * PIECES > len(kind) or (kind[places] != PUNCTUATION).any():
-            yield table
-            return
-        columns = {name: table.column(name) for name in table.names if name not in ("kind", "arc")}
-        columns = {name: getattr(column, "iloc", column) for name, column in columns.items()}  # of pandas by place, not by label
-        low = 0
-        for place in [*places.tolist(), len(kind)]:
-            if place > low:
-                yield Table("dict", {}, {name: column[low:place] for name, column in columns.items()})
-            if place < len(kind):
-                yield "event", Punctuation(int(le[place])), None
-            low = place + 1
 
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take an event, or the policy, if it is late."""
