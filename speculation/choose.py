@@ -70,7 +70,7 @@ class Choose(Stage):
         Fields that say where it ends, behind its LE.
     prefer : sequence of str
         Fields that say which of the matches with one start is preferred: the smaller value; with ``-`` before the name the larger
-        one, with ``:`` choices as the bits of an int behind its first one. Behind them the later end is preferred.
+        one, with ``:`` choices as the bits of an int behind its first one. Behind them the later end is preferred, then the smaller payload, field by field.
     to : sequence of str
         Fields that say where the next match may begin, in place of ``skip``. None in them: as "to next row".
     shown : NamedTuple class, optional
@@ -85,7 +85,8 @@ class Choose(Stage):
 
     Notes
     -----
-    O(log n) for a change, and what is drawn anew: ``statistics.drawn`` counts it. One late event may shift the chain up to its end.
+    O(log n) for a change (behind the compiled operator the changes of a call are merged into what is held of their key, from the
+    first one on), and what is drawn anew: ``statistics.drawn`` counts it. One late event may shift the chain up to its end.
     A chosen match is final later than the match is: behind a promise t all that starts at t - window or before is. Put a `Cleanse`
     behind it to see only what is final. Source: ISO/IEC 19075-5, AFTER MATCH SKIP; [SASE08] for ``by="end"``.
 

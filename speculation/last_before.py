@@ -79,7 +79,8 @@ class LastBefore(Stage):
 
     Notes
     -----
-    O(log n) for a change, and for each event that it revises. An event leaves as a retraction of its old version and an insertion
+    O(log n) for a change, and for each event that it revises (before the compiled operator the changes of a call are merged into
+    what is held of their key, from the first one on). An event leaves as a retraction of its old version and an insertion
     of the new one, in one call with the change that revises it. A promise passes as it is, since what is revised lies behind the
     change. Behind it only the last event of each key and condition is kept, for a window if there is one.
 
