@@ -70,7 +70,8 @@ class Choose(Stage):
         Fields that say where it ends, behind its LE.
     prefer : sequence of str
         Fields that say which of the matches with one start is preferred: the smaller value; with ``-`` before the name the larger
-        one, with ``:`` choices as the bits of an int behind its first one. Behind them the later end is preferred, then the smaller payload, field by field.
+        one, with ``:`` choices as the bits of an int behind its first one. Behind them the later end is preferred, then the smaller
+        payload, field by field.
     to : sequence of str
         Fields that say where the next match may begin, in place of ``skip``. None in them: as "to next row".
     shown : NamedTuple class, optional
