@@ -349,6 +349,10 @@ class LastBefore(Stage):
         found = self._lines.items() if keys is None else [(key, self._lines[key]) for key in keys if key in self._lines]
         return sorted(found, key=lambda item: repr(item[0]))
 
+    def clean(self) -> None:
+        """Forget all that is final: of many keys not each promise does."""
+        self._calls.call(self._look)
+
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""

@@ -168,8 +168,9 @@ class Stages:
 
     def clean(self) -> None:
         """Forget all that is final."""
-        if self._choosing is not None:
-            self._choosing.stage.clean()
+        for _, stage in self._all:
+            if stage is not None:
+                stage.clean()
 
     @property
     def waits(self) -> int | None:
