@@ -146,7 +146,7 @@ def in_force(copies: Counter[Event], here: Buckets) -> list[Event]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(8))
 def test_random_worlds(kind: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     if number % 4 == 3:  # as for types that rows of words don't hold
