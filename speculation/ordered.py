@@ -124,9 +124,12 @@ class Ordered(Matching):
         engine: EngineName = "auto",
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
+        tick: str | None = None,
     ) -> Ordered:
         """Make the operator that `snapshot` saved. As `Operator.restore`, with the key given again."""
-        core = snapshot.load(automaton, [blob], arcs, late, engine, keyed=key is not None, repeated=repeated, on_gap=on_gap)
+        core = snapshot.load(
+            automaton, [blob], arcs, late, engine, keyed=key is not None, repeated=repeated, on_gap=on_gap, tick=tick
+        )
         if core.gapless is None:
             raise SnapshotError("expected a snapshot of an Ordered but got one of an operator whose events have no numbers")
         op = cls.__new__(cls)

@@ -154,6 +154,26 @@ def test_an_operator_keeps_its_tick() -> None:
     assert Ordered(TWO, number="n", window="1 s", tick="ms")._core.window == 1000
 
 
+def test_a_snapshot_without_a_tick_can_be_given_one() -> None:
+    plain, spans = Operator(TWO, window=5000), Automaton(start="0", final={"2"}, event=Tick, arcs=[
+        Arc("0", "1", "n == 1"), Arc("1", "2", "n == span('2 ms')")
+    ])  # fmt: skip
+    plain.push(insert(Tick("a", 1), 1))
+    op = Operator.restore(spans, plain.snapshot(), tick="milliseconds")
+    assert op._core.tick == "ms"
+    assert len(op.push(insert(Tick("a", 2), 5))) == 1
+    assert Operator.restore(spans, op.snapshot())._core.tick == "ms"
+    assert Operator.restore(spans, op.snapshot(), tick="ms")._core.tick == "ms"
+    with pytest.raises(SnapshotError, match="expected tick='ms', with which the operator was saved, but got tick='s'"):
+        Operator.restore(spans, op.snapshot(), tick="s")
+    with pytest.raises(SnapshotError, match="expected a unit of time but got tick='moon'"):
+        Operator.restore(spans, op.snapshot(), tick="moon")
+    keyed = Keyed(TWO, key="who", window=5000)
+    assert Keyed.restore(TWO, keyed.snapshot(), key="who", tick="s")._core.tick == "s"
+    ordered = Ordered(TWO, number="n", window=5000)
+    assert Ordered.restore(TWO, ordered.snapshot(), tick="s")._core.tick == "s"
+
+
 def test_a_query_hands_its_tick_on() -> None:
     query = afa.query("PATTERN SEQ(Tick a, Tick b) WITHIN 1 minute RETURN a.n", event=Tick, tick="s")
     assert (query.operator()._core.tick, query.operator()._core.window) == ("s", 60)

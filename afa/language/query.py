@@ -168,8 +168,8 @@ class Query:
 
         def alone(part: bytes) -> Keyed | Operator:
             if self.key is None:
-                return Operator.restore(self.automaton, part, engine=engine, late=late, arcs=arcs)
-            return Keyed.restore(self.automaton, part, key=self.key, engine=engine, late=late, arcs=arcs)
+                return Operator.restore(self.automaton, part, engine=engine, late=late, arcs=arcs, tick=self.tree.tick)
+            return Keyed.restore(self.automaton, part, key=self.key, engine=engine, late=late, arcs=arcs, tick=self.tree.tick)
 
         def looking(part: bytes) -> Keyed | Operator | LookBack:
             back = self._lowered.back

@@ -132,6 +132,7 @@ class Keyed(Matching):
         engine: EngineName = "auto",
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
+        tick: str | None = None,
     ) -> Keyed:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
@@ -141,7 +142,7 @@ class Keyed(Matching):
             A snapshot; or a whole one and the incremental ones that were taken after it, in that order.
         """
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
-        core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap)
+        core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap, tick=tick)
         return cls._of(core, key)
 
     @classmethod

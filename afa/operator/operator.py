@@ -324,6 +324,7 @@ class Operator(Matching):
         engine: EngineName = "auto",
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
+        tick: str | None = None,
     ) -> Operator:
         """Make the operator that `snapshot` saved.
 
@@ -336,6 +337,8 @@ class Operator(Matching):
             The arcs that were pushed since, found by their names.
         late : policy, optional
             None: the policy that was saved. A callable is not saved, and must be given again.
+        tick : str, optional
+            What one int of LE counts, where the snapshot does not say it: it was made without ``tick=``.
 
         Raises
         ------
@@ -344,7 +347,9 @@ class Operator(Matching):
         AutomatonError
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
-        return cls._of(snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap))
+        return cls._of(
+            snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick)
+        )
 
     @classmethod
     def _of(cls, core: Core) -> Operator:

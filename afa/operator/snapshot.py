@@ -50,7 +50,7 @@ from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
 from afa.state.states import CHANGES, States, records
 from punctuation import sealed
-from punctuation.durations import NANOSECONDS
+from punctuation.durations import NANOSECONDS, unit_of
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.sealed import seal
@@ -162,10 +162,11 @@ def load(
     table: Callable[[int], ArcTable] | None = None,
     repeated: Repeated | None = None,
     on_gap: OnGap | None = None,
+    tick: str | None = None,
 ) -> Core:
     """Make an operator's core from a snapshot and the incremental ones that follow it.
 
-    ``table`` returns the arcs in force for what is final, if these are kept elsewhere.
+    ``table`` returns the arcs in force for what is final, if these are kept elsewhere; ``tick`` is that of a snapshot without one.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def load(
         automaton.check_arc(arc)
     blobs = list(blobs)
     bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
-    tick = _tick_in(bodies)
+    tick = _tick_of(bodies, tick)
     automaton = automaton.bound(tick)
     once = {id(arc): bound_arc(arc, tick, automaton) for arc in given}
     given = [once[id(arc)] for arc in given]
@@ -228,13 +229,21 @@ def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
     return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
 
 
-def _tick_in(bodies: list[Any]) -> str | None:
-    """Return the tick of a snapshot. None: it has none, or the data is malformed, which its reader reports."""
-    try:
-        tick = bodies[-1][2][BITS + 1]
-    except (TypeError, ValueError, LookupError):
+def _tick_of(bodies: list[Any], asked: str | None) -> str | None:
+    """Return the tick of an operator: what was saved; what is asked for, if none was. Malformed data is its reader's to report."""
+    asked = None if asked is None else unit_of(asked, SnapshotError, "tick=")
+    options = bodies[-1][2] if bodies and isinstance(bodies[-1], list) and len(bodies[-1]) > 2 else None
+    if not isinstance(options, list) or len(options) <= BITS:
+        return asked
+    saved = options[BITS + 1] if len(options) > BITS + 1 else None
+    if saved is None:
+        options[BITS + 1 : BITS + 2] = [asked]
+        return asked
+    if not isinstance(saved, str) or saved not in NANOSECONDS:
         return None
-    return tick if type(tick) is str and tick in NANOSECONDS else None
+    if asked not in (None, saved):
+        raise SnapshotError(f"expected tick={saved!r}, with which the operator was saved, but got tick={asked!r}")
+    return saved
 
 
 def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], keyed: bool) -> None:
