@@ -164,6 +164,8 @@ def test_time_outs_that_are_open() -> None:
     write("one.csv", "at,card,amount,status\n1,a,60,declined\n")
     (line,) = said("waits", file="one.csv")
     assert line.endswith("1 open at the end; --end forever lets time-outs fire that are open at the end")
+    (line,) = said("waits", "--end", "forever", "--window", "1000", file="one.csv")
+    assert line.endswith("in 1 cases: give a longer --window")
 
 
 def test_standard_input() -> None:

@@ -124,7 +124,8 @@ def diagnose(automaton: Automaton, tables: Iterable[pa.Table], job: Job, window:
     if not sample.rows:
         return "no match: there is no event"
     trace = Trace(automaton, sample.events)
-    return f"no match: {_Words(automaton, sample, trace, window, tick).text()}"
+    hint = "" if job.end == "forever" else "--end forever lets time-outs fire that are open at the end"
+    return f"no match: {_Words(automaton, sample, trace, window, tick).text(hint)}"
 
 
 class _Words:
@@ -134,7 +135,8 @@ class _Words:
         self._automaton, self._sample, self._trace, self._window = automaton, sample, trace, window
         self._tick = f" {tick}" if tick else ""
 
-    def text(self) -> str:
+    def text(self, for_waits: str) -> str:
+        """Return all that there is to say; ``for_waits``: what to say of time-outs that are open at the end."""
         trace = self._trace
         of = "" if trace.events >= self._sample.rows else f"of {trace.events:,} events that were looked at "
         if not trace.began:
@@ -151,8 +153,8 @@ class _Words:
         parts = [f"{began} began a partial match, of which the furthest came to {state!r}" + (f": {ends}" if ends else "")]
         parts += [hint for hint in (self._too_late(), self._window_hint(state), self._blocked(left)) if hint]
         if self._trace.open[state] and any(arc.src == state and arc.kind == TIMEOUT for arc in self._automaton.arcs):
-            parts.append("--end forever lets time-outs fire that are open at the end")
-        return "; ".join(parts)
+            parts.append(for_waits)
+        return "; ".join(part for part in parts if part)
 
     def _furthest(self) -> tuple[str, list[str]]:
         """Return the state nearest to a final one that was reached, and the states that have to be left."""
