@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import random
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,6 +13,9 @@ import pytest
 
 import afa
 from afa import Arc, Automaton, AutomatonError, ExpressionError, Operator, insert
+from afa.expression.evaluation import evaluate
+from afa.expression.intervals import contradiction
+from tests.expression import worlds
 
 LEGACY = False
 
@@ -222,3 +226,21 @@ def test_the_window_that_is_said_is_enough() -> None:
         operator = Operator(automaton, window=window)
         operator.push(insert(Order(0, 5), 5))
         assert sum(isinstance(c, afa.Change) for c in operator.push(afa.Punctuation(1000))) == matches
+
+
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")
+def test_what_is_refused_is_true_of_no_value() -> None:
+    """Random fences, against random events and registers."""
+    found = 0
+    for seed in range(6000):
+        rng = random.Random(seed)
+        fence = worlds.clauses(rng, 3)
+        for side, schema in (("e", worlds.EVENT), ("r", worlds.REGISTER)):
+            if contradiction(fence, schema, side) is not None:
+                found += 1
+                assert not any(worlds.outcome(satisfied, fence, rng) == (bool, "True") for _ in range(30)), seed
+    assert found > 20
+
+
+def satisfied(fence: Any, rng: random.Random) -> bool:
+    return bool(evaluate(fence, worlds.event(rng), worlds.register(rng)))
