@@ -232,14 +232,14 @@ def test_the_window_that_is_said_is_enough() -> None:
 def test_what_is_refused_is_true_of_no_value() -> None:
     """Random fences, against random events and registers."""
     found = 0
-    for seed in range(6000):
+    for seed in range(2500):
         rng = random.Random(seed)
         fence = worlds.clauses(rng, 3)
         for side, schema in (("e", worlds.EVENT), ("r", worlds.REGISTER)):
             if contradiction(fence, schema, side) is not None:
                 found += 1
                 assert not any(worlds.outcome(satisfied, fence, rng) == (bool, "True") for _ in range(30)), seed
-    assert found > 20
+    assert found > 10
 
 
 def satisfied(fence: Any, rng: random.Random) -> bool:
