@@ -49,9 +49,23 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
         if not array.null_count:
             return array, None
         array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        return array.fill_null({int: 0, float: 0.0, bool: False, str: ""}[kind]), array.is_valid().to_numpy(zero_copy_only=False)
+        return array.fill_null({int: 0, float: 0.0, bool: False, str: ""}[kind]), _there(array)
     except (pa.ArrowException, *ODD) as error:  # a type that takes no such fill
         raise Unfit from error
+
+
+def _there(array: Any) -> Any:
+    """Return which values of an Arrow array are there. Its own way to numpy takes ten times as long.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> _there(pa.array([1, None, 3, 4, None])[1:]).tolist()
+    [False, True, True, False]
+    """
+    valid = array.is_valid()
+    bits = np.frombuffer(valid.buffers()[1], np.uint8)
+    return np.unpackbits(bits, count=valid.offset + len(valid), bitorder="little")[valid.offset :].view(np.bool_)
 
 
 def plain(column: Any) -> Any:
