@@ -39,6 +39,7 @@ from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
 from afa.operator.rows import in_form
 from afa.operator.twins import twin
+from afa.operator.way_back import back_from_push
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
@@ -437,23 +438,6 @@ class Core(Member):
 
 
 ENTRIES.add(Core.push.__code__)
-
-
-def back_from_push(before: Any) -> None:
-    """Restore the state from before a single event, or from after it if the kernels had ended the call."""
-    core, now, changes, outputs, withdrawn, *beside = before
-    engine = core.engine
-    if engine.began in (None, engine.serial):
-        core.journal.rollback()
-        core.progress.now, core.changes, core.outputs, core.withdrawn = now, changes, outputs, withdrawn
-        engine.rollback()
-        if beside:
-            stage, was = beside
-            stage.call_failed(was)
-    else:
-        core.call_worked()
-        if beside:
-            beside[0].call_worked()
 
 
 def _by_event(change: Change) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import blame
-from afa.operator.call import Core, Output, back_from_push
+from afa.operator.call import Core, Output
+from afa.operator.way_back import back_from_push
 from punctuation.calls import DONE, Member
 
 
