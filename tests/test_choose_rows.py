@@ -139,11 +139,11 @@ def told(out: list[Any]) -> Any:
     return Counter(repr(item) for item in out), [item for item in out if isinstance(item, Punctuation)]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_keys, "LEAST", 2)
     told_ = 0
-    for number in range(40):
+    for number in range(24):
         worlds = Worlds(1000 * seed + number)
         for step in range(40):
             told_ += worlds.step(step)
@@ -152,7 +152,7 @@ def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
             stage.push(Punctuation(FOREVER))
             assert stage.statistics[:2] == (0, 0)
         assert worlds.rows._way._leaving == {}
-    assert told_ > 2000
+    assert told_ > 1200
 
 
 def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(row_memory, "main", checked)
     monkeypatch.setattr(row_memory, "HEAP", 1 << 12)
-    for number in range(12):
+    for number in range(6):
         worlds = Worlds(number)
         for step in range(25):
             worlds.step(step)

@@ -134,16 +134,16 @@ def told(output: Any) -> Any:
     return sorted(map(repr, zip(*([str(value) for value in column] for column in columns.values()))))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_tables_say_what_changes_say(seed: int) -> None:
     matches = late = 0
-    for number in range(8):
+    for number in range(6):
         world = World(100 * seed + number)
         for step in range(12):
             matches += world.step(step)
         late += len(world.late[0])
-    assert matches > 300
-    assert late > 10
+    assert matches > 200
+    assert late > 5
 
 
 def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
