@@ -58,11 +58,18 @@ def test_what_a_page_names_is_there(page: str) -> None:
 
 
 def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each `afa ..` of a block of shell, on the guide's automaton as ``ticks.py``, the README's query as ``rebound.sase``."""
+    """Each `afa ..` of a block of shell, on the guide's automaton as ``ticks.py``, the README's query as ``rebound.sase``.
+
+    The guide's function that makes automata is ``falls.py``.
+    """
     monkeypatch.chdir(tmp_path)
     code = next(code for kind, code in blocks("docs/guide.md") if kind == "pycon")
     lines = (example.source for example in doctest.DocTestParser().get_examples(code))
     Path("ticks.py").write_text("".join(lines), encoding="utf-8")
+    guide = "".join(code for kind, code in blocks("docs/guide.md") if kind == "pycon")
+    sources = [example.source for example in doctest.DocTestParser().get_examples(guide)]
+    factory = [source for source in sources if source.startswith(("from typing", "from afa import Arc", "class Quote", "def fall"))]
+    Path("falls.py").write_text("".join(factory), encoding="utf-8")
     Path("rebound.sase").write_text(readme_example()["TEXT"], encoding="utf-8")
     ticks = pa.table({"symbol": ["A"] * 3, "change": [-1.5, 2.0, -1.5], "time": [1, 4, 2]})
     pa.parquet.write_table(ticks, "ticks.parquet")
