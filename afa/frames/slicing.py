@@ -22,10 +22,8 @@ from punctuation.time import BEGINNING
 
 KEYS = 2048
 """How many keys an operator gets. Of 100,000 keys in 1 M rows: 0.25 s in groups, 0.55 s in one call, 1.3 s in slices of time."""
-SLICE, MOST = 8192, 1 << 18
+SLICE, MOST = 1 << 14, 1 << 18
 """The least and the most rows of a slice."""
-FOUND = 1 << 14
-"""About how many matches a slice may bring: more leave the cache; where each row has one, the rate is halved."""
 ROWS_OF_KEY = 128
 """How many rows a slice has for each key, as far as MOST allows."""
 SAMPLE = 1 << 16
@@ -43,14 +41,14 @@ class Rows(NamedTuple):
         The rows that operators of their own take: where they begin and end.
     latest : int
         The largest LE.
-    least : int
-        How many rows a slice has at least.
+    size : int
+        How many rows a slice has.
     """
 
     columns: dict[str, Any]
     groups: list[tuple[int, int]]
     latest: int
-    least: int
+    size: int
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return some rows as a table."""
@@ -89,21 +87,9 @@ def by_time(columns: dict[str, Any], asked: Asked, grouped: bool = True) -> Rows
     if order is not None:
         columns = {name: picked(column, order) for name, column in columns.items()}
         le = columns["le"]
-    least = min(max(SLICE, ROWS_OF_KEY * keys), MOST)
+    size = min(max(SLICE, ROWS_OF_KEY * keys), MOST)
     groups = [(low, high) for low, high in pairwise(starts) if low < high]
-    return Rows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, least)
-
-
-def longer(rows: Rows, taken: int, matches: int) -> int:
-    """Return how many rows the next slice has, after one with so many rows and matches.
-
-    Examples
-    --------
-    >>> rows = Rows({}, [], 0, SLICE)
-    >>> [longer(rows, 10_000, matches) for matches in (9_000, 2_000, 0)]
-    [18204, 81920, 262144]
-    """
-    return min(max(rows.least, FOUND * taken // max(matches, 1)), MOST)
+    return Rows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, size)
 
 
 def order_of(columns: Sequence[Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from afa.frames.asked import Asked
 from afa.frames.found import Columns
 from afa.frames.frame_reading import End
-from afa.frames.slicing import Rows, longer
+from afa.frames.slicing import Rows
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 
@@ -32,15 +32,13 @@ def taken(op: Any, rows: Rows, group: tuple[int, int], last: int | None) -> Iter
     ``last``: the promise behind the last row, for time-outs, for retractions that wait for their insertion, or before rows to come.
     """
     low, end = group
-    le, size = rows.columns["le"], rows.least
+    le = rows.columns["le"]
     while True:
-        high = min(low + size, end)
+        high = min(low + rows.size, end)
         then = int(le[high]) if high < end else last
-        found = 0
         for part in op.push_many([rows.part(low, high), *([] if then is None else [Punctuation(then)])]):
             if not isinstance(part, Punctuation):
-                found += len(part["le"])
                 yield part
         if high == end:
             return
-        low, size = high, longer(rows, high - low, found)
+        low = high
