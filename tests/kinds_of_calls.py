@@ -138,6 +138,10 @@ KINDS: dict[str, Kind] = {
             [retract({"seq": 7}), tick(8, 4, seq=41), tick(8, 21, seq=90), Punctuation(9), retract({"seq": 77})]
         ),
     ),
+    "ids, in a table": Kind(
+        _operator(first=_NAMED, cancel="seq"),
+        lambda op: op.push_many([{**columns(30, late=False), "seq": np.arange(100, 130)}, retract({"seq": 103}), Punctuation(25)]),
+    ),
     "arc": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED))),
     "arc, past": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED, 3, 9))),
     "arc ends": Kind(_operator(), lambda op: op.push_arc(retract(PLAIN.arcs[1]))),

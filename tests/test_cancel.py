@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import random
+from collections import Counter
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from afa import (
+    BEGINNING,
     FOREVER,
     AfaError,
     Arc,
@@ -137,6 +140,64 @@ def net(out: list[Any]) -> dict[Any, int]:
     return {match: n for match, n in counts.items() if n}
 
 
+def tabled(rng: random.Random, items: list[Any]) -> list[Any]:
+    """Items in which neighbouring insertions are tables of some kind."""
+    found: list[Any] = []
+    for whole, group in itertools.groupby(items, key=lambda item: isinstance(item, Change) and item.diff > 0):
+        part = list(group)
+        if not whole:
+            found += part
+            continue
+        rows = [{**c.payload._asdict(), "le": c.le, "re": c.re} for c in part]
+        kinds = {"id": pa.int64(), "user": pa.string(), "amount": pa.int64(), "le": pa.int64(), "re": pa.int64()}
+        table = pa.Table.from_pylist(rows, pa.schema(kinds))
+        found.append(rng.choice([table, table.to_pandas(), {name: [row[name] for row in rows] for name in kinds}]))
+    return found
+
+
+def rows_of(out: list[Any], keyed: bool) -> dict[Any, int]:
+    """Net output of any form."""
+    counts: Counter[Any] = Counter()
+    for part in out:
+        if isinstance(part, Change):
+            counts[(*(part.key,) * keyed, *part.payload, part.le, part.re)] += part.diff
+        elif not isinstance(part, Punctuation):
+            columns = part.to_pydict() if isinstance(part, pa.Table) else dict(part)
+            for *row, diff in zip(*(list(columns[name]) for name in columns)):
+                counts[tuple(row)] += diff
+    return {row: n for row, n in counts.items() if n}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_tables_of_insertions(maker: str) -> None:
+    rng = random.Random(maker)
+    for _ in range(8):
+        named, plain = MAKERS[maker](cancel="id"), MAKERS[maker]()
+        outs: tuple[list[Any], list[Any]] = [], []
+        world = steps(rng, 60)
+        for at in range(0, len(world), 12):
+            part = world[at : at + 12]
+            outs[0].extend(named.push_many(tabled(rng, [step.item for step in part])))
+            outs[1].extend(plain.push_many([item for step in part for item in step.plain]))
+            keyed = maker in ("keyed", "by function", "before")
+            assert rows_of(outs[0], keyed) == rows_of(outs[1], keyed)
+            before = rng.choice([named.snapshot(), None])
+            if before is not None and (there := [step.item for step in part if isinstance(step.item, Change)]):
+                twice = {name: [value] * 2 for name, value in Order(5000, "u", 3)._asdict().items()}
+                with pytest.raises(AfaError, match="names one event in force"):
+                    named.push_many(
+                        [
+                            tabled(rng, [insert(Order(4000, "u", 3), 1000)])[0],
+                            retract({"id": there[0].payload["id"] if isinstance(there[0].payload, dict) else there[0].payload.id}),
+                            {**twice, "le": [1000, 1000]},
+                        ]
+                    )  # type: ignore[arg-type]
+                assert named.snapshot() == before
+            if rng.random() < 0.3:
+                named = RESTORE[maker](named.snapshot()) if rng.random() < 0.5 else copy.deepcopy(named)
+            named._check()
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 def test_worlds(maker: str) -> None:
     rng = random.Random(maker)
@@ -220,6 +281,24 @@ def test_two_in_force_are_refused_and_an_id_may_come_again(engine: str) -> None:
     assert net(op.push(retract({"id": 7}))) == {(Sum(7, 10), 9, 45, "u"): -1}
     op.push(Punctuation(20))
     op.push(insert(Order(8, "u", 3), 21))  # the event at 9 can't be retracted any more, and has no claim on its id
+    op._check()
+
+
+def test_a_refused_call_leaves_ids_as_they_were(engine: str) -> None:
+    op = Operator(PAIR, window=40, cancel="id", engine=engine)  # type: ignore[arg-type]
+    first = {"id": [1, 2, 3], "user": ["u"] * 3, "amount": [3, 3, 3], "le": [1, 5, 9]}
+    op.push_many(first)
+    more = {"id": [4, 5], "user": ["u"] * 2, "amount": [3, 4], "le": [9, 10]}
+    for bad in (Change("no event", 1), Punctuation(BEGINNING - 1), insert(Order(5, "u", 3), 11)):
+        with pytest.raises(AfaError):
+            op.push_many([retract({"id": 2}), more, retract({"id": 4}), Punctuation(8), insert(Order(1, "v", 1), 9), bad])
+        op._check()
+    op.push_many(more)
+    for name in (1, 2, 3, 4, 5):
+        op.push(retract({"id": name}))
+    assert (op.statistics.events, op.statistics.pending) == (0, 0)
+    op.push_many([first, more, Punctuation(6)])
+    op.push_many([retract({"id": 3}), {**first, "le": [7, 8, 9]}])
     op._check()
 
 

@@ -8,7 +8,7 @@ lifetimes      RE given, or LE + window; way_back: from a single event that fail
 arc_input      arcs as the second input; named_swap: one in the place of another; log_polls: those of an arc log
 tables         a call that brings tables; table_rows: their rows one by one; table_columns: those of the output; table_times:
                timestamps in them
-named_events   retractions that name an id
+named_events   retractions that name an id; named_rows: of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs
 statistics     what is held and was done, and what time-outs may still bring

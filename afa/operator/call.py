@@ -135,9 +135,9 @@ class Core(Member):
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
         return in_form(item, self.taken, self.keys, self.tick, le)
 
-    def resolved(self, items: Iterable[tuple[str, Any, Hashable]]) -> Any:
-        """Return the items of a call, retractions by an id as those of whole events (``cancel=``)."""
-        return items if self.named is None else self.named.resolved(self, items)
+    def resolved(self, parts: Iterable[Any], rows: Any = None) -> Any:
+        """Return the parts of a call, retractions by an id as those of whole events (``cancel=``); ``rows``: of a table."""
+        return parts if self.named is None else self.named.resolved(self, parts, rows)
 
     def key_of(self, change: Change) -> Hashable:
         """Return the key that an event makes, in its form; None: there are no keys."""
@@ -432,6 +432,8 @@ class Core(Member):
     def check(self) -> None:
         """Assert all invariants; for tests."""
         self.engine.check()
+        if self.named is not None:
+            self.named.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
         assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"

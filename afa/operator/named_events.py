@@ -7,7 +7,7 @@ waits here, as only its id is known; when the event comes, both go on.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sortedcontainers import SortedDict
@@ -16,8 +16,10 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
+from afa.operator.named_rows import Place, Rows, rows_in
 from afa.schema import Schema, as_ticks, is_record
 from afa.state.sound import wanted
+from punctuation.door import Table
 from punctuation.promise import Punctuation
 
 Item = tuple[str, Any, Hashable]
@@ -54,7 +56,8 @@ class NamedEvents:
         self.field = field
         self._place = names.index(field)
         self._journal = journal
-        self._events: dict[Hashable, Change] = {}
+        self._events: dict[Hashable, Change | Place] = {}
+        self._tables: tuple[Rows, ...] = ()  # of insertions that came as tables
         self._by_le: SortedDict[int, dict[Hashable, None]] = SortedDict()
         self.waiting: dict[Hashable, tuple[int, ...]] = {}  # until when each retraction waits whose event has not come
 
@@ -63,21 +66,58 @@ class NamedEvents:
         """How many retractions wait for their event."""
         return sum(map(len, self.waiting.values()))
 
-    def resolved(self, core: Any, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items of a call with each retraction that of its whole event, one by one, as promises are made between them."""
-        for port, item, key in items:
-            if port != "event":
-                yield port, item, key
-            elif isinstance(item, Punctuation):
-                if item.where is None:
-                    self._promised(core, as_ticks(item.t, "t", core.tick))
-                yield port, item, key
-            elif not isinstance(item, Change):
-                yield port, item, key  # which is refused
-            elif as_diff(item.diff, item.payload) > 0:
-                yield from self._inserted(core, item, key)
+    def resolved(self, core: Any, parts: Iterable[Any], rows: Callable[[Table], Iterable[Item]] | None = None) -> Iterator[Any]:
+        """Yield the parts of a call with each retraction that of its whole event, one by one, as promises are made between them.
+
+        ``rows`` returns the rows of a table; one of insertions only stays a table.
+        """
+        for part in parts:
+            if not isinstance(part, Table):
+                yield from self._item(core, *part)
+            elif self._noted(core, part):
+                yield part
             else:
-                yield from self._retracted(core, item)
+                assert rows is not None
+                for item in rows(part):
+                    yield from self._item(core, *item)
+
+    def _item(self, core: Any, port: str, item: Any, key: Hashable) -> Iterator[Item]:
+        if port != "event":
+            yield port, item, key
+        elif isinstance(item, Punctuation):
+            if item.where is None:
+                self._promised(core, as_ticks(item.t, "t", core.tick))
+            yield port, item, key
+        elif not isinstance(item, Change):
+            yield port, item, key  # which is refused
+        elif as_diff(item.diff, item.payload) > 0:
+            yield from self._inserted(core, item, key)
+        else:
+            yield from self._retracted(core, item)
+
+    def _noted(self, core: Any, table: Table) -> bool:
+        """Note a table of insertions with ids that are new, without an object for each; whether that is what it is."""
+        found = rows_in(core, table, self._place)
+        if found is None:
+            return False
+        ids = found.ids
+        new = len(set(ids)) == len(ids) and self._events.keys().isdisjoint(ids) and self.waiting.keys().isdisjoint(ids)
+        if not new or (len(ids) and found.first < core.progress.events):
+            return False
+        self._journal.note(self._take_out, found)
+        self._journal.set(self, "_tables", (*self._tables, found))
+        self._events.update(zip(ids, found.places()))
+        return True
+
+    def _take_out(self, rows: Rows) -> None:
+        for name in rows.ids:
+            if isinstance(held := self._events.get(name), Place) and held.rows is rows:
+                del self._events[name]
+
+    def _known(self, core: Any, name: Hashable) -> Change | None:
+        """Return the event in force that an id names."""
+        held = self._events.get(name)
+        return held.rows.change(core, held.i) if isinstance(held, Place) else held
 
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
         schema: Schema = core.taken
@@ -88,7 +128,7 @@ class NamedEvents:
         if change.diff != 1:
             raise ChangeError(f"expected one copy of an event that an id names (cancel={self.field!r}) but got diff={change.diff}")
         if change.le >= core.progress.events:
-            known = self._events.get(name)
+            known = self._known(core, name)
             if known is not None:
                 raise ChangeError(
                     f"expected an id that names one event in force (cancel={self.field!r}) but got {self.field}={name!r} of "
@@ -104,9 +144,9 @@ class NamedEvents:
         name = self._name_of(core.taken, item.payload)
         if item.diff != -1:
             raise ChangeError(f"expected diff=-1 of a retraction that names an id (cancel={self.field!r}) but got diff={item.diff}")
-        known = self._events.get(name)
+        known = self._known(core, name)
         if known is not None:
-            self._forget(name, known)
+            self._forget(name)
             yield "event", known._replace(diff=-1), known.key
             return
         until = max(core.progress.now - 1, core.progress.events) if item.le is None else as_ticks(item.le, "le", core.tick)
@@ -156,7 +196,17 @@ class NamedEvents:
             core.late.take(Change({self.field: name}, until, None, -1), text)
         for le in list(self._by_le.irange(None, t, inclusive=(True, False))):
             for name in list(self._by_le[le]):
-                self._forget(name, self._events[name])
+                self._forget(name)
+        for table in self._tables:
+            gone = {
+                name: held for name in table.before(t) if isinstance(held := self._events.get(name), Place) and held.rows is table
+            }
+            self._journal.note(self._events.update, gone)
+            for name in gone:
+                del self._events[name]
+            self._journal.set(table, "done", table.below(t))
+        if any(table.done == len(table.ids) for table in self._tables):
+            self._journal.set(self, "_tables", tuple(table for table in self._tables if table.done < len(table.ids)))
 
     def _note(self, name: Hashable, change: Change) -> None:
         assert change.le is not None
@@ -167,12 +217,24 @@ class NamedEvents:
         self._journal.put(names, name, None)
         self._journal.put(self._events, name, change)
 
-    def _forget(self, name: Hashable, change: Change) -> None:
+    def _forget(self, name: Hashable) -> None:
+        change = self._events[name]
         self._journal.drop(self._events, name)
+        if isinstance(change, Place):
+            return
         names = self._by_le[change.le]
         self._journal.drop(names, name)
         if not names:
             self._journal.drop(self._by_le, change.le)
+
+    def check(self) -> None:
+        """Assert that all parts know the same events; for tests."""
+        plain = {(name, le) for le, names in self._by_le.items() for name in names}
+        held = {name: each for name, each in self._events.items() if isinstance(each, Place)}
+        assert plain == {(name, each.le) for name, each in self._events.items() if not isinstance(each, Place)}, "ids by LE"
+        assert all(each.rows.ids[each.i] == name for name, each in held.items()), "places of ids"
+        assert {id(each.rows) for each in held.values()} <= set(map(id, self._tables)), "tables of ids"
+        assert all(self.waiting.values()), "retractions that wait for an id"
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
@@ -188,7 +250,7 @@ class NamedEvents:
                 continue
             if change.diff < 0:
                 if name in self._events:
-                    self._forget(name, self._events[name])
+                    self._forget(name)
                 continue
             wanted("an id for each event", change.diff == 1 and name is not None and name not in self._events, change)
             self._note(name, change._replace(diff=1))
@@ -196,4 +258,5 @@ class NamedEvents:
     def clear(self) -> None:
         """Forget all events. For a restore."""
         self._events.clear()
+        self._tables = ()
         self._by_le.clear()

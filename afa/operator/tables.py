@@ -164,16 +164,7 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
     arcs = [core.binder.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs]
-    return Come(parts if core.named is None else core.resolved(_one_by_one(core, parts, arcs)), like, listed, arcs)
-
-
-def _one_by_one(core: Core, parts: Iterable[Any], arcs: Sequence[Arc]) -> Iterator[Item]:
-    """Yield the items of a list, and the rows of its tables."""
-    for part in parts:
-        if isinstance(part, Table):
-            yield from rows_of(core, part, arcs, shape_of(core, part).mixed)
-        else:
-            yield part
+    return Come(core.resolved(parts, lambda table: rows_of(core, table, arcs, shape_of(core, table).mixed)), like, listed, arcs)
 
 
 def _part(core: Core, part: Any, le: str) -> Any:
@@ -221,7 +212,7 @@ def steps(core: Core, come: Come) -> Iterator[Any]:
     """Return the input of one call in the form of `Core.take`: tables in the engine's form, or row by row; items."""
     for place, part in enumerate(come.parts):
         if isinstance(part, Table):
-            yield step_of(core, part, come.arcs, _promised(come.parts, place + 1))
+            yield step_of(core, part, come.arcs, _promised(come.parts, place + 1) if isinstance(come.parts, list) else BEGINNING)
         else:
             yield part
 
