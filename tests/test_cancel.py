@@ -337,9 +337,12 @@ def test_what_is_refused_in_words() -> None:
         ),
         (
             lambda: Operator(PAIR, cancel="id", retractions=False),
-            r"events that may be retracted for cancel='id' but got retractions=False",
+            r"expected no gapless= and no retractions=False beside cancel='id'",
         ),
-        (lambda: Operator(PAIR, cancel="id", gapless="amount"), r"events that may be retracted for cancel='id' but got gapless="),
+        (
+            lambda: Operator(PAIR, cancel="id", gapless="amount"),
+            r"expected no gapless= and no retractions=False beside cancel='id'",
+        ),
     ):
         with pytest.raises(AfaError, match=text):
             make()

@@ -28,7 +28,7 @@ from afa.journal import Journal
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
-from afa.model.keys import Keys, take_key
+from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
@@ -109,10 +109,7 @@ class Core(Member):
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
-        self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal)
-        if self.named is not None and (gapless is not None or not retractions):
-            what = "gapless=" if retractions else "retractions=False"
-            raise AfaError(f"expected an operator of events that may be retracted for cancel={cancel!r} but got {what}")
+        self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
         self.alone = self.engine.alone and self.named is None
         self.calls = Calls(self)
         self._take = taker(schema)
@@ -138,11 +135,6 @@ class Core(Member):
     def resolved(self, parts: Iterable[Any], rows: Any = None) -> Any:
         """Return the parts of a call, retractions by an id as those of whole events (``cancel=``); ``rows``: of a table."""
         return parts if self.named is None else self.named.resolved(self, parts, rows)
-
-    def key_of(self, change: Change) -> Hashable:
-        """Return the key that an event makes, in its form; None: there are no keys."""
-        found: Hashable = None if self.keys is None else take_key(self.keys.of_change(change))
-        return found
 
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""
@@ -432,8 +424,7 @@ class Core(Member):
     def check(self) -> None:
         """Assert all invariants; for tests."""
         self.engine.check()
-        if self.named is not None:
-            self.named.check()
+        assert self.named is None or self.named.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
         assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
         assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"

@@ -16,6 +16,7 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
+from afa.model.keys import take_key
 from afa.operator.named_rows import Place, Rows, rows_in
 from afa.schema import Schema, as_ticks, is_record
 from afa.state.sound import wanted
@@ -35,23 +36,29 @@ class NamedEvents:
         The event's field that holds the id.
     journal : Journal
         Of the operator: it takes back what a call has changed.
+    revised : bool
+        Whether the operator's events may be retracted, and in any order.
 
     Raises
     ------
     AfaError
-        There is no such field.
+        There is no such field, or events may not be retracted.
 
     Notes
     -----
     O(log n) for an insertion or a retraction, with n events in force at or above the promise; each is kept with its payload.
     """
 
-    def __init__(self, automaton: Automaton, field: Any, journal: Any) -> None:
+    def __init__(self, automaton: Automaton, field: Any, journal: Any, revised: bool = True) -> None:
         schema = automaton.event_schema
         names = [each.name for each in schema.fields] if schema else []
         if field not in names:
             raise AfaError(
                 f"expected cancel=<a field of {schema.describe() if schema else 'an event schema'}> but got cancel={field!r}"
+            )
+        if not revised:
+            raise AfaError(
+                f"expected no gapless= and no retractions=False beside cancel={field!r}: it is for events that are retracted"
             )
         self.field = field
         self._place = names.index(field)
@@ -121,7 +128,7 @@ class NamedEvents:
 
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
         schema: Schema = core.taken
-        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), core.key_of(item) if key is None else key)
+        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), _key_of(core, item) if key is None else key)
         name = change.payload[self._place]
         if name is None:
             raise ChangeError(f"expected an id (cancel={self.field!r}) but got {self.field}=None in {change.payload!r}")
@@ -227,7 +234,7 @@ class NamedEvents:
         if not names:
             self._journal.drop(self._by_le, change.le)
 
-    def check(self) -> None:
+    def check(self) -> bool:
         """Assert that all parts know the same events; for tests."""
         plain = {(name, le) for le, names in self._by_le.items() for name in names}
         held = {name: each for name, each in self._events.items() if isinstance(each, Place)}
@@ -235,6 +242,7 @@ class NamedEvents:
         assert all(each.rows.ids[each.i] == name for name, each in held.items()), "places of ids"
         assert {id(each.rows) for each in held.values()} <= set(map(id, self._tables)), "tables of ids"
         assert all(self.waiting.values()), "retractions that wait for an id"
+        return True
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------
 
@@ -260,3 +268,8 @@ class NamedEvents:
         self._events.clear()
         self._tables = ()
         self._by_le.clear()
+
+
+def _key_of(core: Any, change: Change) -> Hashable:
+    found: Hashable = None if core.keys is None else take_key(core.keys.of_change(change))
+    return found

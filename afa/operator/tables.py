@@ -19,6 +19,7 @@ from afa.cuts import Cuts
 from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.model.arc import Arc
+from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
 from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, keys_array
@@ -196,7 +197,7 @@ def _item(core: Core, item: Any, le: str = "le") -> Item:
             return "event", item, None
     if isinstance(item.payload, Arc):
         return "arc", item, None
-    return "event", item, core.key_of(item) if core.named is None else None
+    return "event", item, take_key(core.keys.of_change(item)) if core.keys and core.named is None else None
 
 
 def items_of(core: Core, come: Come) -> Iterator[Item]:
