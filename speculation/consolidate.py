@@ -227,12 +227,18 @@ def _arrow_of(batch: Table) -> Any:
     except (pa.ArrowException, *ODD) as error:
         raise ChangeError(f"expected columns of one type and length but got others: {error}") from error
     for name in ("le", "diff"):
-        if table.column_names.count(name) == 1 and not len(table):  # an empty list says no type
+        if table.column_names.count(name) == 1 and not len(table) and not _fits(table[name].type, name):  # an empty list
             table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.int64()))
-        if table.column_names.count(name) != 1 or not pa.types.is_integer(table[name].type) or table[name].null_count:
+        if table.column_names.count(name) != 1 or not _fits(table[name].type, name) or table[name].null_count:
             there = ", ".join(f"{field.name}: {field.type}" for field in table.schema)
             raise ChangeError(f"expected one column {name!r} of ints but got {there or 'no columns'}")
     return table
+
+
+def _fits(kind: Any, name: str) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or (name == "le" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind))))
 
 
 def _like(table: Any, batch: Table) -> Any:

@@ -434,6 +434,21 @@ def test_sources_read_times(engine: str) -> None:
         one.push_many(pa.table({"le": pa.array([1, None], pa.timestamp("s"))}))
 
 
+@pytest.mark.parametrize("form", ["arrow", "pandas", "polars", "dict of numpy"])
+def test_consolidate_takes_what_an_operator_gives(form: str) -> None:
+    rng = random.Random(form)
+    for zone in (None, BERLIN):
+        w = world(rng)
+        out = Operator(PAIR, tick="s").push_many(FORMS[form](w, "us", zone))
+        joined = pa.concat_tables([pa.table(dict(out)) if isinstance(out, dict) else pa.table(out)] * 2)
+        twice = {"arrow": joined, "pandas": joined.to_pandas(), "polars": pl.from_arrow(joined)}.get(form, joined)
+        left = Consolidate(per="call").push_many(twice)
+        assert type_of(left["le"]) == type_of(twice["le"])
+        assert sum(row[-1] for row in as_ints(left)) == 2 * sum(row[-1] for row in as_ints(out))
+    with pytest.raises(ChangeError, match=r"expected one column 'le' of ints but got"):
+        Consolidate(per="call").push_many({"x": [1], "le": ["a"], "diff": [1]})
+
+
 def test_last_before_takes_times() -> None:
     class Tick(NamedTuple):
         kind: str
