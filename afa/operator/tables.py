@@ -170,6 +170,8 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
 
 def _part(core: Core, part: Any, le: str) -> Any:
     """Return a part of a list: a table, or an item."""
+    if type(part) is Change:
+        return _item(core, part, le)
     row = type(part) is dict and core.taken is not None and is_row(part)
     return (None if row else _table(core, part, le)) or _item(core, part, le)
 
