@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +144,19 @@ def test_other_refusals() -> None:
     assert fails("new", "no/out.py", "--from", "in.jsonl") == "can't write no/out.py: No such file or directory"
     write("deep.jsonl", '{"x": [1]}\n')
     assert fails("new", "d.py", "--from", "deep.jsonl") == "deep.jsonl: expected columns of scalars but got x"
+
+
+@pytest.mark.parametrize("name", ['x"""\nprint("run")\n"""', "x\\", "two words", "it's", "a\0b"])
+def test_a_name_out_of_the_input_is_never_run(name: str) -> None:
+    times = [datetime.datetime(2026, 1, day) for day in (1, 2)]
+    pyarrow.parquet.write_table(pa.table({name: pa.array(times), "amount": [1.0, 2.0]}), "in.parquet")
+    call("new", "out.py", "--from", "in.parquet")
+    body = ast.parse(Path("out.py").read_text("utf-8")).body
+    assert [type(each).__name__ for each in body] == ["Expr", "ImportFrom", "Import", "ImportFrom", "ClassDef", "Assign"]
+    assert shlex.quote(name) in (ast.get_docstring(ast.Module(body, []), clean=False) or "")
+
+
+def test_the_field_of_the_times_has_a_name_that_no_column_has() -> None:
+    write("in.csv", "at,time,instant,my ts\n1,2,3,4\n2,3,4,5\n")
+    call("new", "out.py", "--from", "in.csv", "--le", "my ts")
+    assert "    at_2: afa.Instant\n" in Path("out.py").read_text("utf-8")

@@ -11,9 +11,11 @@ import json
 import keyword
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,7 +117,8 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
             why = left.get(name, "it holds the times") if found is None else "it has no value in some row"
             raise CommandError(f"{file}: column {name!r} can't be a key: {why}")
     where, words = _condition(rest, keys)
-    instant = time if _is_field(time) else next(name for name in ("at", "time", "instant") if name not in names)
+    free = (name for name in chain(("at", "time", "instant"), (f"at_{n}" for n in count(2))) if name not in names)
+    instant = time if _is_field(time) else next(free)
     lines = [f"    {instant}: afa.Instant", *(field.text for field in rest)]
     lines += [f"    # column {name!r} is left out: {why}" for name, why in left.items() if name != time]
     by = f".by({', '.join(map(json.dumps, keys))})" if keys else ""
@@ -123,10 +126,10 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
     query = f'one("first").next(one("second", where={where})){by}.within({gap})'
     shown = {"file": file, "pattern": pattern}
     return TEMPLATE.format(
-        **{name: text.replace("\\", "/").replace('"', "'") for name, text in shown.items()},
+        **{name: _in_docstring(text.replace("\\", "/").replace('"', "'")) for name, text in shown.items()},
         name=NAME,
         words=f"two events{f' of one {keys[0]}' if keys else ''}, one after the other, {words}",
-        options=form + ("" if time in (instant, "le") else f" --le {time}"),
+        options=form + ("" if time in (instant, "le") else f" --le {_in_docstring(shlex.quote(time))}"),
         event=_event_name(pattern),
         fields="\n".join(lines),
         query=query,
@@ -136,6 +139,12 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
 
 def _is_field(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") and name not in OWN
+
+
+def _in_docstring(text: str) -> str:
+    """Return text as a docstring says it: a name out of the input can't end it, and no more of the file is its own."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in plain)
 
 
 def _event_name(pattern: str) -> str:
