@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -386,3 +387,21 @@ def test_a_snapshot_is_checked() -> None:
     forged = [*other[:2], body[2], *other[3:]]
     with pytest.raises(SnapshotError, match="expected an id for each event but got"):
         Operator.restore(PAIR, snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(forged)))
+
+
+class Sold(NamedTuple):
+    id: int
+    amount: int
+
+
+@pytest.mark.parametrize("unit", ["M8[ns]", "M8[s]", "M8[D]", "m8[ns]", "m8[us]"])
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pa.table])
+def test_instants_as_keys_of_a_table(make: Any, unit: str) -> None:
+    arcs = [Arc("0", "1", "amount < 3"), Arc("1", "2", "amount > 6")]
+    op = Keyed(Automaton(start="0", final={"2"}, event=Sold, arcs=arcs), key="day", window=40, cancel="id")
+    days = np.array([19_723, 19_723], unit)
+    table = make({"id": np.array([1, 2]), "amount": np.array([1, 9]), "le": np.array([1, 2]), "day": days})
+    op.push_many([table])
+    assert [change.diff for change in op.push(retract({"id": 2}))] == [-1]
+    assert op._core.named is not None
+    assert not op._core.named.pending

@@ -87,6 +87,8 @@ def rows_in(core: Any, table: Table, place: int) -> Rows | None:
     if not plain or "kind" in names or (keys is not None and keys.function is not None):
         return None
     columns = dict(zip((field.name for field in needed), table.take(needed)))
+    if any(isinstance(column, np.ndarray) and column.dtype.kind in "Mm" for column in columns.values()):
+        return None  # `_item` would make ints of its nanoseconds, which are no keys of these rows
     try:
         le, diff = ints([columns["le"], columns.pop("diff", None)])
         column = columns[schema.fields[place].name]

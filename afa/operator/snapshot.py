@@ -8,7 +8,6 @@ Format, version 7
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
-                  then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`)
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
