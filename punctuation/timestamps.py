@@ -361,5 +361,5 @@ def _unit_of_numpy(dtype: Any) -> Fraction:
 
 
 def _regular(dtype: Any) -> Any:
-    """Return a type of numpy's as it is; where months or years are its unit, which have no fixed length, days."""
-    return np.dtype("M8[D]") if np.datetime_data(dtype)[0] in "YM" else dtype
+    """Return a type of numpy's, in the machine's byte order; of months or years, which have no fixed length, that of days."""
+    return np.dtype("M8[D]") if np.datetime_data(dtype)[0] in "YM" else dtype.newbyteorder("=")

@@ -61,7 +61,10 @@ def never(plan: Asked, columns: dict[str, Any]) -> bool:
     if (le[1:] > le[:-1]).all():
         return True
     if plan.keys:
-        codes, many = numbered([columns.get(name, le) for name in plan.keys])
+        keys = [columns.get(name, le) for name in plan.keys]
+        if any(isinstance(column, np.ndarray) and column.dtype == object for column in keys):
+            return False  # values that Arrow may not hold
+        codes, many = numbered(keys)
         codes = codes.astype(np.uint16) if many <= 1 << 16 else codes  # which numpy sorts by radix
         order = np.argsort(codes, kind="stable")
         le, same = le[order], codes[order][1:] == codes[order][:-1]

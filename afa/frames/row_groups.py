@@ -70,16 +70,17 @@ def in_parts(pattern: Any, path: str | Path, options: Options, said: tuple[Any, 
 def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> Iterator[Columns]:
     """Yield what an operator gives for the row groups, each with the promise that no later one goes behind."""
     op = plan.make()
-    least, latest = _times(plan, reading, file, path)
+    groups, least, latest = _times(plan, reading, file, path)
     of_key = [name for name in plan.keys if name != plan.events.instant]
     names = list(dict.fromkeys([*(field.name for field in plan.fields), *of_key, *reading.columns]))
     last = FOREVER if reading.end == "forever" else latest
     held: list[pa.Table] = [file.schema_arrow.empty_table().select(names)]
     waits = FOREVER  # the least LE of what is held
-    for group, then in enumerate([*least[1:], None] if least else [None]):
-        if least:
+    for n, then in enumerate([*least[1:], None] if groups else [None]):
+        group = groups[n] if groups else 0
+        if groups:
             held.append(file.read_row_group(group, columns=names))
-            waits = min(waits, least[group])
+            waits = min(waits, least[n])
         if then is not None and waits >= then:
             continue
         table = pa.concat_tables(held)
@@ -94,15 +95,18 @@ def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> It
         yield from taken(op, rows, group_of_rows, last if then is None else then)
 
 
-def _times(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> tuple[list[int], int]:
-    """Return, for each row group, the least LE there and in all later ones; and the largest LE."""
-    least, latest = [], BEGINNING
+def _times(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> tuple[list[int], list[int], int]:
+    """Return the row groups that have rows; for each the least LE there and in all later ones; and the largest LE."""
+    groups, least, latest = [], [], BEGINNING
     for group in range(file.num_row_groups):
+        if not file.metadata.row_group(group).num_rows:
+            continue  # which says nothing of those behind it
         frame = Frame(file.read_row_group(group, columns=[reading.time]))
         ticks = _told(lambda frame=frame: frame.ticks(reading.time, plan.tick, "time"), path, group)  # type: ignore[misc]
-        least.append(int(ticks.min()) if len(ticks) else FOREVER)
-        latest = max(latest, int(ticks.max()) if len(ticks) else BEGINNING)
-    return np.minimum.accumulate(least[::-1])[::-1].tolist() if least else [], latest
+        groups.append(group)
+        least.append(int(ticks.min()))
+        latest = max(latest, int(ticks.max()))
+    return groups, np.minimum.accumulate(least[::-1])[::-1].tolist() if least else [], latest
 
 
 def _told(call: Callable[[], T], path: str, group: int) -> T:

@@ -143,8 +143,7 @@ def numbered(keys: Sequence[Any]) -> tuple[Any, int]:
     codes: Any = None
     many = 1
     for column in keys:
-        coded = column if isinstance(column, pa.DictionaryArray) else pa.array(column)
-        coded = coded if isinstance(coded, pa.DictionaryArray) else coded.dictionary_encode("encode")
+        coded = _coded(column)
         found = coded.indices.fill_null(len(coded.dictionary)).to_numpy().astype(np.int64)
         if codes is None:
             codes, many = found, len(coded.dictionary)
@@ -152,3 +151,16 @@ def numbered(keys: Sequence[Any]) -> tuple[Any, int]:
             both = pa.array(codes * (len(coded.dictionary) + 1) + found).dictionary_encode()
             codes, many = both.indices.to_numpy(), len(both.dictionary)
     return codes, many
+
+
+def _coded(column: Any) -> pa.DictionaryArray:
+    """Return a column of a key with its values coded: 0.0 and -0.0 are one key, and so are all NaNs, whose bits may differ."""
+    if isinstance(column, pa.DictionaryArray):
+        if not pa.types.is_floating(column.type.value_type):
+            return column
+        column = column.dictionary_decode()
+    array = pa.array(column)
+    if pa.types.is_floating(array.type):
+        values = array.to_numpy(zero_copy_only=False)
+        array = pa.array(np.where(np.isnan(values), np.nan, values + 0.0), mask=array.is_null().to_numpy(zero_copy_only=False))
+    return array.dictionary_encode("encode")

@@ -208,3 +208,11 @@ def test_names_of_several_types_are_texts() -> None:
     found = afa.backtest({1: dip(1), "a": dip(2)}, columns(), **SAID)
     assert found.table["variant"].tolist() == ["1", "a"]
     assert afa.backtest({1: dip(1), 2.5: dip(2)}, columns(), **SAID).table["variant"].dtype == np.float64
+
+
+@pytest.mark.parametrize("keys", [[1, "a", 1, "a"], ["\ud800", "b", "\ud800", "b"]])
+def test_keys_that_arrow_does_not_hold(keys: list[Any]) -> None:
+    rows = {"key": keys, "price": [1.0, 1.0, 9.0, 9.0], "at": [1, 2, 3, 0]}
+    dip = Automaton(start="0", final={"2"}, event=Trade, arcs=[Arc("0", "1", "price < 3"), Arc("1", "2", "price > 6")])
+    found = afa.backtest({"dip": dip}, rows, key="key", time="at", window=10)
+    assert (found.table["matches"].tolist(), found.table["withdrawn"].tolist()) == ([1], [0])

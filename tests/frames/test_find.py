@@ -396,3 +396,40 @@ def test_a_fault_in_a_parquet_file_names_the_row_group(tmp_path: Path) -> None:
     pq.write_table(pa.table({"price": [1.0] * 9, "at": at}), tmp_path / "holes.parquet", row_group_size=3)
     with pytest.raises(AfaError, match=r"got none in row 2; drop such rows \(row group 2 of .*holes.parquet\)"):
         afa.find(DIP, tmp_path / "holes.parquet")
+
+
+class Tagged(NamedTuple):
+    key: float
+    price: float
+
+
+@pytest.mark.parametrize("of_field", [False, True])
+@pytest.mark.parametrize("zeros", [(0.0, -0.0), tuple(np.array([0x7FF8 << 48, 0xFFF8 << 48], np.uint64).view(float).tolist())])
+def test_zeros_and_nans_are_one_key_among_many(zeros: tuple[float, float], of_field: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "KEYS", 2)
+    event = Tagged if of_field else Trade
+    dip = Automaton(start="0", final={"2"}, event=event, arcs=[Arc("0", "1", "price < 3"), Arc("1", "2", "price > 6")])
+    given = {"key": np.array([zeros[0], 1.0, 2.0, 3.0, 4.0, 5.0, zeros[1]]), "price": np.array([1.0, *[5.0] * 5, 9.0])}
+    found = afa.find(dip, {**given, "at": np.arange(7)}, key="key", time="at", window=100)
+    assert found["le"].tolist() == [6]
+
+
+def test_times_in_another_byte_order() -> None:
+    dip = Automaton(start="0", final={"2"}, event=Trade, arcs=[Arc("0", "1", "price < 3"), Arc("1", "2", "price > 6")])
+    times = np.array(["2024-01-01T00:00:00", "2024-01-01T00:00:05"], ">M8[s]")
+    found = afa.find(dip, {"price": [1.0, 9.0], "at": times}, time="at", window="1 min")
+    assert found["le"].tolist() == [datetime.datetime(2024, 1, 1, 0, 0, 5)]
+
+
+@pytest.mark.parametrize("sizes", [(2, 0), (0, 2, 0, 0), (1, 0, 1), (0,)])
+def test_row_groups_without_rows_promise_nothing(sizes: tuple[int, ...], tmp_path: Path) -> None:
+    waits = Automaton(start="0", final={"2"}, event=Trade, arcs=[Arc("0", "1", "price < 3"), Arc.timeout("1", "2", lambda r: 1000)])
+    table = pa.table({"price": [1.0, 2.0], "at": [1, 2]})
+    with pq.ParquetWriter(tmp_path / "in.parquet", table.schema) as file:
+        begin = 0
+        for size in sizes:
+            file.write_table(table.slice(begin, size))
+            begin += size
+    for end, many in (("latest", 0), ("forever", min(begin, 1))):
+        found = afa.find(waits, tmp_path / "in.parquet", time="at", window=5000, end=end)  # type: ignore[arg-type]
+        assert len(found) == many
