@@ -32,6 +32,7 @@ from afa import (
     insert,
     retract,
 )
+from afa.arclog.lines import read_lines
 from afa.errors import AutomatonError, ChangeError, ExpressionError, SnapshotError
 from speculation import Cleanse, Consolidate, LastBefore
 from tests import oracle
@@ -289,6 +290,22 @@ def test_ticks_times_and_units(folder: Path, engine: str) -> None:
     write(folder, "us", {**ended(1_500), "tick": "us"})
     log.poll(op)
     assert told(log) == ["expected a whole number of ticks (ms) but got at=1500 (us) (us, line 1)"]
+
+
+def test_text_of_nanoseconds_is_not_cut_to_microseconds() -> None:
+    def at(text: str, tick: str) -> int:
+        (line,) = read_lines(json.dumps(ended(text)), tick)
+        return line.at
+
+    assert at("1970-01-01T00:00:01.000000789Z", "ns") == 10**9 + 789
+    assert at("1969-12-31T23:59:59.9999999+00:00", "ns") == -100
+    assert at("1970-01-01T01:00:01,000001000+01:00", "us") == 1_000_001
+    with pytest.raises(
+        AutomatonError, match=r"expected a whole number of ticks \(us\) but got at='1970-01-01T00:00:01.000000789Z' \(ns\)"
+    ):
+        at("1970-01-01T00:00:01.000000789Z", "us")
+    with pytest.raises(AutomatonError, match="expected an instant of whole nanoseconds but got at='1970"):
+        at("1970-01-01T00:00:01.0000000001", "ns")
 
 
 def test_writers_check_before_they_write(log: ArcLog, folder: Path) -> None:

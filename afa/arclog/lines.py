@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from fractions import Fraction
@@ -37,6 +38,8 @@ OPS = ("insert", "retract", "swap")
 KEYS = ("op", "name", "arc", "at", "until", "tick", "sequence", "id")
 NOW = "now"
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_BEYOND = re.compile(r"[.,][0-9]{6}([0-9]+)")
+"""What a second has beyond microseconds, which `datetime.fromisoformat` drops."""
 LONGEST = 2 * LONGEST_JSON
 """The most characters of a line."""
 
@@ -179,7 +182,9 @@ def instant(value: Any, what: str, tick: str | None = "us", unit: str | None = N
     1372636800000000
     """
     said = repr(value)[:80]
+    beyond = 0
     if isinstance(value, str):
+        beyond = _beyond(value, f"{what}={said}")
         try:
             value = datetime.fromisoformat(f"{value[:-1]}+00:00" if value.endswith("Z") else value)
         except ValueError as error:
@@ -189,13 +194,24 @@ def instant(value: Any, what: str, tick: str | None = "us", unit: str | None = N
         if isinstance(value, datetime):
             moment = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
             delta = moment - EPOCH
-            return _in_ticks((delta.days * 86_400 + delta.seconds) * 10**6 + delta.microseconds, "us", tick, f"{what}={said}")
+            count = (delta.days * 86_400 + delta.seconds) * 10**6 + delta.microseconds
+            count, unit = (count * 1000 + beyond, "ns") if beyond else (count, "us")
+            return _in_ticks(count, unit, tick, f"{what}={said}")
         found = as_time(value, what)
         return found if unit is None else _in_ticks(found, unit_of(unit, AutomatonError, "tick="), tick, f"{what}={found}")
     except AutomatonError:
         raise
     except AfaError as error:
         raise AutomatonError(str(error)) from None
+
+
+def _beyond(text: str, said: str) -> int:
+    """Return the nanoseconds that ISO 8601 text says beyond its microseconds."""
+    more = _BEYOND.search(text)
+    digits = "" if more is None else more[1].rstrip("0")
+    if len(digits) > 3:
+        raise AutomatonError(f"expected an instant of whole nanoseconds but got {said}")
+    return int(digits.ljust(3, "0")) if digits else 0
 
 
 def _in_ticks(count: int, unit: str, tick: str | None, said: str) -> int:
