@@ -319,7 +319,15 @@ def test_what_is_no_span(value: Any) -> None:
 
 
 def test_spans_are_not_calculated_with_by_python() -> None:
-    for wrong in (lambda: 1 + LIMIT, lambda: LIMIT < 3, lambda: 2 * LIMIT, lambda: -LIMIT, lambda: int(LIMIT)):
+    for wrong in (
+        lambda: 1 + LIMIT,
+        lambda: LIMIT < 3,
+        lambda: 2 * LIMIT,
+        lambda: -LIMIT,
+        lambda: int(LIMIT),
+        lambda: LIMIT == 3,
+        lambda: 3 in [LIMIT],
+    ):
         with pytest.raises(AfaError, match=r"expected a duration in a function that can be taken apart.* but got span\('10 min'\)"):
             wrong()
     with pytest.raises(AfaError, match="expected a duration in a function that can be taken apart"):

@@ -64,7 +64,7 @@ class Const(Expr):
         return hash(self._key())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Span(Expr):
     """A duration that waits for a tick; what `afa.span` returns."""
 
@@ -79,6 +79,14 @@ class Span(Expr):
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = _unbound
     __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __abs__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = _unbound
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (int, float)):
+            self._unbound()  # False would be a wrong answer
+        return isinstance(other, Span) and self.nanoseconds == other.nanoseconds
+
+    def __hash__(self) -> int:
+        return hash((Span, self.nanoseconds))
 
     def __str__(self) -> str:
         unit = next(unit for unit, length in LARGEST_FIRST if not self.nanoseconds % length)
