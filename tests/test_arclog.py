@@ -366,6 +366,34 @@ def test_a_file_that_can_not_be_read_is_told_once(op: Operator, log: ArcLog, fol
         assert told(log) == expected
 
 
+def test_a_link_to_itself_is_a_file_that_can_not_be_read(op: Operator, log: ArcLog, folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    write(folder, "x", swapped(300, 1))
+    strict = ArcLog(folder, PAYMENTS, on_fault="raise")
+    for _ in range(2):
+        with pytest.raises(AutomatonError, match=r"expected a file that can be read but got .* \(loop\)"):
+            strict.poll(op)
+    for many in (1, 0):
+        assert (len(log.poll(op)), len(log.told)) == (many, many)
+
+
+def test_a_line_is_read_once_though_its_file_can_not_be_read_for_a_while(
+    op: Operator, log: ArcLog, folder: Path, monkeypatch: Any
+) -> None:
+    line = {"op": "insert", "at": "now", "arc": {"src": "a", "dst": "b", "fence": "amount > 5", "name": "n"}}
+    write(folder, "x", line)
+    log.poll(op)
+    op.push(pay(1, 10))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: (_ for _ in ()).throw(PermissionError(13, "no")))
+        ArcLog(folder, PAYMENTS).poll(op)
+    log = ArcLog(folder, PAYMENTS)
+    write(folder, "y", ended(0, id="late"))
+    log.poll(op)
+    assert sum(event.arc.name == "n" for event in op._core.arcs.table.events) == 1
+    assert not [text for text in told(log) if "one line of an id" in text]
+
+
 def test_what_the_log_has_is_changed_by_the_log_only(op: Operator, log: ArcLog) -> None:
     op.swap("above 500", fence="amount > 600")
     log.swap("above 500", fence="amount > 300")

@@ -59,7 +59,12 @@ class LogFolder:
         self._known = {name: known for name, known in list(self._known.items()) if name in found.marks or known[1] is None}
         return found
 
+    def forget_faults(self) -> None:
+        """Let the next `read` tell again which files can't be read."""
+        self._known = {name: known for name, known in self._known.items() if known[1] is not None}
+
     def _look(self, name: str, mark: Mark | None, found: Reading) -> None:
+        look: tuple[int, ...] = ()  # of a file of which not even this can be asked: a link that leads to itself, say
         try:
             there = os.stat(f"{self.path}{os.sep}{name}")  # a join of paths would take longer than all else
             look = there.st_size, there.st_mtime_ns, there.st_ino
@@ -74,8 +79,11 @@ class LogFolder:
         except FileNotFoundError:
             return
         except OSError as error:
-            self._known[name] = look, None
-            found.faults.append((name, f"expected a file that can be read but got {os.strerror(error.errno or 0)}"))
+            if mark is not None:
+                found.marks[name] = mark
+            if self._known.get(name) != (look, None):
+                self._known[name] = look, None
+                found.faults.append((name, f"expected a file that can be read but got {os.strerror(error.errno or 0)}"))
             return
         if mark is not None and (len(data) < mark.size or _digest(data[: mark.size]) != mark.digest):
             mark = Mark(0, _digest(b""), mark.nows)  # another file has its name

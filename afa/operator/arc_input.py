@@ -86,6 +86,7 @@ class ArcInput:
         poll.told = found.told
         bad = next((told for told in found.told if told.kind != "note"), None) if poll.log.on_fault == "raise" else None
         if bad is not None:
+            poll.log.folder.forget_faults()
             raise (LateEventError if bad.kind == "late" else AutomatonError)(str(bad))
         self._journal.set(self, "log", found.state)
         self.replace(found.table, found.gone, found.come)
