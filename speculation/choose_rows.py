@@ -47,12 +47,14 @@ class RowWay(RowHeld):
 
     @staticmethod
     def fits(stage: Any, schema: Schema) -> bool:
-        """Return whether matches can be held so: fields are scalars, those of one point are of one type."""
+        """Return whether matches can be held so: fields are scalars, those of one point of one type, and of a start never None."""
         fields = {field.name: field for field in schema.fields}
         named = [*stage.opens, *stage.closes, *(name.lstrip("-:") for name in stage.prefer), *stage.to]
         if not schema.scalar or not all(name in fields for name in named) or len(fields) > k.S_PAIRS // 3:
             return False
         if any(fields[name[1:]].type is not int for name in stage.prefer if name.startswith(":")):
+            return False
+        if any(fields[name].optional for name in (*stage.opens, *stage.closes)):  # None is refused there, beside another value
             return False
         kinds = {name: int if field.type is bool else field.type for name, field in fields.items()}
         opens = [*([int] if stage.window is not None else []), *(kinds[name] for name in stage.opens)]

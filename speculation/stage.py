@@ -66,6 +66,8 @@ class Stage(Member):
         window = self.ticks("window", window, 1)
         if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window <= 0):
             raise AfaError(f"expected a number of ticks above 0 but got window={window!r}")
+        if window is not None and window > FOREVER:
+            raise AfaError(f"expected an int64 (ticks) but got window={window!r}")
         return window
 
     def stand(self, tick: str | None) -> None:

@@ -158,6 +158,7 @@ def test_per_key_and_with_a_cleanse_behind_it() -> None:
         ({}, "expected window= or start="),
         ({"window": 0}, "expected a number of ticks above 0 but got window=0"),
         ({"window": True}, "expected a number of ticks above 0"),
+        ({"window": 2**63}, r"expected an int64 \(ticks\) but got window=9223372036854775808"),
         ({"skip": "to last row", "window": 5}, "expected one of 'past last row', 'to next row' but got skip='to last row'"),
         ({"by": "size", "window": 5}, 'expected "start" or "end" but got by=\'size\''),
         ({"prefer": "x", "window": 5}, "expected names of fields but got prefer='x'"),

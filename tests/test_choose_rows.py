@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from afa import BEGINNING, FOREVER, Change, ChangeError, Keyed, Operator, Punctuation
+from afa import BEGINNING, FOREVER, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert
 from afa.schema import Schema
 from speculation import Choose
 from speculation.choose_rows import RowWay
@@ -229,3 +229,16 @@ def test_a_copy_has_arrays_of_its_own() -> None:
     other = copy.deepcopy(memory)
     assert other.m_at != memory.m_at
     assert other.m_at == other.m.ctypes.data
+
+
+class Tick(NamedTuple):
+    place: int | None
+
+
+def test_a_start_that_is_none_is_refused_beside_another_one_on_both_engines(engine: str) -> None:
+    own = Automaton(start="0", final={"1"}, event=Tick, register=Tick(None), arcs=[Arc("0", "1", "True", "(e.place,)")])
+    op = Choose(start=["place"], to=["place"]).after(Operator(own, window=5, engine=engine))
+    assert [match.diff for match in op.push(insert(Tick(None), 1))] == [1]
+    with pytest.raises(ChangeError, match="expected fields that can be compared with those of other matches but got"):
+        op.push(insert(Tick(0), 2))
+    assert op.stage.statistics[:2] == (1, 1)

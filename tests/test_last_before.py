@@ -357,6 +357,7 @@ A = {"a": "kind == 'a'"}
     [
         (lambda: LastBefore(Tick, {}), "expected names of fields with their conditions but got where={}"),
         (lambda: LastBefore(Tick, A, window=0), "expected a number of ticks above 0 but got window=0"),
+        (lambda: LastBefore(Tick, A, window=2**63), r"expected an int64 \(ticks\) but got window=9223372036854775808"),
         (lambda: LastBefore(Tick, A, order="x"), "expected a field of int, float or str in Tick.* but got order='x'"),
         (lambda: LastBefore(Tick, {"a": "kond == 'a'"}), "kond is no field of Tick"),
         (lambda: LastBefore(Tick, A, filled=Seen), r"expected Tick\(.*, a: int \| None\) but got filled=Seen"),
