@@ -14,7 +14,6 @@ class Made(type):
     """The type of these classes, by which pickle and copy know what to do with one."""
 
 
-@functools.cache
 def made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...] = ()) -> Any:
     """Make a NamedTuple class.
 
@@ -35,6 +34,11 @@ def made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tu
     >>> pickle.loads(pickle.dumps(Trend)) is Trend
     True
     """
+    return _made(name, fields, times)
+
+
+@functools.cache
+def _made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...]) -> Any:
     types = [(field, (Any if kind is None else kind | None if optional else kind)) for field, kind, optional in fields]
     base = NamedTuple(name, types)  # type: ignore[misc]
     said = {"_made": (name, fields, times), "_times": times}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +74,8 @@ def test_the_bucket_of_a_key_stays(kind: pa.DataType, values: list[Any], numbers
         ({"late": "ignore"}, "late='ignore'"),
         ({"window": "a while"}, "expected a duration"),
         ({"window": "0 seconds"}, "a duration of 1 microseconds at least"),
-        ({"speculation": "-1 second"}, "a duration of 0 microseconds at least but got speculation='-1 second'"),
+        ({"speculation": "-1 second"}, "expected a duration such as .* but got speculation='-1 second'"),
+        ({"speculation": timedelta(seconds=-1)}, "a duration of 0 microseconds at least but got speculation=datetime.timedelta"),
     ],
 )
 def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> None:
