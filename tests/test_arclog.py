@@ -699,3 +699,22 @@ def test_a_state_that_does_not_fit_is_refused(op: Operator, log: ArcLog, folder:
     }.items():
         for value in values:
             refused(*places, value=value)
+
+
+@pytest.mark.parametrize("fence", ["amount > 50", lambda e, r: print is e])
+def test_an_arc_that_had_ended_before_a_snapshot_may_come_back(log: ArcLog, folder: Path, fence: Any, engine: str) -> None:
+    op = Operator(PAYMENTS, window=1000, engine="interpreted" if callable(fence) else engine)  # type: ignore[arg-type]
+    op.push_arc(insert(Arc("a", "b", fence, name="own"), 100))
+    write(folder, "x", {**ended(100), "arc": {"name": "own"}, "sequence": 5})
+    log.poll(op)
+    op = Operator.restore(PAYMENTS, op.snapshot(), engine="interpreted" if callable(fence) else engine)  # type: ignore[arg-type]
+    assert op.push(pay(60, 150)) == []
+    write(folder, "y", {**inserted(0, 100), "arc": {"src": "a", "dst": "b", "fence": "amount > 70", "name": "own"}, "sequence": 3})
+    before = op.snapshot()
+    if callable(fence):
+        with pytest.raises(AutomatonError, match="brings 'own' back, which had ended before the snapshot"):
+            log.poll(op)
+        assert op.snapshot() == before
+    else:
+        assert len(log.poll(op)) == 1
+        op._check()

@@ -14,7 +14,7 @@ from afa.arclog.lines import NOW, digest, read_lines
 from afa.arclog.log_folder import Mark, Raw, Reading
 from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
 from afa.arclog.versions import INSERT, Line, Version, Versions
-from afa.errors import AfaError
+from afa.errors import AfaError, AutomatonError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
@@ -122,6 +122,12 @@ def followed(state: LogState, reading: Reading, here: Here) -> Followed:
     versions = _with_arcs_in_force(versions, {line.name for line in lines}, here.table)
     beside = [event for event in here.table.events if event.arc.name not in versions.names]
     step = step_of(versions, idle, lines, here.automaton, beside)
+    if any(event.arc is None for event in step.come):
+        names = sorted({version.line.name for version in versions.all() if version.line.arc is None})
+        raise AutomatonError(
+            f"expected lines about arcs that the operator has but got one that brings {names[0]!r} back, which had ended before "
+            f"the snapshot and can't be written as text; insert it by a line of its own"
+        )
     table = _changed(here.table, step, here.final)
     told += _told(step)
     waits = versions.waits
@@ -207,18 +213,29 @@ def _of_line(kind: str, reason: str, line: Line) -> Told:
 # -- as plain data --
 
 
-def saved(state: LogState, refs: Mapping[int, Any]) -> list[Any]:
-    """Return a state as plain data; ``refs``: how the operator's own arcs are written."""
+def saved(state: LogState, refs: Mapping[int, Any], automaton: Automaton) -> list[Any]:
+    """Return a state as plain data; ``refs``: how the operator's own arcs are written, those that have ended as JSON."""
 
     def source(line: Line) -> list[Any]:
         if line.source is not None:
             return list(line.source)
-        return [line.identity, line.name, line.at, line.sequence, line.until, refs.get(id(line.arc))]
+        ref = refs.get(id(line.arc))
+        if ref is None and line.arc is not None:
+            ref = _json_of(line.arc, automaton)
+        return [line.identity, line.name, line.at, line.sequence, line.until, ref]
 
     begun = [[source(version.line), version.re] for version in state.begun]
     files = [[name, mark.size, mark.digest, list(mark.nows)] for name, mark in sorted(state.files.items())]
     lines = list({line.source or line.identity: source(line) for line in state.lines}.values())
     return [state.promised, begun, lines, [source(line) for line in state.over], files]
+
+
+def _json_of(arc: Arc, automaton: Automaton) -> str | None:
+    """Return an arc that no line holds any more, though one may bring it back; None: it can't be written as text."""
+    try:
+        return json.dumps(arc.to_json(automaton))
+    except AutomatonError:
+        return None
 
 
 def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: Callable[[Any], Arc]) -> LogState:
@@ -228,7 +245,7 @@ def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: C
         if len(source) == 6:
             identity, name, at, sequence, until, ref = source
             wanted("the identity and the name of an arc", type(identity) is bytes and type(name) is str, source)
-            arc = None if ref is None else arc_at(ref)
+            arc = None if ref is None else fitting(Arc.from_json(ref)) if type(ref) is str else arc_at(ref)
             wanted("an arc of that name", arc is None or arc.name == name, source)
             order = as_time(at, "at"), as_time(sequence, "sequence")
             return [Line(*order, INSERT, identity, identity, name, as_time(until, "until"), arc)]

@@ -52,8 +52,9 @@ def _notes(
 ) -> list[str]:
     """Return what is to be told of arcs that are new: that they lead nowhere yet, or that nothing leads to them."""
     old = {version.line.identity for version in there}
-    come: list[Arc] = [version.line.arc for version in now if version.line.identity not in old]
-    return loose_ends(automaton, come, [*others, *(version.line.arc for version in versions.all())]) if come else []
+    come: list[Arc] = [version.line.arc for version in now if version.line.identity not in old and version.line.arc is not None]
+    there_now = [arc for version in versions.all() if (arc := version.line.arc) is not None]  # None: of a snapshot, and over
+    return loose_ends(automaton, come, [*others, *there_now]) if come else []
 
 
 def _less(versions: Sequence[Version], others: Sequence[Version]) -> list[ArcEvent]:

@@ -102,7 +102,7 @@ def head(core: Core) -> list[Any]:
     """Return all but the states of keys: the first seven fields of the format."""
     late = core.late.policy if isinstance(core.late.policy, str) else None
     refs = {} if core.arcs.elsewhere else references(core.automaton, core.arcs)
-    log = None if core.arcs.log is None else log_state.saved(core.arcs.log, refs)
+    log = None if core.arcs.log is None else log_state.saved(core.arcs.log, refs, core.automaton)
     return [
         core.keyed,
         fingerprint(core.automaton),
