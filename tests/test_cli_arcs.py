@@ -139,6 +139,7 @@ SAID: dict[str, Any] = {
 }  # fmt: skip
 ODD = [
     {"event": ["E", [["x", "eval", False, False]]]}, {"event": ["E", [["_x", "int", False, False]]]}, {"event": ["E", [["x"]]]},
+    {"event": ["E", [[f"x{i}", "int", False, False] for i in range(1_001)]]},
     {"tick": "moon"}, {"arcs": [{"src": "a"}]}, {"arcs": 7}, {"final": []}, {"register": ["R", [["x", "int", False, True], 1]]},
 ]  # fmt: skip
 
@@ -151,6 +152,11 @@ def test_what_a_job_says_of_itself_is_checked(text: str) -> None:
     call("arcs", "rules", "list")
     Path("rules/.about.json").write_bytes(b" " * 10_000_001)
     assert fails("arcs", "rules", "list").startswith("expected at most 10000000 bytes but got more in rules/.about.json")
+
+
+@pytest.mark.parametrize("at", ["9" * 5000, "\N{SUPERSCRIPT TWO}", "9" * 20, "--5"])
+def test_numbers_that_are_no_time(at: str) -> None:
+    assert fails("arcs", "rules", "swap", "above 500", "--transfer", "(7,)", f"--at={at}", *LARGE).startswith("expected an in")
 
 
 def test_times_in_lines() -> None:

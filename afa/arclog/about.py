@@ -25,6 +25,8 @@ from punctuation.durations import NANOSECONDS
 FILE = ".about.json"
 LONGEST = 10_000_000
 """The most bytes of the file."""
+FIELDS = 1_000
+"""The most fields of a schema: the time to make a class goes with their square."""
 _TYPES: Mapping[str, type] = {kind.__name__: kind for kind in SCALARS}
 _VALUES: Mapping[Any, Any] = {int: 0, float: 0.0, bool: False, str: ""}
 
@@ -38,8 +40,9 @@ class About(NamedTuple):
 
 
 def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
-    """Write what others may know of a job. Nothing is written where there is no event schema, or the folder can't be written."""
-    if automaton.event_schema is None:
+    """Write what others may know of a job. Nothing is written without an event schema, or if one has more fields than `about` reads,
+    or if the folder can't be written."""
+    if automaton.event_schema is None or max(len(automaton.event_schema.fields), len(automaton.register_schema.fields)) > FIELDS:
         return
     arcs, code = [], []
     for arc in automaton.arcs:
@@ -99,6 +102,8 @@ def _fields(schema: Schema) -> list[Any]:
 
 
 def _class(name: str, fields: list[list[Any]]) -> Any:
+    if len(fields) > FIELDS:
+        raise AfaError(f"expected at most {FIELDS} fields but got {len(fields)} of {name[:80]!r}")
     make: Any = NamedTuple  # its fields are known at run time only
     kinds: list[tuple[str, Any]] = []
     for field, kind, optional, instant in fields:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +151,7 @@ def _instant(text: str | None) -> int | str | None:
     """Return a time as a line has it."""
     if text is None or text == NOW:
         return None
-    return int(text) if text.removeprefix("-").isdigit() else text
+    return int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
 
 
 def _said(at: str | None) -> str:
