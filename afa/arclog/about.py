@@ -40,8 +40,8 @@ class About(NamedTuple):
 
 
 def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
-    """Write what others may know of a job. Nothing is written without an event schema, or if one has more fields than `about` reads,
-    or if the folder can't be written."""
+    """Write what others may know of a job. Nothing is written without an event schema, if one has more fields
+    than `about` reads, or if the folder can't be written."""
     if automaton.event_schema is None or max(len(automaton.event_schema.fields), len(automaton.register_schema.fields)) > FIELDS:
         return
     arcs, code = [], []
