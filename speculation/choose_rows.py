@@ -50,7 +50,9 @@ class RowWay(RowHeld):
         """Return whether matches can be held so: fields are scalars, those of one point of one type, and of a start never None."""
         fields = {field.name: field for field in schema.fields}
         named = [*stage.opens, *stage.closes, *(name.lstrip("-:") for name in stage.prefer), *stage.to]
-        if not schema.scalar or not all(name in fields for name in named) or len(fields) > k.S_PAIRS // 3:
+        if not schema.scalar or not all(name in fields for name in named):
+            return False
+        if 2 * (len(fields) + len(stage.prefer)) + len(stage.opens) + len(stage.closes) + 3 > k.S_PAIRS:  # words that order rows
             return False
         if any(fields[name[1:]].type is not int for name in stage.prefer if name.startswith(":")):
             return False

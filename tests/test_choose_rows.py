@@ -242,3 +242,17 @@ def test_a_start_that_is_none_is_refused_beside_another_one_on_both_engines(engi
     with pytest.raises(ChangeError, match="expected fields that can be compared with those of other matches but got"):
         op.push(insert(Tick(0), 2))
     assert op.stage.statistics[:2] == (1, 1)
+
+
+def test_matches_with_more_words_to_compare_than_rows_have_room_for_stay_as_they_are() -> None:
+    wide: Any = NamedTuple("wide", [(f"f{i}", int | None) for i in range(42)])
+    schema = Schema.of(wide, "match")
+    assert RowWay.fits(Choose(window=W, prefer=wide._fields[:20]), schema)
+    assert not RowWay.fits(Choose(window=W, prefer=wide._fields[:30]), schema)
+    assert not RowWay.fits(Choose(window=W, prefer=["f0"] * 200), schema)
+    stage = Choose(window=W, prefer=[f"-f{i}" for i in range(20)])
+    stage._way = RowWay(stage, schema, True)
+    blank = wide(*[0] * 42)
+    matches = [Change(blank._replace(**{name: None}), 5, 9, 1, "x") for name in wide._fields]
+    assert len(stage.push_many(matches)) == 1
+    assert stage.statistics.held == 42
