@@ -255,7 +255,7 @@ def test_an_output_that_is_a_link_stays_one(there: Path) -> None:
             ["run", "p.py:every", "ticks.csv", "--output", "o.txt"],
             "expected a name that ends in .parquet, .pq, .jsonl, .ndjson but got 'o.txt'",
         ),
-        (["run", "p.py", "ticks.csv"], "expected file.py:name, file.sase or file.sql but got 'p.py'"),
+        (["run", "there_is_none.py", "ticks.csv"], "expected file.py:name, file.sase or file.sql but got 'there_is_none.py'"),
         (["show", "p.py:"], "expected file.py:name, file.sase or file.sql but got 'p.py:'"),
         (["run", "p.py:every", "ticks.csv", "--window", "0"], "--window"),
         (["run", "p.py:every"], "INPUT"),
@@ -267,6 +267,17 @@ def test_usage(arguments: list[str], words: str) -> None:
     result = call(*arguments, status=2)
     assert words in result.stderr
     assert result.stdout == ""
+
+
+def test_the_only_pattern_of_a_file_needs_no_name() -> None:
+    write("one.py", "from p import every\nsame = every\n")
+    assert call("run", "one.py", "ticks.csv").stdout == call("run", "p.py:every", "ticks.csv").stdout != ""
+    assert call("show", "one.py").stdout == call("show", "p.py:every").stdout.replace("p.py:every", "one.py")
+    write("two.py", "from p import every, divides\n")
+    message = "expected two.py:name, or one pattern in the file, but got 'two.py'; its patterns: divides, every"
+    assert fails("run", "two.py", "ticks.csv") == message
+    write("none.py", "")
+    assert fails("run", "none.py", "ticks.csv").endswith("got 'none.py'; it has no automaton and no query at all")
 
 
 # -- patterns ------------------------------------------------------------------------------------------------------------------

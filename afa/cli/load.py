@@ -1,4 +1,4 @@
-"""Load PATTERN of the command line: ``file.py:name`` is the automaton or query of that name in that file."""
+"""Load PATTERN of the command line: ``file.py:name`` is the automaton or query of that name in a file, ``file.py`` its only one."""
 
 from __future__ import annotations
 
@@ -36,12 +36,23 @@ def load(pattern: str) -> Automaton | Query | Builder:
     CommandError
         No such file, the file fails while it is imported, no such name, or the name is no pattern.
     """
+    if pattern.endswith(".py") and Path(pattern).is_file():
+        return _only(pattern)
     found, file, name, known = _named(pattern)
     if not isinstance(found, PATTERNS):
         there = f"; its patterns: {', '.join(known)}" if known else ""
         hint = "; --vary calls it with values" if inspect.isfunction(found) else there
         raise CommandError(f"expected an automaton or a query but got {file}:{name}, which is {type(found).__name__}{hint}")
     return found
+
+
+def _only(file: str) -> Automaton | Query | Builder:
+    """Return the one pattern of a file."""
+    there = {key: value for key, value in vars(_imported(Path(file), file)).items() if isinstance(value, PATTERNS)}
+    if len({id(value) for value in there.values()}) != 1:
+        found = f"its patterns: {', '.join(sorted(there))}" if there else "it has no automaton and no query at all"
+        raise CommandError(f"expected {file}:name, or one pattern in the file, but got {file!r}; {found}")
+    return next(iter(there.values()))
 
 
 def load_factory(pattern: str) -> Callable[..., Any]:
