@@ -123,7 +123,8 @@ Pattern = Annotated[
     str,
     typer.Argument(
         metavar="PATTERN",
-        help="An automaton or a query: [bold]file.py:name[/] (the only one: [bold]file.py[/]); in text: [bold].sase[/], [bold].sql[/].",
+        help="An automaton or a query: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
+        "as text: [bold]file.sase[/], [bold]file.sql[/].",
     ),
 ]
 COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
