@@ -16,7 +16,7 @@ from afa.engine import Logged
 from afa.model.copies import crowded
 from afa.model.keys import Keys
 from afa.rewrite.vectors import vector_of
-from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.plain import Unfit, field_columns, ints, keys_in
 from afa.state.sound import wanted
 from afa.state.states import Column
 from punctuation.door import Table
@@ -136,14 +136,7 @@ class LastRows(RowHeld):
         return rows
 
     def _key_numbers(self, columns: Sequence[Any], single: bool, n: int) -> Any:
-        indices, values = distinct(columns[0], nulls=not single)
-        found: list[Any] = values if single else [(value,) for value in values]
-        for column in columns[1:]:
-            more, values = distinct(column, nulls=True)
-            indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
-            found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
-        if len(indices) != n:
-            raise Unfit
+        indices, found = keys_in(columns, single, n)
         return self._keys.numbers(found)[indices]
 
     def _holds(self, fields: dict[str, Column], n: int) -> Any:

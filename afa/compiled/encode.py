@@ -19,7 +19,7 @@ from afa.compiled.memory import Batch
 from afa.compiled.store import Store
 from afa.model.arc import Arc
 from afa.schema import NAN, Field
-from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.plain import Unfit, field_columns, ints, keys_in
 from afa.state.states import Column
 from punctuation.promise import Punctuation
 
@@ -264,14 +264,7 @@ def _numbered(column: Column, strings: Strings) -> Any:
 
 
 def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
-    indices, values = distinct(columns[0], nulls=not single)
-    found: list[Any] = values if single else [(value,) for value in values]
-    for column in columns[1:]:
-        more, values = distinct(column, nulls=True)
-        indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
-        found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
-    if len(indices) != n:
-        raise Unfit
+    indices, found = keys_in(columns, single, n)
     codes = store.directory.numbers(found)
     return codes[indices], codes
 

@@ -148,6 +148,19 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
     return indices, values
 
 
+def keys_in(columns: Sequence[Any], single: bool, n: int) -> tuple[Any, list[Any]]:
+    """Return of each row the place of its key, and the keys; ``single``: a key is a value, else a tuple of values."""
+    indices, values = distinct(columns[0], nulls=not single)
+    found: list[Any] = values if single else [(value,) for value in values]
+    for column in columns[1:]:
+        more, values = distinct(column, nulls=True)
+        indices, pairs = distinct(indices.astype(np.int64) * len(values) + more)
+        found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
+    if len(indices) != n:
+        raise Unfit
+    return indices, found
+
+
 def _used(indices: Any, dictionary: Any) -> tuple[Any, Any]:
     """Return a dictionary that came with a column, without what does not occur in it: a slice has the one of its table."""
     used = np.flatnonzero(np.bincount(indices, minlength=len(dictionary)))
