@@ -142,7 +142,11 @@ def _intrinsics() -> dict[str, Any]:
 
         return intrinsic(typed)
 
-    return {"peek": peek_at(64), "peek_byte": peek_at(8)} | {name: by_address(name, count) for name, count in BY_ADDRESS.items()}
+    def nothing(context: Any, address: Any) -> Any:
+        return types.none(types.int64), lambda context, builder, signature, args: context.get_dummy_value()
+
+    others = {"peek": peek_at(64), "peek_byte": peek_at(8), "prefetch": intrinsic(nothing)}
+    return others | {name: by_address(name, count) for name, count in BY_ADDRESS.items()}
 
 
 if __name__ == "__main__":

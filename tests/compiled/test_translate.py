@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from afa.compiled import reserve, store
+from afa.compiled.kernel.native_call import prefetch
 from afa.compiled.machine import kernel_ir, kernels
 from afa.compiled.machine.kernel_ir import _signature
 from afa.compiled.machine.native import FULL, HASTE, Effort, native
@@ -67,7 +68,7 @@ def ir_of(source: str, first: str = "kernel") -> str:
 
 def both(source: str, x: int, y: int, effort: Effort) -> tuple[Any, Any]:
     """What Python and native code make of a kernel: the result and the arrays."""
-    scope: dict[str, Any] = {**CONSTANTS, "Any": Any}
+    scope: dict[str, Any] = {**CONSTANTS, "Any": Any, "prefetch": prefetch}
     exec(source, scope)
     address = native.function(f"test {effort} {source}", lambda: ir_of(source), effort)
     function = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 6)(address)
@@ -150,7 +151,7 @@ class Writer:
             [f"c[1, {self.word(1)} & 3] {choose(['+=', '-=', '|=', '&='])} {self.word(1)} & 255"],
             [f"z, v = pair(a, {self.word(1)} & 7)"],
             [f"held, z = pair(a, {self.word(1)} & 7), 2", "v = apart(held)"],
-            [f"put(a, {self.word(1)} & 31)"],
+            [f"put(a, {self.word(1)} & 31)", f"prefetch({self.word(1)})"],
             [f"if {self.truth()}:", *inner],
             [f"if {self.truth()}:", *inner, "else:", *inner],
             [f"for z in range({choose(['3', 'v & 3', '1, 4', '5, 1, -1', 'z & 3, 7, 1'])}):", *looped],

@@ -46,6 +46,10 @@ def peek_byte(address: int) -> int:
     return ctypes.c_uint8.from_address(int(address)).value
 
 
+def prefetch(address: int) -> None:
+    """Ask for the line of cache at an address, which need not be one; the words there are not read. As Python it does nothing."""
+
+
 def kernel(function: Any) -> Any:
     """Mark a function that `afa.compiled.machine.kernel_ir` makes native code of. Only kernels call it."""
     function.is_kernel = True

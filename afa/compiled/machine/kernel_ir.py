@@ -34,6 +34,7 @@ define i64 @f(ptr %m, i64 %limit, ptr %w, ptr %p, ptr %c, i64 %n, i64 %what, i64
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.abs.i64(i64, i1)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 """
 """Arrays as a caller has them: ``n`` is the length of a row of the batch ``c``. Where they are is told in C_*: what is kept of that
 could be out of date."""

@@ -272,6 +272,9 @@ class Words:
         address = put(f"inttoptr i64 {words[0]} to ptr")
         if name == "peek":
             return put(f"load i64, ptr {address}")
+        if name == "prefetch":
+            self.lines.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+            return "0"
         if name == "peek_byte":
             return put(f"zext i8 {put(f'load i8, ptr {address}')} to i64")
         return put(f"call i64 {address}({', '.join(f'i64 {word}' for word in words[1:])})")
@@ -287,6 +290,6 @@ class Words:
 
 
 ANY = -1
-BUILTINS = {"int": 1, "bool": 1, "abs": 1, "min": ANY, "max": ANY, "peek": 1, "peek_byte": 1}
+BUILTINS = {"int": 1, "bool": 1, "abs": 1, "min": ANY, "max": ANY, "peek": 1, "peek_byte": 1, "prefetch": 1}
 BUILTINS |= {name: count + 1 for name, count in BY_ADDRESS.items()}
 """What else is called, and with how many words."""
