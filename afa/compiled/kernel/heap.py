@@ -79,7 +79,6 @@ def rollback(m: Any, w: Any, mark: int) -> None:
             if m[entry + D_BLOCK]:
                 free_block(m, m[entry + D_BLOCK])
             copy(w, base + top - 4, m, entry, 3)
-            m[entry + D_OWNED] = 0
             top -= 5
             continue
         if n == DEADLINES:

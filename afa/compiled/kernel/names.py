@@ -90,9 +90,8 @@ D = Record()
 D_BLOCK = D("address of the key's block; 0: none")
 D_ACT = D("the smallest punctuation that makes the key speak")
 D_CLEAN = D("the smallest punctuation that makes its block smaller")
-D_OWNED = D("the call in which its old block was last noted in the undo log")
 D_CHANGED = D("the call in which what a snapshot holds of it last changed")
-D_SIZE = D.size
+D_SIZE = D.size  # half a line of cache; the directory begins at a whole one
 
 # -- m: header of a block ----------------------------------------------------------------------------------------------------
 H = Record()

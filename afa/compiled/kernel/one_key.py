@@ -38,14 +38,16 @@ FEW = 32
 
 @kernel
 def replace_block(m: Any, w: Any, key: int, b: int) -> None:
-    """Give a key another block, or none (0); the old one is kept for as long as the call can be taken back."""
+    """Give a key another block, or none (0); the old one is kept for as long as the call can be taken back.
+
+    Of an old one that was made in this call the undo log has what stood there before, so that it goes at once.
+    """
     entry = m[C_DIR] + key * D_SIZE
     old = m[entry + D_BLOCK]
-    if m[entry + D_OWNED] != m[C_SERIAL]:
-        save_entry(m, w, key)
-        m[entry + D_OWNED] = m[C_SERIAL]
-    elif old:
+    if old and m[old + H_BORN] == m[C_SERIAL]:
         free_block(m, old)
+    else:
+        save_entry(m, w, key)
     m[entry + D_BLOCK] = b
 
 
