@@ -31,6 +31,7 @@ from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.raised import Faults
 from afa.schema import Schema
+from afa.state.key_columns import keys_at
 from afa.state.plain import Unfit
 from afa.state.states import States
 from punctuation.progress import Progress
@@ -98,15 +99,15 @@ class Logged(NamedTuple):
     fields : list of columns
         Of what matches show.
     le, re, diff : numpy.ndarray
-    keys : list
-        Of each row; empty without keys.
+    keys : sequence
+        Of each row, as columns (`afa.state.key_columns`) where there are many; empty without keys.
     """
 
     fields: list[Any]
     le: Any
     re: Any
     diff: Any
-    keys: list[Hashable]
+    keys: Sequence[Hashable]
 
     @classmethod
     def of(cls, changes: Sequence[Change], shown: Schema) -> Logged:
@@ -123,13 +124,13 @@ class Logged(NamedTuple):
     def at(self, places: Any) -> Logged:
         """Return the rows at some places."""
         fields = [field[places] if isinstance(field, np.ndarray) else [field[i] for i in places] for field in self.fields]
-        return Logged(fields, self.le[places], self.re[places], self.diff[places], [self.keys[i] for i in places])
+        return Logged(fields, self.le[places], self.re[places], self.diff[places], keys_at(self.keys, places))
 
     def changes(self, shown: Schema) -> list[Change]:
         """Return the rows as changes of payloads that show these fields."""
         columns = [field.tolist() if isinstance(field, np.ndarray) else field for field in self.fields]
         records = zip(*columns) if columns else [()] * len(self.le)
-        keys = self.keys or [None] * len(self.le)
+        keys = self.keys if len(self.keys) else [None] * len(self.le)
         times = (column.tolist() for column in (self.le, self.re, self.diff))
         return [Change(shown.cls._make(record), *rest) for record, *rest in zip(records, *times, keys)]  # type: ignore[attr-defined]
 

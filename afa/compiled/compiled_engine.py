@@ -167,7 +167,7 @@ class CompiledEngine:
         store = self.store
         rows = store.take_log(cuts)
         fields = store.matches.columns(rows[:, k.L_REG :])
-        keys = [store.directory.names[code] for code in rows[:, k.L_KEY].tolist()] if store.keyed else []
+        keys: Sequence[Hashable] = store.directory.names_of(rows[:, k.L_KEY]) if store.keyed else []
         return Logged(fields, rows[:, k.L_T], rows[:, k.L_RE], rows[:, k.L_SIGN], keys)
 
     # -- progress ------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Memory
+from afa.state.key_columns import KeyColumns
 
 NOBODY = object()
 
@@ -57,6 +58,10 @@ class Directory:
             self._give(list(dict.fromkeys(key for key, code in zip(keys, found) if code is None)))
             found = list(map(self.codes.get, keys))
         return np.array(found, np.int64)
+
+    def names_of(self, codes: Any) -> KeyColumns:
+        """Return the keys of numbers, an array."""
+        return KeyColumns.of(list(map(self.names.__getitem__, codes.tolist())))
 
     def _give(self, keys: list[Hashable]) -> None:
         """Give numbers to new keys; they are forgotten when the call ends, unless something is held of them by then.

@@ -37,6 +37,11 @@ class Keys:
         return () if self.columns else self.names
 
     @property
+    def bare(self) -> bool:
+        """Whether a key is one value, no tuple of values of columns."""
+        return self.single or self.function is not None
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The names of the key's columns in an output table."""
         return self.names or ("key",)
@@ -69,7 +74,7 @@ class Keys:
 
     def parts(self, key: Any) -> tuple[Any, ...]:
         """Return a key as the values of its columns."""
-        return (key,) if self.single or self.function is not None else tuple(key)
+        return (key,) if self.bare else tuple(key)
 
 
 def take_key(key: Any) -> Any:

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from afa.errors import ChangeError
+from afa.model.keys import Keys
 from afa.schema import ODD, Field
+from afa.state.key_columns import KeyColumn, KeyColumns
 from punctuation.door import Table, arrow_type, type_of
 
 MATCH, PUNCTUATION = 0, 2
+_KINDS = {"i": int, "u": int, "f": float, "b": bool}
 _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
@@ -44,11 +47,23 @@ def filling(field: Field, promised: int, like: Table) -> Any:
     return promised if field.name == "re" else zeros.get(field.type, "")
 
 
+def key_parts(keys: Sequence[Any], how: Keys) -> list[Any]:
+    """Return keys as the columns of an output table: each a `KeyColumn`, or a list."""
+    labels = len(how.labels)
+    if isinstance(keys, KeyColumns) and keys.width == (0 if how.bare else labels):
+        return keys.columns
+    if how.bare:
+        return [list(keys)]
+    return [list(part) for part in zip(*map(how.parts, keys))] or [[] for _ in range(labels)]
+
+
 def appended(column: Any, item: Any) -> Any:
+    if isinstance(column, KeyColumn):
+        return column.then(item)
     return np.append(column, np.array([item], column.dtype)) if isinstance(column, np.ndarray) else [*column, item]
 
 
-def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
+def _arrow_keys(column: Any, given: Any, name: str) -> Any:
     """Return keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
 
     Text where a function makes the keys, or where one does not fit.
@@ -59,9 +74,12 @@ def _arrow_keys(column: list[Any], given: Any, name: str) -> Any:
     value = given.value_type if given is not None and kinds.is_dictionary(given) else given
     if value is not None and not kinds.is_null(value):
         wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+        if isinstance(column, KeyColumn) and (found := column.in_arrow(wide)) is not None:
+            return found
+        column = _listed(column)
         with contextlib.suppress(pa.ArrowException, *ODD):
             return pa.array(column, wide)
-    return as_arrow([str(key) for key in column], pa.string(), name)
+    return as_arrow([str(key) for key in _listed(column)], pa.string(), name)
 
 
 def as_arrow(column: Any, kind: Any, name: str) -> Any:
@@ -74,22 +92,27 @@ def as_arrow(column: Any, kind: Any, name: str) -> Any:
     """
     import pyarrow as pa
 
+    if isinstance(column, KeyColumn) and (found := column.in_arrow(kind)) is not None:
+        return found
     try:
-        return pa.array(column, kind)
+        return pa.array(_listed(column), kind)
     except (pa.ArrowException, *ODD) as error:
         raise ChangeError(f"expected values that Arrow holds in the output's column {name!r} of {kind} but got {error}") from error
 
 
-def keys_array(column: list[Any], given: Any) -> Any:
+def keys_array(column: Any, given: Any) -> Any:
     """Return keys as an array of the kind that came in, at its full width; as objects where one does not fit."""
     dtype = getattr(given, "dtype", None)
+    if isinstance(column, KeyColumn):
+        if column.kind is not None and column.kind is _KINDS.get(getattr(dtype, "kind", "O")) and column.present is None:
+            return column.values
+        column = column.objects()
     if dtype is not None and not isinstance(dtype, np.dtype) and all(isinstance(key, str) for key in column):
         import pandas as pd  # its type of strings
 
         with contextlib.suppress(TypeError, ValueError):
             return pd.array(column, dtype=dtype)
-    kinds = {"i": int, "u": int, "f": float, "b": bool}
-    kind = kinds.get(getattr(dtype, "kind", "O"))
+    kind = _KINDS.get(getattr(dtype, "kind", "O"))
     if kind is not None and set(map(type, column)) <= {kind}:
         with contextlib.suppress(OverflowError):
             return np.array(column, _DTYPES[kind])
@@ -98,9 +121,17 @@ def keys_array(column: list[Any], given: Any) -> Any:
 
 def array(column: Any, field: Field) -> Any:
     dtype = None if field.optional else _DTYPES.get(field.type)
+    if isinstance(column, KeyColumn):
+        if dtype is not None and column.kind is field.type and column.present is None:
+            return column.values
+        column = column.objects() if dtype is None else column.tolist()
     if dtype is None:
         return _objects(column)
     return column if isinstance(column, np.ndarray) and column.dtype == dtype else np.array(column, dtype)
+
+
+def _listed(column: Any) -> Any:
+    return column.tolist() if isinstance(column, KeyColumn) else column
 
 
 def _objects(column: Any) -> Any:

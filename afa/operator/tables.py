@@ -22,7 +22,7 @@ from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
-from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, keys_array
+from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, key_parts, keys_array
 from afa.operator.table_rows import TIMES, rows_of
 from afa.operator.table_times import as_came, with_le, with_ticks
 from afa.schema import Field, Schema
@@ -359,11 +359,8 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
     ``mixed``: with a column ``kind``, and a row for the punctuation ``promised``.
     """
     fields, keys = shape_of(core, like).out, core.keys
-    columns: list[Any] = [*rows.fields, rows.le, rows.re, rows.diff]
-    if keys is not None and keys.single:
-        columns.insert(0, rows.keys)
-    elif keys is not None:
-        columns[:0] = [list(part) for part in zip(*map(keys.parts, rows.keys))] or [[] for _ in keys.labels]
+    of_key = [] if keys is None else key_parts(rows.keys, keys)
+    columns: list[Any] = [*of_key, *rows.fields, rows.le, rows.re, rows.diff]
     if mixed:
         fields = [*fields, Field("kind", int, False)]
         columns.append(np.full(len(rows.le), MATCH))

@@ -138,6 +138,32 @@ class KeyColumn(NamedTuple):
 
         return pc.if_else(pa.array(self.present), self.values, pa.scalar(None, pa.large_string()))
 
+    def in_arrow(self, kind: Any) -> Any:
+        """Return the values as an Arrow array of a type; None: the type is not one that holds each of them as it is."""
+        import pyarrow as pa
+
+        kinds = pa.types
+        fits: dict[type | None, bool] = {
+            int: kinds.is_integer(kind) or kinds.is_floating(kind),
+            float: kind == pa.float64(),
+            bool: kinds.is_boolean(kind),
+            str: kinds.is_string(kind) or kinds.is_large_string(kind),
+            None: False,
+        }
+        try:
+            return self.arrow().cast(kind) if fits[self.kind] else None
+        except (pa.ArrowException, *ODD):
+            return None
+
+    def objects(self) -> Any:
+        """Return the values as a numpy array of objects."""
+        if self.kind is str and self.present is None:
+            return self.values.to_numpy(zero_copy_only=False)
+        found = np.empty(len(self), object)
+        for i, item in enumerate(self.tolist()):
+            found[i] = item
+        return found
+
     def normal(self) -> KeyColumn:
         """Return the same values in the form that they alone decide."""
         if self.kind is None:
@@ -164,6 +190,10 @@ class KeyColumn(NamedTuple):
             return found
         mine, its = (np.ones(len(self), np.bool_) if p is None else p for p in (self.present, other.present))
         return (found & mine & its) | ~(mine | its)
+
+    def then(self, item: Any) -> KeyColumn:
+        """Return the values with one more behind them."""
+        return _joined([self, KeyColumn.of([item])])
 
 
 class KeyColumns(Sequence[Hashable]):
@@ -257,6 +287,11 @@ class KeyColumns(Sequence[Hashable]):
         return KeyColumns(self.width, [column.normal() for column in self.columns])
 
 
+def keys_at(keys: Sequence[Hashable], places: Any) -> Sequence[Hashable]:
+    """Return the keys at places, as columns if they are."""
+    return keys.take(places) if isinstance(keys, KeyColumns) else [keys[i] for i in places]
+
+
 def texts_of(items: Sequence[str]) -> Any:
     """Return strings as an Arrow array. Raises UnicodeEncodeError if UTF-8 does not hold one."""
     import pyarrow as pa
@@ -304,8 +339,20 @@ def _equal(a: Any, b: Any) -> bool:
     return a is b or bool(a == b)
 
 
+def _nothing(kind: type | None, column: KeyColumn) -> KeyColumn:
+    """Return objects that are all None as a column of a kind, of which nothing is there; others as they are."""
+    if kind is None or any(item is not None for item in column.values):
+        return column
+    n = len(column)
+    return KeyColumn(kind, texts_of([""] * n) if kind is str else np.zeros(n, DTYPES[kind]), np.zeros(n, np.bool_))
+
+
 def _joined(columns: Sequence[KeyColumn]) -> KeyColumn:
     kinds = {column.kind for column in columns}
+    if len(kinds) == 2 and None in kinds:
+        (kind,) = kinds - {None}
+        columns = [_nothing(kind, column) if column.kind is None else column for column in columns]
+        kinds = {column.kind for column in columns}
     if len(kinds) > 1 or None in kinds:
         return KeyColumn.of([item for column in columns for item in column.tolist()])
     present = None
