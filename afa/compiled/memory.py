@@ -78,6 +78,7 @@ class Memory:
         m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
         m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
         m[k.C_SAMPLE] = SAMPLE
+        m[k.C_SHARDS] = 1
         self._use(m=m)
         self._new_scratch(SIZES, ROOMS)
 

@@ -45,6 +45,18 @@ def serve_due(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) ->
 
 
 @kernel
+def own(m: Any, key: int) -> int:
+    """Return the number that a key of a record has in this memory; NOWHERE: it is in another one.
+
+    Records number the keys of all memories: with three, key 7 is key 2 of memory 1.
+    """
+    shards = m[C_SHARDS]
+    if shards == 1:
+        return key
+    return key // shards if key % shards == m[C_SHARD] else NOWHERE
+
+
+@kernel
 def listed_events(w: Any, c: Any, low: int, high: int) -> int:
     """Put the events among records ``low`` to ``high`` at W_INDEX. Returns how many."""
     index, n = w[W_INDEX], 0
@@ -62,7 +74,9 @@ def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     for x in range(high - 1, low - 1, -1):
         if c[I_KIND, x] != EVENT:
             continue
-        count = link(w, c[I_KEY, x], x, low, count)
+        key = own(m, c[I_KEY, x])
+        if key != NOWHERE:
+            count = link(w, key, x, low, count)
     return count
 
 
@@ -145,7 +159,7 @@ def rows_to_come(m: Any, c: Any, key: int) -> int:
         return 0
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     held = m[b + H_LAST] - m[b + H_FIRST] if b else 0
-    return int(peek(c[0, F_COUNTS] + 8 * key) - held)
+    return int(peek(c[0, F_COUNTS] + 8 * (key * m[C_SHARDS] + m[C_SHARD])) - held)
 
 
 @kernel
@@ -155,10 +169,11 @@ def serve_each(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     At I_ARC of each stands where the output log ends after it.
     """
     for x in range(low, high):
-        if c[I_KIND, x] != EVENT:
+        key = own(m, c[I_KEY, x]) if c[I_KIND, x] == EVENT else NOWHERE
+        if key == NOWHERE:
             continue
         w[w[W_INDEX]] = x
-        status = serve(m, w, p, c, c[I_KEY, x], 1, SERVE, 0, 0)
+        status = serve(m, w, p, c, key, 1, SERVE, 0, 0)
         if status < 0:
             return status
         if m[C_TIED]:
@@ -186,7 +201,9 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     m[C_PLACE] = x
     count = 0
     for row in range(x - 1, low - 1, -1):
-        count = link(w, peek(key_at + 8 * row), row, low, count)
+        key = own(m, peek(key_at + 8 * row))
+        if key != NOWHERE:
+            count = link(w, key, row, low, count)
     n = 0
     for k in range(count):
         first, before, rises = n, BEGINNING, True
