@@ -49,10 +49,11 @@ class Batches:
         self._counts = np.bincount(batch.key) if known else None
         straight = self._straight(batch)
         while low < n:
-            self._coming = 0 if moves else int(ends[np.searchsorted(ends, low, "right")]) - low
+            makes_room = bounds[min(low // CHUNK + 1, len(bounds) - 1)] < bounds[-1]  # for rows after the next ones
+            self._coming = 0 if makes_room else int(ends[np.searchsorted(ends, low, "right")]) - low
             self._final = max(int(bounds[low // CHUNK]), store.progress.final)
             if straight is not None:
-                begun, high = low, min(low + self._size(), n)
+                begun, high = low, self._until(batch, ends, low, min(low + self._size(), n))
                 low = self._grouped(straight, batch, low, high, host) if store.keyed else self._forward(straight, low, high, host)
                 if low == high or store.memory.m[k.C_SHORT]:
                     continue
@@ -119,6 +120,20 @@ class Batches:
         if found is not None and self._counts is not None:
             found.words[0, k.F_COUNTS] = self._counts.ctypes.data
         return found
+
+    def _until(self, batch: Encoded, ends: Any, low: int, high: int) -> int:
+        """Return up to where to go from row ``low``: behind a promise before ``high`` where most of what is held must move else.
+
+        ``ends``: where promises are. With the one key only: the state of many is grown part by part.
+        """
+        m, end = self._store.memory.m, int(ends[np.searchsorted(ends, low)])
+        b = int(m[m[k.C_DIR] + k.D_BLOCK])
+        if end + 1 >= high or self._store.keyed or not b or m[b + k.H_CAP] - m[b + k.H_STEPS] >= high - low:
+            return high
+        middle, order = int(m[b + k.H_FIRST] + m[b + k.H_LAST]) >> 1, b + k.HEAD
+        held = int(m[b + k.H_LAST] - m[b + k.H_FIRST])
+        frees = held > high - low and m[order + k.LE * m[b + k.H_CAP] + m[order + middle]] < batch.le[end]
+        return end + 1 if frees else high
 
     def _size(self) -> int:
         """Return how many records to carry out at once: fewer where each leaves long lists."""

@@ -81,6 +81,31 @@ def test_a_block_changes_over_and_back(late: bool) -> None:
     assert seen == [True, False, True, False, True]
 
 
+def bursts(n: int, seed: int) -> Any:
+    """300 moves that hardly change a list, then 300 of which most do, and so on."""
+    rest = np.arange(n) // 300 % 2 == 0
+    return np.where(rest, moves(0.97, n, seed), moves(0.0, n, seed))
+
+
+def test_bursts_do_not_change_the_kind_of_a_large_block() -> None:
+    fast = operator("compiled")
+    fast.push_many({"step": bursts(20_000, 1), "le": np.arange(20_000)})
+    seen = set()
+    for part, step in enumerate(bursts(2_400, 2).reshape(8, 300)):
+        fast.push_many({"step": step, "le": 20_000 + 300 * part + np.arange(300)})
+        seen.add(keeps_runs(fast))
+    assert len(seen) == 1
+
+
+def test_what_a_promise_at_the_begin_of_a_batch_frees_is_not_moved_before() -> None:
+    fast, n = operator("compiled"), 20_000
+    for part in range(6):
+        kind, le = np.zeros(n, np.int8), np.arange(part * n, (part + 1) * n)
+        kind[1] = 2
+        fast.push_many({"step": bursts(n, part), "le": le, "kind": kind})
+    assert fast._core.engine.store.memory.used < 500 * n
+
+
 def test_a_batch_that_fails_leaves_the_kind_of_block_as_it_was() -> None:
     """An arc divides by zero at the end of the batch in which runs no longer pay."""
     fast = operator("compiled")

@@ -73,27 +73,62 @@ def measure(m: Any, b: int, first: int) -> Any:
 def move(m: Any, b: int, to: int, first: int) -> None:
     """Copy the steps from a place on from one block to an empty one, in order; the old one stays as it was."""
     v, r = m[C_V], m[C_R]
-    cap = m[b + H_CAP]
-    order, le, seq, ev = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap, b + HEAD + EV * cap
-    nd, mt, reach = b + HEAD + ND * cap, b + HEAD + MT * cap, b + HEAD + REACH * cap
-    last = m[b + H_LAST]
-    new = m[to + H_CAP]
-    steps = 0
-    for place in range(first, last):
-        i = m[order + place]
-        m[to + HEAD + steps] = steps
-        m[to + HEAD + LE * new + steps] = m[le + i]
-        m[to + HEAD + SEQ * new + steps] = m[seq + i]
-        m[to + HEAD + REACH * new + steps] = m[reach + i]
-        m[to + HEAD + EV * new + steps] = copy_rows(m, b, to, m[ev + i], H_EVENTS, H_EVENT_TOP, E_WORDS + v)
-        m[to + HEAD + ND * new + steps] = copy_rows(m, b, to, m[nd + i], H_NODES, H_NODE_TOP, N_REG + r)
-        m[to + HEAD + MT * new + steps] = copy_rows(m, b, to, m[mt + i], H_MATCHES, H_MATCH_TOP, M_REG + r)
-        steps += 1
+    order, n = b + HEAD + first, m[b + H_LAST] - first
+    at = m[order] if n and in_a_row(m, order, n) else NOWHERE
+    for i in range(n):
+        m[to + HEAD + i] = i
+    for column in (LE, SEQ, REACH):
+        move_column(m, b, to, column, order, n, at)
+    move_slices(m, b, to, EV, order, n, H_EVENTS, H_EVENT_TOP, E_WORDS + v)
+    move_slices(m, b, to, ND, order, n, H_NODES, H_NODE_TOP, N_REG + r)
+    move_slices(m, b, to, MT, order, n, H_MATCHES, H_MATCH_TOP, M_REG + r)
     copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + v)
-    m[to + H_LAST] = steps
-    m[to + H_STEPS] = steps
+    m[to + H_LAST] = n
+    m[to + H_STEPS] = n
     for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED, H_TOLD, H_GAP, H_OVER):
         m[to + name] = m[b + name]
+
+
+@kernel
+def in_a_row(m: Any, order: int, n: int) -> bool:
+    """Return whether the ``n`` steps at ``order`` were made one after the other."""
+    i, k = m[order], 1
+    while k < n and m[order + k] == i + k:
+        k += 1
+    return k == n
+
+
+@kernel
+def move_column(m: Any, b: int, to: int, column: int, order: int, n: int, at: int) -> None:
+    """Copy the words of ``n`` steps; ``at``: the first of them if they are in a row, else NOWHERE."""
+    source, target = b + HEAD + column * m[b + H_CAP], to + HEAD + column * m[to + H_CAP]
+    if at != NOWHERE:
+        copy(m, source + at, m, target, n)
+        return
+    for k in range(n):
+        m[target + k] = m[source + m[order + k]]
+
+
+@kernel
+def move_slices(m: Any, b: int, to: int, column: int, order: int, n: int, base: int, top: int, width: int) -> None:
+    """Copy the slices of ``n`` steps, with their rows to the end of a section: those that stand side by side at once."""
+    source, target = b + HEAD + column * m[b + H_CAP], to + HEAD + column * m[to + H_CAP]
+    rows, out, at = b + m[b + base], to + m[to + base], m[to + top]
+    begin = end = 0  # rows that are still to be copied to ``at``
+    for k in range(n):
+        found = m[source + m[order + k]]
+        count = found & COUNT
+        if count == 0:
+            m[target + k] = 0
+            continue
+        if found >> 24 != end:
+            copy(m, rows + begin * width, m, out + at * width, (end - begin) * width)
+            at += end - begin
+            begin = end = found >> 24
+        end += count
+        m[target + k] = found + ((at - begin) << 24)
+    copy(m, rows + begin * width, m, out + at * width, (end - begin) * width)
+    m[to + top] = at + end - begin
 
 
 @kernel

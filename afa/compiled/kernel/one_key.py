@@ -116,7 +116,7 @@ def to_whole_lists(m: Any, w: Any, key: int) -> int:
     more = write_lists(m, w, b, 0)
     if more < 0:
         return more
-    spare = steps // 2 + 3
+    spare = max(steps // 2, m[b + H_CAP] - m[b + H_STEPS]) + 3
     share = 2 + spare // max(steps, 1)
     pending = m[b + H_PENDING_CAP]
     to = make(m, steps + spare, events + spare, nodes + share * more + 2, matches * share + 1, pending)
@@ -235,7 +235,7 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     w[W_WHOLE] = low if what == SWAP else FOREVER
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
-    if p[P_IGNORABLE] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not form_fits(m, b):
+    if p[P_IGNORABLE] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not form_fits(m, b, n):
         return NEED_LISTS
     m[C_RUNS] = p[P_IGNORABLE] and m[b + H_RUNS]
     if what == EXPIRE:

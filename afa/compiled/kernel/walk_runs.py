@@ -313,16 +313,21 @@ def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> i
 
 
 @kernel
-def form_fits(m: Any, b: int) -> bool:
-    """Return whether the form of a block's lists, runs or whole ones, fits its last C_SAMPLE steps.
+def form_fits(m: Any, b: int, n: int) -> bool:
+    """Return whether the form of a block's lists, runs or whole ones, fits its last steps; ``n`` records are to come.
 
-    A switch to runs happens here; a switch to whole lists is the caller's work (`to_whole_lists`). Runs save time and room where
-    most events leave the list as it is, and cost both where most do not: see the head of this file.
+    Looked at are C_SAMPLE steps all over the last ``n``, or an eighth of all: what holds of a few side by side may soon be over,
+    and a change takes as long as there are steps. A switch to runs happens here; a switch to whole lists is the caller's work
+    (`to_whole_lists`). Runs save time and room where most events leave the list as it is, and cost both where most do not: see the
+    head of this file.
     """
     s, cap, last = N_REG + m[C_R], m[b + H_CAP], m[b + H_LAST]
     order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
     same, sample = 0, m[C_SAMPLE]
-    for place in range(last - sample, last):
+    held = last - m[b + H_FIRST] - 1
+    apart = min(held, max(n, held >> 3)) // sample
+    for k in range(sample):
+        place = last - 1 - k * apart
         here, before = m[slices + m[order + place]], m[slices + m[order + place - 1]]
         if m[b + H_RUNS]:
             same += here & COUNT == 0
