@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
@@ -107,3 +109,12 @@ def test_runs_are_forgotten_with_the_last_steps_that_they_covered(engine: str) -
     for t in (13, 17, 18):
         keyed.push(Punctuation(t))
         keyed._check()
+
+
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_a_part_of_a_key_that_is_missing_is_no_empty_text(engine: str, text: pa.DataType) -> None:
+    keyed = Keyed(pair, key=("room", "desk"), window=20, engine=engine)
+    column = pa.array([None, "", None], text)
+    for rooms in (column, pd.Series(column, dtype=pd.ArrowDtype(text))):
+        keyed.push_many({"kind": [0, 0, 0], "seq": [0, 0, 0], "room": rooms, "desk": [1, 1, 2], "le": [1, 1, 1]})
+    assert sorted(keyed.keys, key=repr) == [("", 1), (None, 1), (None, 2)]

@@ -163,7 +163,8 @@ def _of_instants(column: Any) -> Any:
 
 def _from_pandas(column: Any, field: Field | None) -> list[Any]:
     """Return a pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
-    items: list[Any] = column.astype(object).tolist()
+    viewed = str(column.dtype).startswith("string_view")  # of which pandas makes no objects
+    items: list[Any] = column.array.__arrow_array__().to_pylist() if viewed else column.astype(object).tolist()
     if field is not None and not field.optional and column.dtype.kind == "f":
         return items  # a NaN in a float field is a NaN
     items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]

@@ -134,6 +134,8 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
     try:
         if pa.types.is_floating(array.type):
             array = pc.add(array, 0.0)  # -0.0 is 0.0
+        if array.null_count and str(array.type) == "string_view":  # whose nulls pyarrow would encode as ""
+            array = array.cast(pa.large_string())
         if pa.types.is_dictionary(array.type) and array.null_count:
             array = array.dictionary_decode()
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode("encode" if nulls else "mask")

@@ -1,0 +1,304 @@
+"""A random world as data: how the states of its keys grow and shrink, call by call.
+
+    ("push", form, net, items, how, way)    one call; ``form``: a list, a kind of table, or "single": a call for each item;
+                                            ``how``: None, or what befalls it; ``way``: a number that chooses encodings
+    ("save", what, way)                     "whole", "more" (of what has changed), "again" (restored from the chain), "turn" (by
+                                            the other engine)
+    ("check",)                              the oracle is asked
+
+Items are ``("e", key number, payload, le, re, diff)``, ``("p", t, condition)`` and ``("a", sign, index in the pool, le, re)``.
+
+What befalls a call: ``("line", n)``: an interrupt after n lines of the library, ``("want", n)``: no memory for its n-th array; then
+it is done again. A call whose last item raises, or is late, or makes late what waits, is refused by itself.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from typing import Any
+
+from punctuation.time import FOREVER
+from tests.strategies import Choices
+from tests.stress.sizes import families, limits
+from tests.stress.sizes.families import KEYS, POISON
+
+Spec = dict[str, Any]
+LEVELS = (1, 2, 3, 5, 8, 13, 21, 34, 55)
+"""Borders between sizes of a key, in events that it holds."""
+
+
+def level(events: int) -> int:
+    """The size of a key of so many events.
+
+    Examples
+    --------
+    >>> [level(n) for n in (0, 1, 2, 4, 5, 70)]
+    [0, 1, 2, 3, 4, 9]
+    """
+    return bisect_right(LEVELS, events)
+
+
+def world(choose: Choices, shared: Choices | None = None) -> Spec:
+    """The spec of a random world; the automaton and what goes with it are what ``shared`` chooses."""
+    shared = shared or choose
+    family = families.family(shared)
+    spec: Spec = {"family": family, "options": options(shared, family), "limits": limits.chosen(choose), "ops": []}
+    spec["options"]["key"] = choose.one(KEYS)
+    spec["options"]["keys"] = choose.one([1, 2, 4, 12, 40, 120])
+    maker = Maker(choose, spec)
+    for _ in range(choose.number(4, 12)):
+        maker.phase()
+    if choose.chance(20):
+        maker.push([("p", FOREVER, None)])
+    maker.op(("check",))
+    return spec
+
+
+def options(choose: Choices, family: Spec) -> Spec:
+    """The options of an operator."""
+    windows = {"runs": [25, 60], "branches": [4, 9], "waits": [9, 25], "words": [9, 25]}
+    field = "seq" if "automaton" in family else "due"
+    if family["event"] == "Thin":
+        field = "who"
+    about = choose.one(["plain"] * 7 + ["ordered", "only", "gapless"])
+    gapless = about == "gapless" and family["event"] in ("Mid", "Wide")
+    return {
+        "window": choose.one(windows[family["program"]] if "program" in family else [2, 4, 9]),
+        "sequence": field if about == "ordered" else None,
+        "late": choose.one(["raise", "drop", "drop"]),
+        "arc_punctuation": choose.chance(8),
+        "retractions": about != "only",
+        "gapless": "seq" if gapless else None,
+        "threads": choose.one([1, 1, 2, 3]),
+        "gaps": choose.one(["break", "join"]) if gapless else None,
+    }
+
+
+class Maker:
+    """Makes the operations of a world, and keeps what they leave in force."""
+
+    def __init__(self, choose: Choices, spec: Spec) -> None:
+        self.choose, self.spec = choose, spec
+        self.options, self.event = spec["options"], spec["family"]["event"]
+        self.clock, self.promised, self.arcs_promised = 0, 0, 0
+        self.held: dict[int, list[Any]] = {}  # of each key, events that could be retracted
+        self.awaited: list[Any] = []  # insertions whose retraction is there
+        self.next: Counter[int] = Counter()  # where numbers have no gaps: of each key
+        self.arcs = len(families.Family.of(spec["family"]).pool)
+
+    def op(self, op: Any) -> None:
+        self.spec["ops"].append(op)
+
+    def push(self, items: list[Any], how: Any = None) -> None:
+        """One call with these items."""
+        choose = self.choose
+        if not items:
+            return
+        events = all(item[0] == "e" for item in items)
+        forms = ["list", "dict", "arrow", "pandas", "tables"] if events else ["list", "list", "kinds"]
+        if any(item[0] == "p" and item[2] for item in items):
+            forms = ["list"]
+        if len(items) <= 12 and how is None:
+            forms.append("single")
+        net = choose.chance(88)
+        if how is None and choose.chance(8):
+            how = choose.one([("line", choose.number(1, choose.one([10, 60, 300]))), ("want", choose.number(1, 6))])
+            how = how if self.options["retractions"] else None
+        form = choose.one(forms)
+        self.op(("push", form, net, items, None if form == "single" else how, choose.number(0, 999)))
+        if choose.chance(12):
+            self.op(("save", choose.one(["whole", "more", "more", "again", "turn"]), choose.number(0, 999)))
+        if choose.chance(3):
+            self.op(("check",))
+
+    # -- what happens ----------------------------------------------------------------------------------------------------------
+
+    def phase(self) -> None:
+        """Something that goes on for some calls."""
+        kinds = ["spread"] * 3 + ["hot"] * 5 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail"]
+        kinds += ["thin", "thin", "border", "border"] if self.options["retractions"] else []
+        getattr(self, f"_{self.choose.one(kinds)}")()
+
+    def _spread(self) -> None:
+        """One row of each key, or of most of them."""
+        n = self.options["keys"]
+        keys = sorted(range(n), key=lambda _: self.choose.number(0, 9999))
+        self.push([self.event_of(key) for key in keys[: self.choose.number(1, n)]])
+
+    def _hot(self) -> None:
+        """Many rows of one key, and perhaps a few of others among them."""
+        choose, key = self.choose, self.key()
+        for _ in range(choose.number(1, 3)):
+            n = choose.one([1, 2, 4, 9, 20, 50])
+            self.push([self.event_of(key if choose.chance(90) else self.key()) for _ in range(n)])
+
+    def _mixed(self) -> None:
+        """Rows of any keys, with promises and arcs among them."""
+        choose, items = self.choose, []
+        few = [self.key() for _ in range(choose.number(1, 6))]
+        for _ in range(choose.one([3, 10, 40])):
+            kind = choose.number(0, 99)
+            if kind < 4:
+                items.append(self.promise())
+            elif kind < 8:
+                items.append(self.arc())
+            elif kind < 20 and self.options["retractions"]:
+                items += self.retraction(choose.one(few))
+            elif kind < 23 and self.options["retractions"] and not self.options["gapless"]:
+                items += self.early()
+            else:
+                items.append(self.event_of(choose.one(few)))
+        self.push(items)
+
+    def _thin(self) -> None:
+        """Most events of a key, or of several, are retracted: the latest, the oldest, or any."""
+        choose, items = self.choose, []
+        for key in {self.largest(), self.key()}:
+            for _ in range(choose.number(1, 1 + len(self.held.get(key, ())))):
+                items += self.retraction(key, choose.one(["last", "last", "first", "any"]))
+        at = 0
+        while at < len(items):
+            n = choose.one([1, 5, 100])
+            self.push(items[at : at + n])
+            at += n
+
+    def _border(self) -> None:
+        """A key goes to and fro about one size."""
+        choose, key = self.choose, self.key()
+        for _ in range(choose.number(2, 6)):
+            n = choose.one([1, 1, 2, 3, 8])
+            if choose.chance(50):
+                self.push([self.event_of(key) for _ in range(n)])
+            else:
+                self.push([item for _ in range(n) for item in self.retraction(key, "last")])
+
+    def _promise(self) -> None:
+        self.push([self.promise()])
+
+    def _arc(self) -> None:
+        self.push([self.arc() for _ in range(self.choose.number(1, 3))])
+
+    def _fail(self) -> None:
+        """A call that ends with something that is refused, and then without it; or it does not come again."""
+        choose = self.choose
+        kept = self.clock, {key: list(events) for key, events in self.held.items()}, Counter(self.next)
+        keys = [self.key() for _ in range(choose.number(1, 5))]
+        items = [self.event_of(choose.one(keys)) for _ in range(choose.one([1, 5, 30]))]
+        if self.options["retractions"]:
+            items += [item for _ in range(choose.number(0, 5)) for item in self.retraction(self.largest(), "any")]
+        last: Any = None
+        if self.spec["family"]["poison"] and choose.chance(70):
+            key = self.key()
+            le = max(self.clock, self.promised)
+            number = max(self.next.values(), default=0) + 100 if self.options["gapless"] else None
+            last = ("e", key, families.payload(choose, self.event, key, le, number, POISON), le, None, 1)
+        elif self.options["late"] == "raise":
+            last = ("e", keys[0], families.payload(choose, self.event, keys[0], self.promised), self.promised - 1, None, 1)
+            items.append(("p", self.promised, None))  # BEGINNING may be all that is promised
+        elif choose.chance(50):
+            last = ("a", -1, 0, None, None)  # of an arc that may not be in force any more
+        if last is not None:
+            at = choose.number(len(items) // 2, len(items))
+            self.op(("push", "list", True, [*items[:at], last, *items[at:]], None, choose.number(0, 999)))
+        if last is not None and choose.chance(30):
+            self.clock, self.held, self.next = kept
+        else:
+            self.push(items)
+
+    # -- items -----------------------------------------------------------------------------------------------------------------
+
+    def key(self) -> int:
+        """A key; small numbers more often."""
+        n = self.options["keys"]
+        return self.choose.number(0, self.choose.number(0, n - 1))
+
+    def largest(self) -> int:
+        return max(self.held, key=lambda key: len(self.held[key]), default=0)
+
+    def event_of(self, key: int) -> Any:
+        """An event of a key, mostly at the clock or somewhat before."""
+        choose = self.choose
+        if self.options["gapless"]:
+            return self.numbered(key)
+        if self.awaited and choose.chance(10):
+            item = self.awaited.pop()
+            if item[3] >= self.promised:
+                return item
+        self.clock += choose.one([0, 0, 1, 1, 2])
+        le = self.clock - (choose.number(1, choose.one([3, 20])) if choose.chance(25) else 0)
+        if not choose.chance(1):
+            le = max(le, self.promised)
+        re = le + choose.one([1, 2, 5, 20]) if choose.chance(10) else FOREVER if choose.chance(1) else None
+        diff = choose.one([2, 3]) if choose.chance(3) else 1
+        item = ("e", key, families.payload(choose, self.event, key, le), le, re, diff)
+        if self.held.get(key) and choose.chance(3):  # once more
+            item = choose.one(self.held[key])
+        if item[3] >= self.promised:
+            self.held.setdefault(key, []).append((*item[:5], 1))
+        return item
+
+    def numbered(self, key: int) -> Any:
+        """An event with the next number of its key, or one that was passed over."""
+        choose = self.choose
+        late = [item for item in self.awaited if item[1] == key and item[3] >= self.promised]
+        if late and choose.chance(30):
+            self.awaited.remove(late[0])
+            self.held.setdefault(key, []).append(late[0])
+            return late[0]
+        item: Any = None
+        for _ in range(1 + choose.chance(15)):
+            if item is not None:
+                self.awaited.append(item)
+            self.clock += choose.one([0, 1, 1, 2])
+            le = max(self.clock, self.promised)
+            item = ("e", key, families.payload(choose, self.event, key, le, self.next[key]), le, None, 1)
+            self.next[key] += 1
+        self.held.setdefault(key, []).append(item)
+        return item
+
+    def retraction(self, key: int, which: str = "any") -> list[Any]:
+        """The retraction of an event that a key holds, if there is one; perhaps with another version of it."""
+        choose, held = self.choose, [item for item in self.held.get(key, ()) if item[3] >= self.promised]
+        self.held[key] = held
+        if not held:
+            return []
+        item = held.pop({"last": -1, "first": 0, "any": choose.number(0, len(held) - 1)}[which])
+        items = [(*item[:5], -1)]
+        if choose.chance(15) and not self.options["gapless"]:
+            new = ("e", key, families.payload(choose, self.event, key, item[3]), item[3], item[4], 1)
+            held.append(new)
+            items.append(new)
+        return items
+
+    def early(self) -> list[Any]:
+        """A retraction whose insertion comes later."""
+        key, le = self.key(), max(self.clock, self.promised)
+        item = ("e", key, families.payload(self.choose, self.event, key, le), le, None, 1)
+        self.awaited.append(item)
+        return [(*item[:5], -1)]
+
+    def promise(self) -> Any:
+        """A promise, some way behind the clock."""
+        choose = self.choose
+        t = max(self.clock - choose.one([0, 1, 3, 10, 30, 60]), self.promised if choose.chance(95) else 0)
+        if not self.options["retractions"] and choose.chance(60):
+            field = "sort" if "program" in self.spec["family"] else "kind"
+            return ("p", t, f"e.{field} == {choose.number(0, 2)}")
+        self.promised = max(self.promised, t)
+        if choose.chance(20):
+            self.clock = max(self.clock, t + choose.one([5, 40]))  # a pause: keys become empty
+        return ("p", t, None)
+
+    def arc(self) -> Any:
+        """A change of an arc."""
+        choose, index = self.choose, self.choose.number(0, self.arcs - 1)
+        if choose.chance(50):
+            return ("a", choose.one([1, -1]), index, None, None)
+        le = max(self.promised, self.clock + choose.number(-20, 5))
+        return ("a", 1, index, le, choose.one([FOREVER, le + 2, le + 15]))
+
+
+def rows_of(spec: Spec) -> int:
+    """How many rows all calls of a world have."""
+    return sum(len(op[3]) for op in spec["ops"] if op[0] == "push")

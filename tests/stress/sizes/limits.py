@@ -1,0 +1,104 @@
+"""What is made small for a world, so that its few keys come to what else takes millions: parts of batches, arrays, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from afa.compiled import batches, inforce, memory, reserve
+from tests.strategies import Choices
+
+LIMITS: dict[str, tuple[Any, list[int]]] = {
+    "CHUNK": (batches, [7, 64]),
+    "KEYED_CHUNK": (batches, [7, 64]),
+    "SAMPLE": (memory, [3, 8]),
+    "HEAP": (memory, [1 << 9]),
+    "RESERVED": (memory, [1 << 10]),
+    "AHEAD": (memory, [2]),
+}
+"""By name: where it stands, and what it may be in place of its value."""
+
+
+def chosen(choose: Choices) -> dict[str, Any]:
+    """Some limits of a world."""
+    found: dict[str, Any] = {name: choose.one(values) for name, (_, values) in LIMITS.items() if choose.chance(35)}
+    found["scratch"] = choose.chance(25)  # small, and what a call leaves of it
+    found["used"] = choose.chance(30)  # whether a new heap has words of another one
+    found["roomy"] = choose.chance(60)
+    found["tight"] = choose.one([0, 0, 40, 200])  # words after which the heap is said to be at its end; 0: at its end
+    found["warm"] = choose.one([None] * 8 + [0])
+    return found
+
+
+@contextmanager
+def limited(limits: dict[str, Any]) -> Iterator[None]:
+    """Let these limits hold."""
+    changes = [(module, name, limits[name]) for name, (module, _) in LIMITS.items() if name in limits]
+    if limits["scratch"]:
+        few = {what: 4 if what == "rows" else 16 for what in memory.SIZES}
+        changes += [(memory, name, {what: few[what] for what in getattr(memory, name)}) for name in ("SIZES", "ROOMS", "LASTING")]
+    if not limits["roomy"]:
+        changes.append((reserve, "roomy", lambda: False))
+    if limits["warm"] is not None:
+        changes.append((inforce, "WARM", limits["warm"]))
+    if limits["used"]:
+        changes.append((reserve, "heap", _used_before(reserve.heap)))
+    if limits["tight"]:
+        changes += _tight(limits["tight"])
+    before = [(module, name, getattr(module, name)) for module, name, _ in changes]
+    try:
+        for module, name, value in changes:
+            setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in reversed(before):
+            setattr(module, name, value)
+
+
+def _used_before(heap: Any) -> Any:
+    """A heap in which anything may stand."""
+
+    def used(least: int, wanted: int) -> Any:
+        array = heap(least, wanted)
+        array[: 1 << 15] = -0x0123456789ABCDEF
+        return array
+
+    return used
+
+
+def _tight(words: int) -> list[tuple[Any, str, Any]]:
+    """Let the kernels come to the end of the heap again and again, where there are words yet."""
+    use, grow = memory.Memory._use, memory.Memory.grow_heap
+
+    def used(self: memory.Memory, file: Any = None, **arrays: Any) -> None:
+        use(self, file, **arrays)
+        if "m" in arrays:
+            self.m_size = min(len(self.m), self.used // reserve.WORD + words)
+
+    def grown(self: memory.Memory) -> None:
+        if self.m_size < len(self.m):
+            self.m_size = min(len(self.m), self.m_size + words)
+        else:
+            grow(self)
+
+    return [(memory.Memory, "_use", used), (memory.Memory, "grow_heap", grown)]
+
+
+@contextmanager
+def refused(number: int) -> Iterator[None]:
+    """No memory for one array, by its number, of those that are made."""
+    made, asked = reserve.mapped, 0
+
+    def mapped(size: int) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == number:
+            raise MemoryError("no more, for a test")
+        return made(size)
+
+    reserve.mapped = mapped
+    try:
+        yield
+    finally:
+        reserve.mapped = made

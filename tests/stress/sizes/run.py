@@ -1,0 +1,330 @@
+"""A world on both engines and the oracle; and the least world that fails as well."""
+
+from __future__ import annotations
+
+import pprint
+from collections import Counter
+from collections.abc import Callable, Iterator
+from inspect import signature
+from typing import Any, NamedTuple
+
+from afa import AfaError, Keyed
+from tests import oracle
+from tests.interrupts import at_line
+from tests.model import OK, Model
+from tests.strategies import Seeded
+from tests.stress.sizes.columns import Form
+from tests.stress.sizes.generate import Spec, level
+from tests.stress.sizes.limits import limited, refused
+
+SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale", "outputs", "retractions")
+"""Statistics that do not depend on the engine."""
+
+
+class Seen(NamedTuple):
+    """What worlds have met."""
+
+    calls: int = 0
+    rows: int = 0
+    matches: int = 0
+    up: tuple[int, ...] = (0,) * 10  # how often a key has come up to each size, or past it, in one call
+    down: tuple[int, ...] = (0,) * 10  # and down
+    refused: int = 0
+    interrupted: int = 0
+    restored: int = 0
+    asked: int = 0  # the oracle
+
+    def plus(self, other: Seen) -> Seen:
+        return Seen(*(tuple(map(sum, zip(a, b))) if isinstance(a, tuple) else a + b for a, b in zip(self, other)))  # type: ignore[arg-type, misc]
+
+
+class Side:
+    """An operator at work, with its chain of snapshots and what is in force by its outputs."""
+
+    def __init__(self, here: Running, engine: str) -> None:
+        self.here = here
+        options = {name: value for name, value in here.spec["options"].items() if name not in ("key", "keys", "threads")}
+        if engine == "compiled" and "threads" in signature(Keyed.__init__).parameters:
+            options["threads"] = here.spec["options"]["threads"]
+        if options["gapless"]:
+            options["repeated"] = "drop"
+        else:
+            del options["gapless"], options["gaps"]
+        self.operator = Keyed(here.form.family.automaton, key=here.form.key, engine=engine, **options)
+        self.chain: list[bytes] = []
+
+    def save(self, what: str) -> None:
+        """Take a snapshot, and perhaps go on with what it says."""
+        if what == "whole" or not self.chain:
+            self.state()
+        else:
+            self.chain.append(self.operator.snapshot(incremental=True))
+        if what in ("again", "turn"):
+            name = self.operator._core.engine.name
+            engine: Any = name if what == "again" else {"interpreted": "compiled", "compiled": "interpreted"}[name]
+            own = len(self.here.form.family.automaton.arcs)
+            arcs = self.here.form.family.pool[own:]
+            more = {"repeated": "drop"} if self.here.spec["options"]["gapless"] else {}
+            restored = Keyed.restore(
+                self.here.form.family.automaton, self.chain, key=self.here.form.key, arcs=arcs, engine=engine, **more
+            )
+            self.operator = restored
+
+    def state(self) -> bytes:
+        """The whole state; a chain begins with it."""
+        self.chain = [self.operator.snapshot()]
+        return self.chain[0]
+
+    def statistics(self) -> dict[str, int]:
+        found = self.operator.statistics
+        return {name: getattr(found, name) for name in SAME}
+
+
+class Running:
+    """A world that runs: the interpreted engine leads, the compiled one must do the same, and both what the oracle says."""
+
+    def __init__(self, spec: Spec, make: Callable[[Running, str], Side] = Side) -> None:
+        self.spec, self.form = spec, Form(spec)
+        options = spec["options"]
+        names = ("window", "sequence", "arc_punctuation", "late", "retractions")
+        known = self.form.family.known
+        if len(known) > 20_000:
+            known.clear()
+        self.model = Model(self.form.family.automaton, key="who", known=known, **{name: options[name] for name in names})
+        self.same = options["retractions"]  # what promises with conditions have made superfluous goes sooner or later
+        self.judged = not options["gapless"]  # the model does not say how numbers without gaps end; the engines do
+        self.lead, self.side = Side(self, "interpreted"), make(self, "compiled")
+        self.held: set[Any] = set()
+        self.levels: dict[int, int] = {}
+        self.seen = Seen()
+
+    def run(self) -> Seen:
+        """Carry out all operations.
+
+        Raises
+        ------
+        AssertionError
+            With the number of the operation.
+        """
+        for number, op in enumerate(self.spec["ops"]):
+            try:
+                getattr(self, f"_{op[0]}")(*op[1:])
+            except Exception as error:
+                raise AssertionError(f"operation {number}, {str(op)[:300]}: {type(error).__name__}: {str(error)[:2000]}") from error
+        return self.seen
+
+    # -- operations ------------------------------------------------------------------------------------------------------------
+
+    def _push(self, form: str, net: bool, items: list[Any], how: Any, way: int) -> None:
+        self._count(calls=1, rows=len(items))
+        if form == "single":
+            for item in items:
+                self._one("single", True, [item], how, way)
+        else:
+            self._one(form, net, items, how, way)
+        self._look(way)
+        self._sizes()
+
+    def _one(self, form: str, net: bool, items: list[Any], how: Any, way: int) -> None:
+        """One call on both engines: the same output, or refused by both, and then without a trace."""
+        lead = "single" if form == "single" else "list"
+        looks = bool(how) or way % 4 == 0
+        before = self.lead.state() if looks else b""
+        ours = before if self.same or not looks else self.side.state()
+        wanted, refusal = _ended(lambda: self.form.push(self.lead.operator, lead, net, items, Seeded(way)))
+        if not refusal:
+            self._model(items)
+        else:
+            self._count(refused=1)
+            if looks:
+                assert self.lead.state() == before, "a refused call left a trace"
+            if refusal[0] not in ("ZeroDivisionError", "ClosureError") and self.judged:
+                assert any(outcome != OK for outcome in self._outcomes(items)), f"refused, but good: {refusal}"
+        out, other = self._served(form, net, items, how, way, ours)
+        assert other == refusal, f"it ended {other}, expected {refusal}"
+        if refusal:
+            if looks:
+                assert self.side.state() == ours, "a refused call left a trace"
+            return
+        if out is not None:
+            missing, more = (Counter(a) - Counter(b) for a, b in ((wanted, out), (out, wanted)))
+            assert not missing, f"missing {dict(missing)}, too much {dict(more)}"
+            assert not more, f"too much {dict(more)}"
+            order = [(change.diff, change.le) for change in out]
+            assert not net or order == sorted(order), "order: retractions first, then insertions, each by LE"
+        before_matches = len(self.held)
+        self.held = oracle.net([change._replace(payload=(change.key, change.payload)) for change in wanted], self.held)
+        self._count(matches=max(0, len(self.held) - before_matches))
+
+    def _served(self, form: str, net: bool, items: list[Any], how: Any, way: int, before: bytes) -> Any:
+        """The same call on the other engine, with what befalls it: its output, None where it was lost, and how it was refused."""
+
+        def work() -> list[Any]:
+            return self.form.push(self.side.operator, form, net, items, Seeded(way))
+
+        if how is None:
+            return _ended(work)
+        what, number = how
+        if what == "want":
+            try:
+                with refused(number):
+                    return _ended(work)
+            except MemoryError:
+                assert self.side.state() == before, "a call without memory left a trace"
+        else:
+            (out, refusal), interrupted = _interrupted(work, number)
+            if not interrupted:
+                return out, refusal
+            found = self.side.state()
+            if found == self.lead.state() and found != before:
+                self._count(interrupted=1)
+                return None, None
+            assert found == before, f"torn, at {out}"
+        self._count(interrupted=1)
+        return _ended(work)
+
+    def _save(self, what: str, way: int) -> None:
+        self.lead.save(what if what != "turn" else "again")
+        self.side.save(what)
+        self._count(restored=int(what in ("again", "turn")))
+        self._look(way * 4)  # a snapshot of what has changed may be another one, but not what the chain says
+
+    def _check(self) -> None:
+        """The oracle, over all that ever came."""
+        if not self.judged:
+            return
+        self._count(asked=1)
+        wanted = self.model.matches()
+        assert self.held == wanted, f"oracle: missing {wanted - self.held}, too much {self.held - wanted}"
+
+    # -- what it is held against -------------------------------------------------------------------------------------------------
+
+    def _outcomes(self, items: list[Any]) -> Iterator[str]:
+        trial = self.model.fork()
+        for item in items:
+            yield (trial.push_arc if item[0] == "a" else trial.push)(self.form.item(item, model=True))
+
+    def _model(self, items: list[Any]) -> None:
+        for item in items:
+            outcome = (self.model.push_arc if item[0] == "a" else self.model.push)(self.form.item(item, model=True))
+            assert outcome == OK or not self.judged, f"taken, but {outcome}: {item}"
+
+    def _look(self, way: int) -> None:
+        """Now and then: invariants, statistics, the whole state. Each of them cleans what a promise has left."""
+        if way % 5 == 0:
+            self.side.operator._check()
+            self.lead.operator._check()
+        if way % 7 == 0:
+            found, wanted = self.side.statistics(), self.lead.statistics()
+            found["events"] = found["events"] if self.same else wanted["events"]
+            assert found == wanted, f"statistics: {found}, expected {wanted}"
+        if way % 4 == 0 and self.same:
+            assert self.side.state() == self.lead.state(), "the states differ"
+
+    def _sizes(self) -> None:
+        """Count which keys have come to another size."""
+        held: Counter[int] = Counter()
+        final = self.model.effective
+        for (payload, le, _), n in self.model.copies.items():
+            if n > 0 and le >= final:
+                held[payload.who] += 1
+        levels = {key: level(n) for key, n in held.items()}
+        up, down = [0] * 10, [0] * 10
+        for key in levels.keys() | self.levels.keys():
+            old, new = self.levels.get(key, 0), levels.get(key, 0)
+            for passed in range(old + 1, new + 1):
+                up[passed] += 1
+            for passed in range(new, old):
+                down[passed] += 1
+        self.levels = levels
+        self._count(up=tuple(up), down=tuple(down))
+
+    def _count(self, **more: Any) -> None:
+        self.seen = self.seen.plus(Seen(**more))
+
+
+def _ended(work: Callable[[], list[Any]]) -> tuple[list[Any] | None, tuple[str, str] | None]:
+    """What a call gives, or how it is refused: by what, and why."""
+    try:
+        return work(), None
+    except (AfaError, ZeroDivisionError) as error:
+        said = " ".join([str(error), *getattr(error, "__notes__", [])])
+        return None, (type(error).__name__, said.partition(" with register ")[0])  # which of several comes first is not promised
+
+
+def _interrupted(work: Callable[[], list[Any]], line: int) -> tuple[Any, bool]:
+    """A call that is interrupted at a line of the library, if it comes there."""
+    ended = at_line(lambda: _ended(work), line)
+    return ((ended.out, None), True) if ended.interrupted else (ended.out, False)
+
+
+def run(spec: Spec, make: Callable[[Running, str], Side] = Side) -> Seen:
+    """Run a world under its limits; see `Running.run`."""
+    with limited(spec["limits"]):
+        return Running(spec, make).run()
+
+
+# -- the least of it ---------------------------------------------------------------------------------------------------------------
+
+
+def failure(spec: Spec, make: Callable[[Running, str], Side] = Side) -> str | None:
+    """Why a world fails; None if it does not."""
+    try:
+        run(spec, make)
+    except AssertionError as error:
+        return str(error)
+    except Exception as error:  # it could not even be made
+        return None if isinstance(error, AfaError) else f"{type(error).__name__}: {error}"
+    return None
+
+
+def smaller(spec: Spec, fails: Callable[[Spec], bool], tries: int = 3000) -> Spec:
+    """The world with much of what its failure does not need left out."""
+    progress = True
+    while progress:
+        progress = False
+        for candidate in _cuts(spec):
+            tries -= 1
+            if tries < 0:
+                return spec
+            if fails(candidate):
+                spec, progress = candidate, True
+                break
+    return spec
+
+
+def _cuts(spec: Spec) -> Iterator[Spec]:
+    """Worlds with less: many operations, then few; limits; parts of calls."""
+    ops = spec["ops"]
+    width = len(ops) // 2
+    while width:
+        for low in reversed(range(0, len(ops), width)):
+            yield {**spec, "ops": ops[:low] + ops[low + width :]}
+        width //= 2
+    for name, usual in (("scratch", False), ("used", False), ("roomy", True), ("tight", 0), ("warm", None)):
+        if spec["limits"][name] != usual:
+            yield {**spec, "limits": {**spec["limits"], name: usual}}
+    for name in spec["limits"].keys() - {"scratch", "used", "roomy", "tight", "warm"}:
+        yield {**spec, "limits": {other: value for other, value in spec["limits"].items() if other != name}}
+    for i, op in enumerate(ops):
+        if op[0] == "push":
+            for items in _parts(op[3]):
+                yield {**spec, "ops": [*ops[:i], (*op[:3], items, *op[4:]), *ops[i + 1 :]]}
+            for form, how in (("list", op[4]), (op[1], None)):
+                if (form, how) != (op[1], op[4]):
+                    yield {**spec, "ops": [*ops[:i], ("push", form, op[2], op[3], how, op[5]), *ops[i + 1 :]]}
+
+
+def _parts(items: list[Any]) -> Iterator[list[Any]]:
+    width = len(items) // 2
+    while width:
+        for low in range(0, len(items), width):
+            yield items[:low] + items[low + width :]
+        width //= 2
+
+
+def report(spec: Spec, make: Callable[[Running, str], Side] = Side) -> str:
+    """A small reproduction of a failing world, as text to paste."""
+    small = smaller(spec, lambda candidate: failure(candidate, make) is not None)
+    text = pprint.pformat(small, width=150, sort_dicts=False, compact=True)
+    return f"{failure(small, make)}\n\nfrom tests.stress.sizes.run import run\nfrom math import nan\nrun({text})"
