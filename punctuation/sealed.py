@@ -9,7 +9,7 @@ bytes 9..     msgpack: plain data
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from punctuation.base_errors import AfaError
@@ -38,17 +38,19 @@ def unseal(
     read: Callable[[bytes], Any],
     what: str = "a snapshot",
     error: type[AfaError] = AfaError,
+    older: Collection[int] = (),
 ) -> Any:
     """Return the content of a blob, once magic, version and checksum have been found right.
 
-    ``read`` turns packed bytes into the content, and may raise anything; messages call the blob ``what``; ``error`` is raised.
+    ``read`` turns packed bytes into the content, and may raise anything; messages call the blob ``what``; ``error`` is raised;
+    ``older`` are versions that it reads as well.
     """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise error(f"expected the bytes of {what} but got {type(blob).__name__}")
     blob = bytes(blob)
     if len(blob) < _HEAD or not blob.startswith(magic):
         raise error(f"expected {what} (it begins with {magic!r}) but got {blob[:8]!r}")
-    if blob[MAGIC] != version:
+    if blob[MAGIC] != version and blob[MAGIC] not in older:
         raise error(f"expected {what} of version {version} but got version {blob[MAGIC]}")
     packed = blob[_HEAD:]
     if zlib.crc32(packed) != int.from_bytes(blob[_HEAD - 4 : _HEAD], "big"):

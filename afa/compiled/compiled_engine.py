@@ -27,6 +27,7 @@ from afa.engine import Ends, Host, Logged, Setup, Sizes
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
+from afa.state.key_columns import KeyColumns
 from afa.state.states import States
 
 
@@ -265,7 +266,7 @@ class CompiledEngine:
             codes = np.fromiter(known.values(), np.int64, len(known))
         else:
             codes = np.fromiter(map(known.get, keys, itertools.repeat(k.NOWHERE)), np.int64, len(keys))
-        return compiled_states.save(self.store, keys, codes)
+        return compiled_states.save(self.store, KeyColumns.of(keys), codes)
 
     def saved(self) -> None:
         directory = self.store.directory

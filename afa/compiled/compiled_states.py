@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ from afa.compiled.record_words import Records
 from afa.compiled.store import Store
 from afa.engine import Ends, Sizes
 from afa.model.copies import refuse_ties
-from afa.state.canonical import Arranged, order_of, parts_of
+from afa.state.canonical import order_of_keys
+from afa.state.key_columns import KeyColumns
 from afa.state.states import (
     CHANGES,
     COPIES,
@@ -117,11 +118,11 @@ def check_ties(store: Store) -> None:
 # -- out ---------------------------------------------------------------------------------------------------------------------
 
 
-def save(store: Store, keys: Sequence[Hashable], codes: Any) -> States:
+def save(store: Store, keys: KeyColumns, codes: Any) -> States:
     """Return the states of some keys, of which these are the numbers; of those that are not held (NOWHERE), none. O(state)."""
-    parts = parts_of(keys)
-    order = order_of(keys, parts)
-    keys, codes = Arranged(keys, order), codes[order]
+    keys = keys.normal()
+    order = order_of_keys(keys)
+    keys, codes = keys.take(order), codes[order]
     held = codes != k.NOWHERE
     saving = _Saving(store, codes[held])
     heads = np.zeros((5, len(keys)), np.int64)
@@ -137,7 +138,6 @@ def save(store: Store, keys: Sequence[Hashable], codes: Any) -> States:
         changes[:3],
         _columns(store.payloads, changes[3:]),
         list(_pruned(store, np.flatnonzero(held), codes[held])),
-        parts and parts.take(order),
     )
     return states.arranged()
 

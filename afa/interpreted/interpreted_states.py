@@ -13,14 +13,17 @@ from afa.interpreted.cleanup import clean
 from afa.interpreted.state import Entry, State
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch, Rest
-from afa.state.canonical import in_order
+from afa.state.canonical import order_of_keys
+from afa.state.key_columns import KeyColumns
 from afa.state.states import CHANGES, COVER, NUMBER, OVER, ROWS, Pruned, States, columns, given_steps, records
 from punctuation.time import BEGINNING, as_count, as_time
 
 
 def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mapping[Hashable, State], gapless: bool) -> States:
     """Return the states of some keys, at a punctuation; of those that are not held, none. O(state log state)."""
-    keys = in_order(keys)
+    columns_of_keys = KeyColumns.of(keys)
+    columns_of_keys = columns_of_keys.take(order_of_keys(columns_of_keys))
+    keys = list(columns_of_keys)
     heads: Any = np.zeros((5, len(keys)), np.int64)
     rows: list[tuple[int, int, str, Any]] = []
     changes: list[tuple[int, int, int, Any]] = []
@@ -46,7 +49,7 @@ def save(automaton: Automaton, final: int, keys: Sequence[Hashable], held: Mappi
         heads[CHANGES, i], heads[ROWS, i] = len(changes) - before[0], len(rows) - before[1]
     names = {state: i for i, state in enumerate(dict.fromkeys(state for _, _, state, _ in rows))}
     return States(
-        keys,
+        columns_of_keys,
         final,
         heads,
         list(names),

@@ -1,6 +1,6 @@
 """Snapshots: an operator's state as bytes. Versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 7
+Format, version 8
 -----------------
     a blob of `punctuation.sealed` with the magic b"AFAS": a list
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
@@ -45,6 +45,7 @@ from afa.operator.call import Core
 from afa.operator.gapless import Gapless, OnGap, Repeated
 from afa.operator.saved_arcs import arc_at, arc_in, references
 from afa.rewrite.reduction import Reduction
+from afa.state.canonical import newest
 from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
 from afa.state.states import CHANGES, States, records
@@ -55,7 +56,9 @@ from punctuation.progress import Marks
 from punctuation.sealed import seal
 from punctuation.time import as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 7, 1
+MAGIC, VERSION, TUPLE = b"AFAS", 8, 1
+OLD = (7,)
+"""Versions that are read, too."""
 BITS = 7
 """Where the bits stand in the options."""
 DEPTH = 32
@@ -147,7 +150,7 @@ def unplain(packed: bytes) -> Any:
 
 def unseal(magic: bytes, version: int, blob: bytes) -> Any:
     """Return the plain data in a blob. Raises `SnapshotError` if the blob has another magic or version, or is damaged."""
-    return sealed.unseal(magic, version, blob, unplain, error=SnapshotError)
+    return sealed.unseal(magic, version, blob, unplain, error=SnapshotError, older=OLD if magic == MAGIC else ())
 
 
 def load(
@@ -214,7 +217,7 @@ def _events_of(states: States, automaton: Automaton) -> list[Change]:
     """Return the events of some keys' states."""
     les, res, copies = states.changes.tolist()
     payloads = records(states.payloads, automaton.event_schema, len(les))
-    keys = [states.keys[n] for n in states.of(CHANGES).tolist()]
+    keys = states.keys.take(states.of(CHANGES))
     return [Change(*each) for each in zip(payloads, les, res, copies, keys)]
 
 
@@ -268,21 +271,21 @@ def _check_chain(automaton: Automaton, blobs: list[bytes], bodies: list[Any], ke
 
 def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
     """Return each key's states from the last blob that has them. ``held`` is the automaton that the state belongs to."""
-    found, newer = [], set[Hashable]()
+    parts, all_marks = [], []
     after = core.progress.marks()
     for body in reversed(bodies):
         marks = _marks(body[3])
         check_follows(marks, after)
-        part, after = unpack(held, body[8], marks.final), marks
-        known = part.keys
-        there = part.held & np.array([key not in newer for key in known], np.bool_) if newer else part.held
-        found.append(part.only(there))
-        gapless = core.gapless is not None
+        parts.append(unpack(held, body[8], marks.final))
+        all_marks.append(marks)
+        after = marks
+    found, gapless = [], core.gapless is not None
+    last = [np.True_] if len(parts) == 1 else newest([part.keys for part in parts])
+    for part, marks, there in zip(parts, all_marks, last):
+        found.append(part.only(part.held & there))
         check_states(
             found[-1], core.progress.events, marks, held.event_schema, core.keyed, core.retractions, core.sequence, gapless
         )
-        if body is not bodies[0]:
-            newer.update(known)
     return found
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from afa.schema import NAN, ODD
 DTYPES: dict[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
-class KeyColumn(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyColumn:
     """One part of many keys.
 
     Parameters
@@ -171,7 +173,7 @@ class KeyColumn(NamedTuple):
         if self.present is None:
             return self
         if self.present.all():
-            return self._replace(present=None)
+            return KeyColumn(self.kind, self.values)
         return self if self.present.any() else KeyColumn(None, [None] * len(self))
 
     def same(self, other: KeyColumn) -> Any:
@@ -266,6 +268,19 @@ class KeyColumns(Sequence[Hashable]):
     def __repr__(self) -> str:
         return f"KeyColumns.of({list(self)!r})"
 
+    @property
+    def has_objects(self) -> bool:
+        """Whether a column is a list of objects."""
+        return any(column.kind is None for column in self.columns)
+
+    @property
+    def has_none(self) -> bool:
+        """Whether one of the keys is None."""
+        column = self.columns[0]
+        if self.width:
+            return False
+        return None in column.values if column.kind is None else column.present is not None and not column.present.all()
+
     def take(self, places: Any) -> KeyColumns:
         """Return the keys at places: an array of int64, or of a bool for each key."""
         places = np.flatnonzero(places) if getattr(places, "dtype", None) == np.bool_ else np.asarray(places, np.int64)
@@ -317,8 +332,9 @@ def spans(texts: Any) -> tuple[Any, Any]:
 def floats_of(items: Any) -> Any:
     """Return floats with one NaN, and 0.0 for -0.0."""
     found = np.array(items, np.float64)
-    found[np.isnan(found)] = NAN
-    return found + 0.0
+    found[np.isnan(found)] = NAN  # before any arithmetic: one that signals would warn
+    found += 0.0
+    return found
 
 
 def _array(items: Sequence[Any], kind: type) -> Any:

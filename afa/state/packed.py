@@ -4,9 +4,10 @@
  [column of a register..], ints (LE), ints (RE - LE), ints (copies), [column of a payload..], [`afa.state.states.Pruned`..],
  numbers]
 
-keys      [n, width, [column..]]: all of them ints, strings (width 0), or tuples of so many of these: a column a part
-          [n, null, [key..]]: others
-          column: ints; or [text..]
+keys      [n, width, [kind..], [bits or null..], [column..]]: a column (width 0), or tuples of so many values, a column each; of
+          what is there, which bits say, a bit each (null: all is)
+          int: ints; float: bytes of float64; bool: bytes, a bit each; str: [ints (lengths), bytes]; any: [value..]
+          in version 7 [n, width, [column..]], columns of ints, or [text..]; or [n, null, [key..]]
 numbers   null; where numbers are gapless, [bytes, ints (numbers of covers), ints (RE of their events)]: a bit for each key with one
 ints      [least, bytes]: what each is above the least, in 1, 2, 4 or 8 bytes, little endian; modulo 2^64
 column    int, bool: ints; float: bytes of float64; str: [[text..], ints]; anything: a list
@@ -23,8 +24,9 @@ import numpy as np
 
 from afa.errors import SnapshotError
 from afa.model.automaton import Automaton
-from afa.schema import NAN, Field, any_payload
-from afa.state.canonical import Parts, parts_of
+from afa.schema import Field, any_payload
+from afa.state.canonical import ascends, newest
+from afa.state.key_columns import KeyColumn, KeyColumns, floats_of, spans, texts_between
 from afa.state.sound import short, summed, wanted
 from afa.state.states import (
     CHANGES,
@@ -41,12 +43,13 @@ from afa.state.states import (
     M,
     Pruned,
     States,
-    ascends,
     fields,
 )
 from punctuation.time import as_time
 
 _WIDTHS = (1, 2, 4, 8)
+KINDS: dict[type | None, str] = {int: "int", float: "float", bool: "bool", str: "str", None: "any"}
+_OF_NAME = {name: kind for kind, name in KINDS.items()}
 
 
 def pack(automaton: Automaton, states: States) -> list[Any]:
@@ -55,7 +58,7 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
     covers = heads[:, states.covered]
     numbers = [np.packbits(states.covered).tobytes(), _ints(covers[NUMBER]), _ints(covers[OVER])]
     return [
-        _keys(states.keys, states.parts or parts_of(states.keys)),
+        _keys(states.keys),
         _ints(heads[CHANGES]),
         _ints(heads[ROWS]),
         _ints(covers[COVER]),
@@ -88,8 +91,7 @@ def unpack(automaton: Automaton, data: Any, final: int) -> States:
     covered = heads[ROWS] > 0
     if numbers is not None:
         bits, of_cover, over = numbers
-        wanted(f"{len(found)} bits", isinstance(bits, bytes) and len(bits) == (len(found) + 7) // 8, bits)
-        covered = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(found)).astype(np.bool_)
+        covered = _bits(bits, len(found))
         wanted("a cover of each key with partial matches", covered[heads[ROWS] > 0].all(), bits)
         heads[NUMBER, covered], heads[OVER, covered] = (_numbers(part, int(covered.sum())) for part in (of_cover, over))
     heads[COVER, covered] = _numbers(at, int(covered.sum()))
@@ -120,36 +122,97 @@ def _read_pruned(data: Any, n: int) -> list[Pruned]:
 # -- keys --------------------------------------------------------------------------------------------------------------------
 
 
-def _keys(keys: Sequence[Any], parts: Parts | None) -> list[Any]:
-    if parts is None:
-        return [len(keys), None, list(keys)]
-    return [len(keys), parts.width, [_ints(part) if isinstance(part, np.ndarray) else part for part in parts.columns]]
+def _keys(keys: KeyColumns) -> list[Any]:
+    columns = keys.columns
+    names = [KINDS[column.kind] for column in columns]
+    bits = [None if column.present is None else np.packbits(column.present).tobytes() for column in columns]
+    there = [column if column.present is None else column.take(np.flatnonzero(column.present)) for column in columns]
+    return [len(keys), keys.width, names, bits, list(map(_key_column, there))]
 
 
-def _read_keys(data: Any) -> list[Any]:
-    n, width, columns = data
-    if width is None:
-        found = [any_payload(key) for key in columns]
-    elif type(width) is int and isinstance(columns, list) and len(columns) == max(width, 1):
-        parts = [_key_part(column, as_time(n, "n")) for column in columns]
-        lists = [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
-        found = lists[0] if width == 0 else list(zip(*lists))
-        if all(isinstance(part, np.ndarray) for part in parts):  # without a look at each
-            wanted("keys in order", ascends(parts), parts)
-            return found
+def _key_column(column: KeyColumn) -> Any:
+    values = column.values
+    if column.kind is int:
+        return _ints(values)
+    if column.kind is str:
+        places, data = spans(values)
+        return [_ints(np.diff(places)), data[places[0] : places[-1]].tobytes()]
+    if column.kind is bool:
+        return np.packbits(values).tobytes()
+    return list(values) if column.kind is None else values.astype("<f8").tobytes()
+
+
+def _read_keys(data: Any) -> KeyColumns:
+    found = _read_old_keys(*data) if len(data) == 3 else _read_columns(*data)
+    if found.has_objects:
+        keys = list(found)
+        wanted(f"{len(keys)} different keys", len(set(keys)) == len(keys), keys)
     else:
-        raise SnapshotError(f"expected a column of keys for each part but got width={short(width)}, {short(columns)}")
-    wanted(f"{short(n)} different keys", len(found) == n == len(set(found)), found)
+        wanted("different keys in order", ascends(found) or (len(data) == 3 and newest([found])[0].all()), list(found[:7]))
     return found
 
 
-def _key_part(column: Any, n: int) -> Any:
-    """Return a part of keys: texts as they are, or ints unpacked."""
+def _read_columns(n: Any, width: Any, names: Any, bits: Any, columns: Any) -> KeyColumns:
+    wanted("a number of keys", as_time(n, "n") >= 0, n)
+    lists = type(width) is int and all(isinstance(part, list) and len(part) == max(width, 1) for part in (names, bits, columns))
+    wanted("a column of keys for each part", lists, [width, names])
+    return KeyColumns(width, [_read_key_column(*parts, n) for parts in zip(names, bits, columns)])
+
+
+def _read_key_column(name: Any, bits: Any, data: Any, n: int) -> KeyColumn:
+    present, there = None, n
+    if bits is not None:
+        present = _bits(bits, n)
+        there = int(present.sum())
+    values = _key_values(name, data, there)
+    if present is None:
+        return KeyColumn(_OF_NAME[name], values)
+    wanted("keys of one kind, some of them None", 0 < there < n and name != "any", name)
+    places = np.cumsum(present) - 1
+    return KeyColumn(_OF_NAME[name], KeyColumn(_OF_NAME[name], values).take(np.maximum(places, 0)).values, present)
+
+
+def _key_values(name: Any, data: Any, n: int) -> Any:
+    if name == "int":
+        return _numbers(data, n)
+    if name == "float":
+        return floats_of(_floats(data, n))
+    if name == "bool":
+        return _bits(data, n)
+    if name == "str":
+        return _read_texts(data, n)
+    wanted(f"a list of {n} keys", name == "any" and isinstance(data, list) and len(data) == n, data)
+    return [any_payload(key) for key in data]
+
+
+def _read_texts(data: Any, n: int) -> Any:
+    lengths, packed = data
+    found = _numbers(lengths, n)
+    wanted("texts side by side", isinstance(packed, bytes) and summed(found) == len(packed), packed)
+    texts = texts_between(np.concatenate([[0], np.cumsum(found)]), packed)
+    texts.validate(full=True)  # raises if this is no UTF-8
+    return texts
+
+
+def _read_old_keys(n: Any, width: Any, columns: Any) -> KeyColumns:
+    """Return the keys of a snapshot of version 7."""
+    if width is None:
+        found = KeyColumns.of([any_payload(key) for key in columns])
+    elif type(width) is int and isinstance(columns, list) and len(columns) == max(width, 1):
+        found = KeyColumns(width, [_old_key_column(column, as_time(n, "n")) for column in columns])
+    else:
+        raise SnapshotError(f"expected a column of keys for each part but got width={short(width)}, {short(columns)}")
+    wanted(f"{short(n)} keys", len(found) == n, list(found[:7]))
+    return found
+
+
+def _old_key_column(column: Any, n: int) -> KeyColumn:
+    """Return a part of keys: texts, or ints unpacked."""
     wanted("keys", isinstance(column, list), column)
     if set(map(type, column)) == {str}:
         wanted(f"{n} keys", len(column) == n, column)
-        return column
-    return _numbers(column, n)
+        return KeyColumn.of(column)
+    return KeyColumn(int, _numbers(column, n))
 
 
 # -- ints --------------------------------------------------------------------------------------------------------------------
@@ -170,6 +233,17 @@ def _numbers(data: Any, n: int) -> Any:
         raise SnapshotError(f"expected {n} numbers but got {short(packed)}")
     above = np.frombuffer(packed, f"<u{_width(packed, n)}").astype(np.uint64)
     return (above + np.uint64(as_time(least, "least") % (1 << 64))).view(np.int64)
+
+
+def _floats(data: Any, n: int) -> Any:
+    wanted(f"{n} floats", isinstance(data, bytes) and len(data) == 8 * n, data)
+    return np.frombuffer(data, "<f8")
+
+
+def _bits(data: Any, n: int) -> Any:
+    """Return bits as an array of bools."""
+    wanted(f"{n} bits", isinstance(data, bytes) and len(data) == (n + 7) // 8, data)
+    return np.unpackbits(np.frombuffer(data, np.uint8), count=n).view(np.bool_)
 
 
 def _width(packed: bytes, n: int) -> int:
@@ -201,17 +275,12 @@ def _read(data: Any, field: Field, n: int) -> Column:
         return Column([any_payload(item) for item in data])
     if field.optional:
         bits, inner = data
-        wanted(f"{n} bits", isinstance(bits, bytes) and len(bits) == (n + 7) // 8, bits)
-        present = np.unpackbits(np.frombuffer(bits, np.uint8), count=n).astype(np.bool_)
+        present = _bits(bits, n)
         found = _read(inner, field._replace(optional=False), n)
         found.values[~present] = 0
         return found._replace(present=present)
     if field.type is float:
-        wanted(f"{n} floats", isinstance(data, bytes) and len(data) == 8 * n, data)
-        values = np.frombuffer(data, "<f8").astype(np.float64)
-        values[np.isnan(values)] = NAN  # before any arithmetic: one that signals would warn
-        values += 0.0
-        return Column(values)
+        return Column(floats_of(_floats(data, n)))
     if field.type is str:
         texts, numbers = data
         wanted("different texts", isinstance(texts, list) and set(map(type, texts)) <= {str} and _differ(texts), texts)

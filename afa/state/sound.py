@@ -81,7 +81,8 @@ def check_states(
 ) -> None:
     """Check the states of keys that were saved with these marks, for an operator with these options and present promise."""
     heads, rows, changes = states.heads, states.rows, states.changes
-    wanted("keys" if keyed else "no key", None not in states.keys if keyed else states.keys in ([], [None]), states.keys)
+    known = states.keys
+    wanted("keys" if keyed else "no key", not known.has_none if keyed else len(known) == 0 or known == [None], list(known[:7]))
     _check_pruned(states, marks, sequence, retractions)
     bound = np.full(len(states.keys), states.final, np.int64)  # below it a key has its cover only
     for part in states.pruned:

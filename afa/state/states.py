@@ -13,14 +13,14 @@ columns, the punctuation that was final then (`States.final`) and the arcs in fo
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.schema import NAN, Field, Schema
-from afa.state.canonical import Parts, in_order, order_of, permuted
+from afa.state.canonical import in_order, order_of, permuted
+from afa.state.key_columns import KeyColumns
 
 ANYTHING = Field("payload", None, True)
 CHANGES, ROWS, COVER, NUMBER, OVER = 0, 1, 2, 3, 4
@@ -162,7 +162,7 @@ class States(NamedTuple):
 
     Parameters
     ----------
-    keys : sequence
+    keys : KeyColumns
     final : int
         The punctuation that was final. What time-outs before it have made is part of the covers.
     heads : numpy array of shape (5, keys)
@@ -175,11 +175,9 @@ class States(NamedTuple):
         One for each field; a single one, without a schema.
     pruned : list of Pruned
         For keys that have such steps; the events of their other steps stand in ``changes``.
-    parts : Parts or None
-        The keys taken apart, if they have been.
     """
 
-    keys: Sequence[Hashable]
+    keys: KeyColumns
     final: int
     heads: Any
     names: list[str]
@@ -188,7 +186,6 @@ class States(NamedTuple):
     changes: Any
     payloads: list[Column]
     pruned: list[Pruned] = []  # noqa: RUF012  # never written to
-    parts: Parts | None = None
 
     @property
     def covered(self) -> Any:
@@ -208,7 +205,7 @@ class States(NamedTuple):
             return self
         places = [np.flatnonzero(np.repeat(wanted, self.heads[which])) for which in (ROWS, CHANGES)]
         return States(
-            list(itertools.compress(self.keys, wanted)),
+            self.keys.take(wanted),
             self.final,
             self.heads[:, wanted],
             self.names,
@@ -239,7 +236,7 @@ class States(NamedTuple):
         order = _order([of_change, changes[LE], changes[RE]], payloads)
         if order is not None:
             changes, payloads = changes[:, order], [column.moved(order) for column in payloads]
-        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned, self.parts)
+        return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned)
 
     def of(self, which: int) -> Any:
         """Return the number of the key that each change, or each row, belongs to."""
