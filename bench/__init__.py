@@ -9,6 +9,8 @@ fresh       what can only be measured in a new process
 measure     how variants are compared, and how a result is kept
 drive       how a stream is given to an operator, and its answer taken
 flink/      beside Flink's MATCH_RECOGNIZE; optional, ``python -m bench.flink``
+by_hand     Q1 over a dict of Python objects
+keys_case   one case of a million keys, in a process of its own
 baselines/  restart, CAN, IPM, buffer and sort
 cases       queries with the streams that belong to them
 queries     Q1, Q2, Q3, head and shoulders

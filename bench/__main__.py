@@ -1,4 +1,4 @@
-"""``python -m bench [--only NAME ..] [--engine ENGINE] [--scale SCALE] [--events N] [--results FOLDER]``."""
+"""``python -m bench [--only NAME ..] [--engine ENGINE] [--scale SCALE] [--events N] [--before FOLDER] [--results FOLDER]``."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--engine", choices=("compiled", "interpreted"), default="compiled")
     parser.add_argument("--scale", choices=tuple(SCALES), default="full", help="how much is fed (default: %(default)s)")
     parser.add_argument("--events", type=int, default=Options().events, help="of the memory benchmark (default: %(default)s)")
+    parser.add_argument("--before", help="a checkout whose engine stands beside this one (keys)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes")
     return parser.parse_args(argv)
 
@@ -60,7 +61,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run them one after the other; each is kept as soon as it is there."""
     chosen = arguments(argv)
-    options = Options(chosen.engine, chosen.scale, chosen.events)
+    options = Options(chosen.engine, chosen.scale, chosen.events, chosen.before)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)

@@ -31,11 +31,14 @@ class Options(NamedTuple):
     scale : "tiny", "small" or "full"
     events : int, optional
         How many events the memory benchmark feeds at full scale.
+    before : str, optional
+        A checkout whose engine stands beside this one, where a benchmark does so.
     """
 
     engine: str = "compiled"
     scale: str = "full"
     events: int = 100_000_000
+    before: str | None = None
 
     def size(self, full: int, least: int = 1000) -> int:
         """How many events there are here, where the full scale has ``full`` of them."""

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from afa import Keyed, Punctuation
 from bench import data, swaps, workloads
 from bench.__main__ import NAMES, main
 from bench.baselines import can, ipm, restart
 from bench.baselines.ordered import BufferAndSort
+from bench.by_hand import ByHand
 from bench.cases import ALL
 from bench.drive import batched, operator, run
 from bench.measure import Options
@@ -60,6 +62,22 @@ def test_punctuations_are_true_and_as_large_as_can_be() -> None:
         after = of["le"][row + 1 :][of["kind"][row + 1 :] == workloads.EVENT]
         assert of["le"][row] == after.min()
     assert of["le"][-1] == 1500
+
+
+def test_q1_by_hand_gives_the_answer_of_the_operator(engine: str) -> None:
+    of = workloads.keyed(3000, 40)
+    hand, op = ByHand(400), Keyed(q1(), key="key", window=400, engine=engine)  # type: ignore[arg-type]
+    found = []
+    for low in range(0, 3000, 500):
+        part = workloads.take(of, slice(low, low + 500))
+        found += hand.push(zip(part["key"].tolist(), part["change"].tolist(), part["le"].tolist()))
+        out = op.push_many(part)
+        assert sorted(found[-len(out["le"]) :]) == sorted(zip(*(out[name].tolist() for name in ("key", "le", "re"))))
+        hand.promise(low)
+        op.push(Punctuation(low))
+    assert len(found) > 20
+    hand.promise(5000)
+    assert hand.runs == {}
 
 
 @pytest.mark.parametrize("zipf", [None, 1.1])
