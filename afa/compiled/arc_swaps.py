@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from afa.compiled.kernel import names as k
 from afa.compiled.store import Store
 from afa.engine import Host
@@ -20,8 +18,7 @@ def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
         return
     store.arcs.install(table)
     if waits:  # deadlines may be other than noted
-        entries = store.directory.entries
-        entries[:, k.D_ACT] = np.where(entries[:, k.D_BLOCK] != 0, k.BEGINNING, k.FOREVER)
+        store.memory.look_at_all()
     if le < store.progress.now:
         store.call_all(k.SWAP, le, re)
 

@@ -30,6 +30,9 @@ from afa.model.automaton import Automaton
 from afa.state.key_columns import KeyColumns
 from afa.state.states import States
 
+MANY = 4
+"""How many rows a key are so many that most keys are about to be touched again."""
+
 
 class CompiledEngine:
     """See `afa.engine.Engine` for what each method promises, and `Store` for the parameters."""
@@ -181,13 +184,19 @@ class CompiledEngine:
             self.store.call_all(k.TICK)
 
     def clean(self) -> None:
-        """Drop what is final: at once without keys, with keys when they are touched, or all now and then."""
-        store = self.store
-        lazy = store.keyed and store.idle < len(store.directory.codes)
-        store.call_all(k.CLEAN, 0 if lazy else k.ALL_KEYS)
-        if not lazy:
-            store.idle = 0
-            store.directory.touch_all()
+        """Drop what is final: at once without keys, with keys when they are touched, or all now and then.
+
+        Where keys get many rows each from one time to the next, only those that nothing has touched since the last time.
+        """
+        store, rows = self.store, self.store.idle
+        keys = len(store.directory.codes)
+        if store.keyed and rows < keys:
+            store.call_all(k.CLEAN)
+            return
+        busy = store.keyed and rows >= MANY * keys
+        store.call_all(k.CLEAN, k.IDLE_KEYS if busy else k.ALL_KEYS, store.swept)
+        store.idle, store.swept = 0, store.progress.final
+        store.directory.touch_all()
 
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
         """Drop all that is final, so that what is held is what must be; of CHANGED_KEYS only those that changed from a call on."""

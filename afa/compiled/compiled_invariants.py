@@ -27,6 +27,7 @@ def check(store: Store) -> None:
     held = sizes(store)
     found = {name: totals[name] for name in ("events", "partial_matches", "intervals", "matches", "keys")}
     assert found == {name: getattr(held, name) for name in found}, f"sizes: {held}, found {found}"
+    _check_deadlines(store)
     w = store.memory.w
     assert w[k.W_LOG_TOP] == 0, "a difference was left behind"
     assert w[k.W_UNDO_TOP] == 0, "an undo log was left behind"
@@ -89,6 +90,18 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
     assert ordered or len(times) == len(set(times)), f"two steps of one LE: {times}"
     totals["matches"] += len(matches)
     assert all(copies > 0 for _, _, copies, *_ in block.pending()), "pending counts"
+
+
+def _check_deadlines(store: Store) -> None:
+    m = store.memory.m
+    waiting = 0
+    for code in range(int(m[k.C_KEYS])):
+        at, *deadlines = m[m[k.C_DIR] + code * k.D_SIZE :][: k.D_CLEAN + 1].tolist()
+        minimum, above = int(m[k.C_MINIMA]) + (code >> k.LEVEL) * k.MIN_SIZE, int(m[k.C_ABOVE]) + (code >> 2 * k.LEVEL) * k.MIN_SIZE
+        for name, deadline in enumerate(deadlines if at else []):
+            assert m[above + name] <= m[minimum + name] <= deadline, f"minima over the deadlines of key {code}: {deadlines}"
+        waiting += int(m[at + k.H_PENDING_TOP]) if at else 0
+    assert waiting == m[k.C_WAITING], f"retractions that wait: {m[k.C_WAITING]}, found {waiting}"
 
 
 def _check_numbers(store: Store, block: Block, times: list[int]) -> None:

@@ -55,13 +55,11 @@ def pending(store: Store, code: int) -> list[Change]:
 
 def overdue(store: Store, t: int) -> list[Change]:
     """Remove and return the retractions whose insertion can no longer arrive, now that ``t`` is promised."""
-    entries, m = store.directory.entries, store.memory.m
     changes: list[Change] = []
-    if not m[k.C_WAITING]:
+    if not store.memory.m[k.C_WAITING]:
         return changes
-    blocks = entries[:, k.D_BLOCK]
-    m[k.C_WAITING] = int((m[blocks[blocks != 0] + k.H_PENDING_TOP] > 0).sum())
-    for code in np.nonzero((entries[:, k.D_BLOCK] != 0) & (entries[:, k.D_ACT] <= t))[0].tolist():
+    store.memory.m[k.C_NEXT] = 0
+    while (code := store.call(k.WAITS, t)) < store.memory.m[k.C_KEYS]:
         found = [change for change in pending(store, code) if change.le is not None and change.le < t]
         if found:
             store.directory.touch(code)

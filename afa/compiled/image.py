@@ -16,6 +16,7 @@ import numpy as np
 from afa.compiled.directory import NOBODY
 from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
+from afa.compiled.memory import directory_at
 from afa.compiled.store import Store
 from afa.errors import AfaError
 from afa.state.sound import wanted
@@ -87,7 +88,9 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int]) 
     directory = control[k.C_DIR]
     wanted("as many words as are in use", control[k.C_TOP] == top, [control[k.C_TOP], top])
     wanted("a name for each key", control[k.C_KEYS] == keys <= room < MOST, [control[k.C_KEYS], keys, room])
-    wanted("a directory in the memory", k.CONTROL <= directory <= top - room * k.D_SIZE, directory)
+    *places, end = directory_at(directory, room)
+    wanted("a directory in the memory", directory >= k.CONTROL and end <= top, directory)
+    wanted("minima behind the directory", control[k.C_DIR : k.C_DIR + 3] == places, places)
     for name, value in fixed.items():
         wanted(f"{value} as control word {name}", control[name] == value, control[name])
     free = m[k.C_FREE : k.CONTROL]

@@ -71,10 +71,11 @@ class Memory:
         self.row = k.N_REG + register
         self.keys = 16  # room in the directory
         m = reserve.heap(HEAP, RESERVED)
-        top = k.CONTROL + self.keys * k.D_SIZE
-        m[:top] = 0
+        *places, top = directory_at(k.CONTROL, self.keys)
+        m[: places[1]] = 0
+        m[places[1] : top] = k.FOREVER
         m[k.C_V], m[k.C_R], m[k.C_ORDERED], m[k.C_KEYED] = payload, register, ordered, int(keyed)
-        m[k.C_DIR], m[k.C_TOP] = k.CONTROL, top
+        m[k.C_TOP], m[k.C_DIR : k.C_DIR + 3] = top, places
         m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
         m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
         m[k.C_SAMPLE] = SAMPLE
@@ -136,16 +137,27 @@ class Memory:
             self.m[k.C_KEYS] = keys
 
     def _grow_directory(self) -> None:
-        words = self.keys * k.D_SIZE
-        while self.m[k.C_TOP] + 2 * words > len(self.m):
+        begin = int(self.m[k.C_TOP])
+        *places, top = directory_at(begin, 2 * self.keys)
+        while top > len(self.m):
             self.grow_heap()
         m = self.m
-        old, new = int(m[k.C_DIR]), int(m[k.C_TOP])
-        m[new : new + words] = m[old : old + words]
-        m[new + words : new + 2 * words] = 0
-        m[k.C_TOP] = new + 2 * words  # INVARIANT: from here on in an order that leaves it whole wherever it ends
-        m[k.C_DIR] = new
+        m[begin : places[1]] = 0
+        m[places[1] : top] = k.FOREVER
+        *old, end = directory_at(int(m[k.C_DIR]), self.keys)
+        for new, low, high in zip(places, old, [*old[1:], end]):
+            m[new : new + high - low] = m[low:high]
+        m[k.C_TOP] = top  # INVARIANT: from here on in an order that leaves it whole wherever it ends
+        m[k.C_DIR : k.C_DIR + 3] = places
         self.keys *= 2
+
+    def look_at_all(self) -> None:
+        """Let each key be one that the next punctuation concerns. O(keys)."""
+        m, keys = self.m, int(self.m[k.C_KEYS])
+        entries, minima, _, end = directory_at(int(m[k.C_DIR]), self.keys)
+        m[minima + k.MIN_ACT : end : k.MIN_SIZE] = k.BEGINNING
+        blocks = m[entries + k.D_BLOCK : minima : k.D_SIZE][:keys]
+        m[entries + k.D_ACT : minima : k.D_SIZE][:keys] = np.where(blocks != 0, k.BEGINNING, k.FOREVER)
 
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
@@ -217,6 +229,14 @@ class Memory:
             w[k.W_HASHES] = _hashes(size)
         if what in CAPACITIES:
             w[CAPACITIES[what]] = size
+
+
+def directory_at(begin: int, keys: int) -> tuple[int, int, int, int]:
+    """Return where the entries of a directory begin that has room for so many keys, its minima, those above, and where it ends."""
+    minima = begin + keys * k.D_SIZE
+    above = minima - (-keys >> k.LEVEL) * k.MIN_SIZE
+    end = above - (-keys >> 2 * k.LEVEL) * k.MIN_SIZE
+    return begin, minima, above, end + (begin - end) % 16
 
 
 def _hashes(rows: int) -> int:

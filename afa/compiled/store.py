@@ -57,6 +57,7 @@ class Store:
         self.registers = Records(Layout.of(automaton.register_schema), self.strings)
         self.matches = Records(Layout.of(automaton.match_schema), self.strings)  # their first words
         self.idle = 0  # records taken since all keys were cleaned
+        self.swept = k.BEGINNING  # what was final then
         self.ahead = False  # whether the kernels have arcs in force that the table does not have
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]

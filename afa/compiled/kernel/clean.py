@@ -17,6 +17,7 @@ from typing import Any
 
 from afa.compiled.kernel.buffers import load_list, since_of, sorted_rows
 from afa.compiled.kernel.closure import fire
+from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.gaps import horizon_of, mark_waits
 from afa.compiled.kernel.heap import put, room, save
 from afa.compiled.kernel.lists import copy, unique
@@ -169,12 +170,13 @@ def expire(m: Any, w: Any, b: int, t: int) -> int:
             copy(m, base + row * size, m, base + kept * size, size)
             kept += 1
     m[b + H_PENDING_TOP] = kept
+    m[C_WAITING] -= top - kept
     return DONE
 
 
 @kernel
-def set_deadlines(m: Any, p: Any, b: int, entry: int) -> None:
-    """Write to the directory which punctuations concern this block next: D_ACT, D_CLEAN."""
+def set_deadlines(m: Any, p: Any, b: int, key: int) -> None:
+    """Write to the directory which punctuations concern this block, a key's, next: D_ACT, D_CLEAN."""
     cap, s = m[b + H_CAP], N_REG + m[C_R]
     act, dead = FOREVER, FOREVER
     size = Q_WORDS + m[C_V]
@@ -197,5 +199,4 @@ def set_deadlines(m: Any, p: Any, b: int, entry: int) -> None:
                 dead = min(dead, m[b + HEAD + LE * cap + m[b + HEAD + first + 1]] + 1)
     if m[C_GAPLESS] and m[b + H_GAP] < FOREVER:
         act = min(act, m[b + H_GAP] + 1)
-    m[entry + D_ACT] = act
-    m[entry + D_CLEAN] = dead
+    put_deadlines(m, key, act, dead)

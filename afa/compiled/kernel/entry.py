@@ -7,7 +7,7 @@ from typing import Any
 from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback
 from afa.compiled.kernel.key_states import restore_covers, restore_steps, save_keys
-from afa.compiled.kernel.many import forward_keys, scan, serve_due, serve_each, serve_records
+from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import serve
@@ -56,6 +56,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return serve_each(m, w, p, c, low, high)
     if what == NET:
         return net(w, c, low, high)
+    if what == WAITS:
+        return next_waiting(m, low)
     if what == EXPIRE:
         return serve(m, w, p, c, low, 0, EXPIRE, high, 0)
     if what == RESTORE:

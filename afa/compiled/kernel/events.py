@@ -264,6 +264,7 @@ def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
         if count >= 0:
             copy(m, base + (top - 1) * size, m, at, size)
             m[b + H_PENDING_TOP] = top - 1
+            m[C_WAITING] -= 1
             return int(count)
         m[at + Q_COPIES] = -count
         return 0
@@ -277,7 +278,7 @@ def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
     for j in range(v):
         m[at + Q_WORDS + j] = c[I_WORDS + j, x]
     m[b + H_PENDING_TOP] = top + 1
-    m[C_WAITING] += 1  # a bound: of a unit that is done again it stays, a call that fails takes it back
+    m[C_WAITING] += 1
     return 0
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -78,12 +79,12 @@ def rollback(m: Any, w: Any, mark: int) -> None:
             entry = m[C_DIR] + w[base + top - 5] * D_SIZE
             if m[entry + D_BLOCK]:
                 free_block(m, m[entry + D_BLOCK])
-            copy(w, base + top - 4, m, entry, 3)
+            m[entry + D_BLOCK] = w[base + top - 4]
+            put_deadlines(m, w[base + top - 5], w[base + top - 3], w[base + top - 2])
             top -= 5
             continue
         if n == DEADLINES:
-            entry = m[C_DIR] + w[base + top - 4] * D_SIZE
-            m[entry + D_ACT], m[entry + D_CLEAN] = w[base + top - 3], w[base + top - 2]
+            put_deadlines(m, w[base + top - 4], w[base + top - 3], w[base + top - 2])
             top -= 4
             continue
         copy(w, base + top - 2 - n, m, w[base + top - 2], n)

@@ -13,6 +13,7 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make
 from afa.compiled.kernel.buffers import load_list
+from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -140,8 +141,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
             m[row + N_REG + i] = c[4 + i, x]
     m[b + HEAD + ND * cap] = m[b + H_NODE_TOP] = n
     m[b + H_STEPS] = m[b + H_LAST] = 1
-    entry = m[C_DIR] + key * D_SIZE
-    m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    put_deadlines(m, key, BEGINNING, BEGINNING)
     return DONE
 
 
@@ -198,8 +198,7 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
             x += 1
     key = c[0, at]
     replace_block(m, w, key, b)
-    entry = m[C_DIR] + key * D_SIZE
-    m[entry + D_ACT] = m[entry + D_CLEAN] = BEGINNING
+    put_deadlines(m, key, BEGINNING, BEGINNING)
     w[W_MADE], w[W_KEY] = 0, key
     i = 0
     while i < steps and b > 0:

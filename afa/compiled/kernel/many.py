@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.deadlines import next_due
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 from afa.compiled.kernel.one_key import serve
@@ -26,22 +27,32 @@ def serve_due(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) ->
     """Serve each key that a punctuation (TICK, CLEAN) or a change of arcs (SWAP) concerns, from key C_NEXT on. Returns a status.
 
     CLEAN leaves those keys alone that it would only make smaller, but with ``low`` = ALL_KEYS; with CHANGED_KEYS it takes those of
-    them that have changed since the call ``high``.
+    them that have changed since the call ``high``, with IDLE_KEYS those that a punctuation at ``high`` would have made smaller.
     """
-    key = m[C_NEXT]
+    act = clean = FOREVER
+    if what != SWAP:
+        act, clean = m[C_EVENTS], m[C_FINAL] if low else BEGINNING
+        clean = min(clean, high) if low == IDLE_KEYS else clean
+    key = next_due(m, m[C_NEXT], act, clean)
     while key < m[C_KEYS]:
         entry = m[C_DIR] + key * D_SIZE
-        due = m[entry + D_BLOCK] != 0
-        if what != SWAP:
-            smaller = low == ALL_KEYS or (low == CHANGED_KEYS and m[entry + D_CHANGED] >= high)
-            due = due and (m[entry + D_ACT] <= m[C_EVENTS] or (smaller and m[entry + D_CLEAN] <= m[C_FINAL]))
-        if due:
+        if low != CHANGED_KEYS or what == SWAP or m[entry + D_ACT] <= act or m[entry + D_CHANGED] >= high:
             status = serve(m, w, p, c, key, 0, what, low, high)
             if status < 0:
+                m[C_NEXT] = key
                 return status
-        key += 1
-        m[C_NEXT] = key
+        key = next_due(m, key + 1, act, clean)
     return DONE
+
+
+@kernel
+def next_waiting(m: Any, t: int) -> int:
+    """Return the first key from C_NEXT on that has retractions waiting for insertions before ``t``; C_KEYS: there is none."""
+    key = next_due(m, m[C_NEXT], t, BEGINNING)
+    while key < m[C_KEYS] and m[m[m[C_DIR] + key * D_SIZE + D_BLOCK] + H_PENDING_TOP] == 0:
+        key = next_due(m, key + 1, t, BEGINNING)
+    m[C_NEXT] = key + 1
+    return key
 
 
 @kernel

@@ -45,6 +45,8 @@ C_LIMIT = C("one past the last word of the heap")
 C_TOP = C("the first word of the heap that was never used")
 C_SERIAL = C("number of the call")
 C_DIR = C("where the directory begins")
+C_MINIMA = C("where the minima over its deadlines begin, MIN_*")
+C_ABOVE = C("where the minima over those begin")
 C_KEYS = C("how many entries the directory has")
 C_EVENTS = C("no event comes before: the last punctuation of the event input")
 C_FINAL = C("nothing changes before: the effective punctuation")
@@ -69,7 +71,7 @@ C_CHANGES = C("event changes taken")
 C_ARCS = C("arc changes among the records taken")
 C_ASKED = C("how often Python was asked")
 C_GENERAL = C("how many steps were derived arc by arc")
-C_WAITING = C("how many blocks may hold retractions that wait")
+C_WAITING = C("how many retractions wait, of different events")
 C_WAITED = C("C_WAITING when the call began")
 C_NEXT = C("where work on many keys goes on: the next key, or column of the batch")
 C_FROM = C("where `forward_keys` goes on among the rows of a key")
@@ -94,6 +96,13 @@ D_ACT = D("the smallest punctuation that makes the key speak")
 D_CLEAN = D("the smallest punctuation that makes its block smaller")
 D_CHANGED = D("the call in which what a snapshot holds of it last changed")
 D_SIZE = D.size  # half a line of cache; the directory begins at a whole one
+
+MIN_ = Record()  # a lower bound of the deadlines of some keys, see `deadlines`
+MIN_ACT = MIN_("of D_ACT")
+MIN_CLEAN = MIN_("of D_CLEAN")
+MIN_SIZE = MIN_.size
+LEVEL = 6
+"""A minimum is over 2**LEVEL keys, or minima."""
 
 # -- m: header of a block ----------------------------------------------------------------------------------------------------
 H = Record()
@@ -378,8 +387,8 @@ T_STAMP, T_START, T_UNTIL, T_M, T_PAST, T_WORDS = range(6)
 
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
-GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS = range(16, 22)
-ALL_KEYS, CHANGED_KEYS = 1, 2  # of CLEAN: whom else it concerns
+GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS = range(16, 23)
+ALL_KEYS, CHANGED_KEYS, IDLE_KEYS = 1, 2, 3  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
 BREAK, JOIN = 1, 2  # of C_GAPLESS
 ONCE, ALWAYS = 1, 2  # of C_LOOKED

@@ -18,6 +18,7 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
+from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
@@ -79,7 +80,8 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
         events = max(events, m[b + H_EVENT_CAP] << (status == NEED_EVENTS))
         nodes = max(nodes, m[b + H_NODE_CAP] << (status == NEED_NODES))
         matches = max(matches, m[b + H_MATCH_CAP] << (status == NEED_MATCHES))
-    to = make(m, steps + spare, events, nodes, matches, 2 * waiting + (b != 0) + (n if waiting or m[C_WAITING] else 0))
+    more = n if waiting or m[C_WAITING] or status == NEED_BLOCK else 0
+    to = make(m, steps + spare, events, nodes, matches, 2 * waiting + (b != 0) + more)
     if to < 0:
         return to
     m[to + H_RUNS] = 1
@@ -206,22 +208,22 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         m[entry + D_CHANGED] = m[C_SERIAL]
     if empty:
         replace_block(m, w, key, 0)
-        m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
+        put_deadlines(m, key, FOREVER, FOREVER)
     else:
-        set_deadlines(m, p, b, entry)
+        set_deadlines(m, p, b, key)
     return DONE
 
 
 @kernel
 def save_counters(m: Any, w: Any, p: Any) -> Any:
     """Return the counters outside the block that a rolled-back unit must restore."""
-    return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], p[P_BOUNDCOUNT]
+    return w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], m[C_WAITING], p[P_BOUNDCOUNT]
 
 
 @kernel
 def restore_counters(m: Any, w: Any, p: Any, old: Any) -> None:
     """Restore the counters that `save_counters` saved, after the work on a key was rolled back."""
-    w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], bounds = old
+    w[W_LOG_TOP], w[W_TAKEN], m[C_EVENTS], m[C_STALE], m[C_CHANGES], m[C_NOW], m[C_ARCS], m[C_WAITING], bounds = old
     forget_arcs(p, bounds)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.blocks import copy_rows, make, measure
 from afa.compiled.kernel.clean import set_deadlines
+from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
@@ -55,10 +56,10 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + m[C_V])
     m[to + H_LAST] = m[to + H_THINNED] = drop_stones(m, w, c, to, steps)
     replace_block(m, w, key, to)
-    set_deadlines(m, p, to, entry)
+    set_deadlines(m, p, to, key)
     if m[to + H_LAST] == 0 and m[to + H_PENDING_TOP] == 0:
         replace_block(m, w, key, 0)
-        m[entry + D_ACT] = m[entry + D_CLEAN] = FOREVER
+        put_deadlines(m, key, FOREVER, FOREVER)
     m[entry + D_CHANGED] = m[C_SERIAL]
     return DONE
 

@@ -1,0 +1,71 @@
+"""Which keys a punctuation concerns: found by minima over their deadlines, and by looking at all of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from afa.compiled.kernel import names as k
+from afa.compiled.kernel.deadlines import is_due, next_due, put_deadlines
+from afa.compiled.memory import directory_at
+
+KEYS = 9000
+"""More than two of the minima above stand for."""
+
+
+def directory(keys: int) -> Any:
+    *places, end = directory_at(k.CONTROL, keys)
+    m: Any = np.zeros(end, np.int64)
+    m[places[1] :] = k.FOREVER
+    m[k.C_DIR : k.C_DIR + 3] = places
+    m[k.C_KEYS] = keys
+    m[places[0] + k.D_BLOCK : places[1] : k.D_SIZE] = 1
+    return m
+
+
+def concerned(m: Any, act: int, clean: int) -> Iterator[int]:
+    key = next_due(m, 0, act, clean)
+    while key < m[k.C_KEYS]:
+        yield key
+        key = next_due(m, key + 1, act, clean)
+
+
+@pytest.mark.parametrize("keys", [1, 16, 63, 64, 4096, KEYS])
+def test_minima_lead_to_the_keys_that_are_due(keys: int) -> None:
+    m, chance = directory(keys), random.Random(keys)
+    known = {}
+    for key in range(keys):
+        known[key] = chance.randrange(1000), chance.randrange(1000)
+        put_deadlines(m, key, *known[key])
+    for _ in range(12):
+        act, clean = chance.choice([-1, 2, 40]), chance.choice([k.BEGINNING, -1, 5, 300])
+        due = [key for key, (soon, late) in known.items() if soon <= act or late <= clean]
+        assert list(concerned(m, act, clean)) == due
+        for key in due:  # most of them are visited, and due later
+            if chance.random() < 0.9:
+                known[key] = chance.choice([k.FOREVER, 1000]), chance.randrange(1000)
+                put_deadlines(m, key, *known[key])
+        for key in chance.sample(range(keys), min(keys, 20)):
+            known[key] = chance.randrange(-3, 1000), chance.randrange(1000)
+            m[m[k.C_DIR] + key * k.D_SIZE + k.D_BLOCK] = 1
+            put_deadlines(m, key, *known[key])
+        for key in chance.sample(range(keys), keys // 50):  # gone: nobody looks at them
+            m[m[k.C_DIR] + key * k.D_SIZE + k.D_BLOCK] = 0
+            known.pop(key, None)
+
+
+def test_minima_rise_where_they_have_led_to_nobody() -> None:
+    m = directory(KEYS)
+    for key in range(KEYS):
+        put_deadlines(m, key, k.FOREVER, 7)
+    for key in range(KEYS):
+        put_deadlines(m, key, k.FOREVER, 900)
+    assert is_due(m, m[k.C_ABOVE], 7, 7)
+    assert not list(concerned(m, 7, 7))
+    assert not is_due(m, m[k.C_ABOVE], 7, 7)
+    assert not is_due(m, m[k.C_ABOVE], 7, 899)
+    assert is_due(m, m[k.C_ABOVE], 7, 900)
