@@ -25,6 +25,7 @@ from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.operator import snapshot
 from afa.operator.call import Core
+from afa.operator.table_columns import as_arrow, key_parts
 from afa.operator.tables import assemble
 from afa.spark import shared
 from afa.spark.hashing import bucket_numbers
@@ -34,6 +35,7 @@ from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
 from afa.spark.recipe import Difference, check, difference, rebuilt
 from afa.spark.stages import Stages
+from afa.state.key_columns import KeyColumns
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -314,9 +316,15 @@ class Bucket:
             core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 
     def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
-        columns = [keys] if len(self._job.keys) == 1 else list(zip(*keys)) or [()] * len(self._job.keys)
+        columns = key_parts(KeyColumns.of(keys), self._keys)
         types = [self._job.schema.field(name).type for name in self._job.keys]
-        return bucket_numbers([pa.chunked_array([pa.array(list(c), t)]) for c, t in zip(columns, types)], count)
+        arrays = [as_arrow(column, kind, name) for column, kind, name in zip(columns, types, self._job.keys)]
+        return bucket_numbers([pa.chunked_array([array]) for array in arrays], count)
+
+    @property
+    def _keys(self) -> Keys:
+        assert self._core.keys is not None
+        return self._core.keys
 
     def settle(self, promised: int) -> Answer:
         """Follow the watermark, under the job as it was; what that brings."""
