@@ -244,7 +244,7 @@ class Batches:
                 check_ties(self._store)
         except Exception as error:
             if self._store.keyed:
-                blame(error, f"of key {self._store.directory.names[int(self._store.memory.w[k.W_KEY])]!r}")
+                blame(error, f"of key {self._store.key_of(int(self._store.memory.w[k.W_KEY]))!r}")
             raise
 
     def _see_again(self, words: Batch, low: int, high: int, seen: int, host: Host) -> None:
@@ -277,7 +277,7 @@ class Batches:
 
     def _change(self, words: Batch, place: int) -> Change:
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
-        return Change(self._store.payloads.record(payload), le, re, diff, self._store.directory.names[key])
+        return Change(self._store.payloads.record(payload), le, re, diff, self._store.key_of(key))
 
 
 def _ends(batch: Encoded) -> Any:

@@ -60,7 +60,7 @@ class Callback:
             transitions, memory = self._transitions, self._memory
             le = int(memory.m[k.C_PLACE])
             if transitions.faults is not None:
-                transitions.key = self._directory.names[int(memory.w[k.W_KEY])]
+                transitions.key = self._directory.name(int(memory.w[k.W_KEY]))
             if code == k.NOWHERE:
                 if transitions.faults is not None:
                     transitions.endless(self.arcs.endless(), le)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 import struct
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -70,7 +69,7 @@ class CompiledEngine:
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
-        if self.store.gaps is None and changes - self._looked >= len(self.store.directory.codes) // PACE:
+        if self.store.gaps is None and changes - self._looked >= len(self.store.directory) // PACE:
             self.store.journal.set(self, "_looked", changes)
             superfluous.prune(self.store, promises, arcs)
 
@@ -142,8 +141,8 @@ class CompiledEngine:
         compiled_states.check_ties(self.store)
 
     def run_columns(self, batch: Encoded, host: Host, cuts: Cuts | None = None) -> None:
-        if batch.keys is not None:
-            self.store.directory.touch(batch.keys)
+        if batch.key is not None:
+            self.store.directory.touch(batch.key)
         if batch.arcs:
             self.store.arcs.use(batch.arcs)
         if self.numbers is not None:
@@ -161,8 +160,8 @@ class CompiledEngine:
             return []
         rows = self.store.take_log()
         store = self.store
-        record, names, end = store.matches.record, store.directory.names, k.L_REG + store.matches.layout.width
-        return [Change(record(words), t, re, sign, names[key]) for key, sign, t, re, *words in rows[:, :end].tolist()]
+        record, name, end = store.matches.record, store.directory.name, k.L_REG + store.matches.layout.width
+        return [Change(record(words), t, re, sign, name(key)) for key, sign, t, re, *words in rows[:, :end].tolist()]
 
     def cut(self) -> int:
         return int(self.store.memory.w[k.W_LOG_TOP])
@@ -189,7 +188,7 @@ class CompiledEngine:
         Where keys get many rows each from one time to the next, only those that nothing has touched since the last time.
         """
         store, rows = self.store, self.store.idle
-        keys = len(store.directory.codes)
+        keys = len(store.directory)
         if store.keyed and rows < keys:
             store.call_all(k.CLEAN)
             return
@@ -200,7 +199,7 @@ class CompiledEngine:
 
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
         """Drop all that is final, so that what is held is what must be; of CHANGED_KEYS only those that changed from a call on."""
-        if self.store.keyed and self.store.directory.codes:
+        if self.store.keyed and len(self.store.directory):
             self.store.call_all(k.CLEAN, whom, since)
             self.store.directory.touch_all()
             self.commit()
@@ -254,9 +253,7 @@ class CompiledEngine:
     def keys(self) -> list[Hashable]:
         self.clean_all()
         directory = self.store.directory
-        codes = directory.codes
-        held = directory.entries[np.fromiter(codes.values(), np.int64, len(codes)), k.D_BLOCK] != 0
-        return list(codes) if held.all() else list(itertools.compress(codes, held))
+        return list(directory.names_of(directory.held())) if self.store.keyed else [None] * len(directory.held())
 
     def sizes(self) -> Sizes:
         self.clean_all()
@@ -270,16 +267,18 @@ class CompiledEngine:
         directory = self.store.directory
         if changed:
             self.clean_all(k.CHANGED_KEYS, directory.since)
-        keys, known = directory.changed() if changed else self.keys(), directory.codes
-        if len(keys) == len(known) and not changed:
-            codes = np.fromiter(known.values(), np.int64, len(known))
+            codes, gone = directory.changed()
         else:
-            codes = np.fromiter(map(known.get, keys, itertools.repeat(k.NOWHERE)), np.int64, len(keys))
-        return compiled_states.save(self.store, KeyColumns.of(keys), codes)
+            self.clean_all()
+            codes, gone = directory.held(), np.empty(0, np.int64)
+        if not self.store.keyed:
+            return compiled_states.save(self.store, KeyColumns.of([None] * len(codes)), codes)
+        keys = directory.names_of(np.append(codes, gone)).normal()
+        return compiled_states.save(self.store, keys, np.append(codes, np.full(len(gone), k.NOWHERE)))
 
     def saved(self) -> None:
         directory = self.store.directory
-        self.store.journal.note(directory.put_saved, *directory.as_of())
+        self.store.journal.note(directory.put_saved, directory.as_of())
         directory.saved()
 
     def load(self, states: States) -> None:

@@ -20,7 +20,7 @@ def check(store: Store) -> None:
     """Assert all invariants of all keys; the AssertionError says which does not hold, and where."""
     totals: Counter[str] = Counter()
     transitions = Transitions(store.automaton, store.arcs.table, store.faults and Faults())
-    for code in store.directory.codes.values():
+    for code in store.directory.held().tolist():
         block = Block(store, code)
         if block.at:
             _check_key(store, transitions, block, totals)

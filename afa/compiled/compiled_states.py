@@ -49,7 +49,7 @@ PART = 65536
 def pending(store: Store, code: int) -> list[Change]:
     if not store.directory.entries[code, k.D_BLOCK]:
         return []
-    record, key = store.payloads.record, store.directory.names[code]
+    record, key = store.payloads.record, store.directory.name(code)
     return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in Block(store, code).pending()]
 
 

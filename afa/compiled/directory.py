@@ -1,36 +1,48 @@
-"""The directory of keys: each key's number is the place of its entry in the kernels' directory.
+"""The directory of one memory: the entries of keys, by their numbers (`afa.compiled.key_numbers`), and which the last snapshot has.
 
-A number is a key's for as long as anything is held of it, and in the call in which it is given. An entry tells in which call its
-key last changed (D_CHANGED), so that a snapshot finds the keys that have changed since the last one without any work on the way.
+A number is a key's for as long as anything is held of it, and in the call in which it is given; and until the next snapshot, if
+the last one has the key, so that the next one can say that it is gone. An entry tells in which call its key last changed
+(D_CHANGED), so that a snapshot finds the keys that have changed since the last one without any work on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.compiled.kernel import names as k
+from afa.compiled.key_numbers import KeyNumbers
 from afa.compiled.memory import Memory
 from afa.state.key_columns import KeyColumns
 
-NOBODY = object()
+NONE = np.zeros(0, np.bool_)
+
+
+class Saved(NamedTuple):
+    """The last snapshot: which numbers' keys it has (an array of bools, never written to; None: there was none), and its call."""
+
+    keys: Any
+    since: int
 
 
 class Directory:
-    """The numbers of keys. Without keys there is one, None, for ever."""
+    """The entries of keys. Without keys there is one, of number 0, for ever; its name is None."""
 
-    def __init__(self, memory: Memory, keyed: bool) -> None:
-        self.codes: dict[Hashable, int] = {} if keyed else {None: 0}
-        self.names: list[Any] = [] if keyed else [None]
+    def __init__(self, memory: Memory, keyed: bool, wait: bool = False) -> None:
+        self.keys = KeyNumbers(wait)
         self.touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
         self._memory = memory
         self._keyed = keyed
-        self._free: list[int] = []
-        self._saved: set[Hashable] | None = None  # keys that the last snapshot has; None: there was none
-        self._gone: dict[Hashable, None] = {}  # those of them that are gone
-        self._since = k.BEGINNING  # the call at which it was taken
+        self._known = 0  # numbers below have entries
+        self._saved = Saved(None, k.BEGINNING)
+        self._away = NONE  # by number: the snapshot has the key, and nothing is held of it
+        self._aways = 0
+
+    def __len__(self) -> int:
+        """How many keys there are of which something is held, or may be."""
+        return len(self.keys) - self._aways
 
     @property
     def entries(self) -> Any:
@@ -39,135 +51,189 @@ class Directory:
         n = int(m[k.C_KEYS])
         return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)
 
-    def code(self, key: Hashable) -> int:
-        code = self.codes.get(key)
-        if code is None:
-            if self._free:
-                self._give([key])
-                return self.codes[key]
-            code = len(self.names)
-            self._memory.reach(code + 1)
-            self.touched.append(code)
-            self.names.append(key)
-            self.codes[key] = code
-        return code
+    def held(self) -> Any:
+        """Return the numbers of the keys of which something is held. O(keys)."""
+        return np.flatnonzero(self.entries[:, k.D_BLOCK])
 
-    def numbers(self, keys: Sequence[Hashable]) -> Any:
-        found = list(map(self.codes.get, keys))
-        if None in found:
-            self._give(list(dict.fromkeys(key for key, code in zip(keys, found) if code is None)))
-            found = list(map(self.codes.get, keys))
-        return np.array(found, np.int64)
+    # -- keys and their numbers ----------------------------------------------------------------------------------------------
+
+    def find(self, key: Hashable) -> int | None:
+        return self.keys.find(key) if self._keyed else 0
+
+    def name(self, code: int) -> Any:
+        return self.keys.name(code) if self._keyed else None
 
     def names_of(self, codes: Any) -> KeyColumns:
         """Return the keys of numbers, an array."""
-        return KeyColumns.of(list(map(self.names.__getitem__, codes.tolist())))
+        return self.keys.names_of(codes)
 
-    def _give(self, keys: list[Hashable]) -> None:
-        """Give numbers to new keys; they are forgotten when the call ends, unless something is held of them by then.
+    def code(self, key: Hashable) -> int:
+        """Return the number of a key, a new one if it has none."""
+        code = self.keys.code(key)
+        if code >= self._known or self.keys.news:
+            self._take_new()
+        if self._aways and code < len(self._away) and self._away[code]:
+            self.touched.append(code)
+        return code
 
-        INVARIANT: a key is known, by `codes`, once all else that belongs to it is there; a number that is free is taken from there
-        before it is given. If this ends half-way, a number is lost at worst.
-        """
-        begin, again = len(self.names), min(len(keys), len(self._free))
-        self._memory.reach(begin + len(keys) - again)
-        codes = [*self._free[len(self._free) - again :], *range(begin, begin + len(keys) - again)]
-        self.touched.append(np.array(codes, np.int64))
-        del self._free[len(self._free) - again :]
-        for code, key in zip(codes[:again], keys):
-            self.names[code] = key
-        self.names.extend(keys[again:])
-        self.codes.update(zip(keys, codes))
+    def numbers_of(self, columns: Sequence[Any], single: bool, n: int) -> Any:
+        """Return the number of the key of each row, see `KeyNumbers.numbers_of`."""
+        return self._taken(self.keys.numbers_of, columns, single, n)
+
+    def numbers(self, keys: Sequence[Hashable]) -> Any:
+        """Return the number of each key, new ones for new keys."""
+        return self._taken(self.keys.numbers_of_keys, KeyColumns.of(keys))
+
+    def _taken(self, numbers: Any, *given: Any) -> Any:
+        try:
+            codes = numbers(*given)
+        finally:
+            if self.keys.news or self.keys.top > self._known:
+                self._take_new()
+        if self._aways:
+            self.touched.append(codes)
+        return codes
+
+    def _take_new(self) -> None:
+        """Make room for the entries of new keys. The call forgets those of them of which it holds nothing when it ends."""
+        self.touched.append(self.keys.given())
+        self._memory.reach(self.keys.top)
+        self._known = self.keys.top
+
+    # -- the call ------------------------------------------------------------------------------------------------------------
 
     def touch(self, codes: Any) -> None:
         self.touched.append(codes)
 
     def touch_all(self) -> None:
-        self.touched.append(np.arange(len(self.names)))
+        self.touched.append(np.arange(self.keys.top))
 
     def end(self) -> None:
         """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call."""
-        if self._keyed:
+        if self._keyed and self.touched:
             try:
-                gone = [code for codes in self.touched for code in self._empty(codes)]
+                self._forget(self._looked_at())
             except MemoryError:
                 return
-            for code in gone:
-                self._forget(code)
         self.touched.clear()
 
-    def _empty(self, codes: Any) -> list[int]:
-        m = self._memory.m
-        if isinstance(codes, int):
-            return [] if m[m[k.C_DIR] + codes * k.D_SIZE] else [codes]
-        codes = np.atleast_1d(codes)
-        found: list[int] = codes[m[m[k.C_DIR] + codes * k.D_SIZE + k.D_BLOCK] == 0].tolist()
-        return found
+    def _looked_at(self) -> Any:
+        """Return which of the touched keys nothing is held of; so many are away that the snapshot has."""
+        codes = np.concatenate([np.atleast_1d(np.asarray(codes, np.int64)) for codes in self.touched])
+        saved, m = self._saved.keys, self._memory.m
+        here = codes < m[k.C_KEYS]
+        here[here] = m[m[k.C_DIR] + codes[here] * k.D_SIZE + k.D_BLOCK] != 0
+        if saved is not None:
+            codes, places = np.unique(codes, return_index=True)
+            here = here[places]
+            kept = self._in_snapshot(codes) & ~here
+            away = self._in(self._away, codes)
+            if (kept != away).any():
+                self._keep(codes, kept)
+            here |= kept
+        return np.unique(codes[~here])
 
-    def _forget(self, code: int) -> None:
-        """Forget a key. INVARIANT: in an order that lets this be done again, wherever it ended."""
-        key = self.names[code] if code < len(self.names) else NOBODY
-        if key is NOBODY:
-            return
-        if self.codes.get(key) == code:
-            if self._saved is not None and key in self._saved:
-                self._gone[key] = None
-            del self.codes[key]
-        self.names[code] = NOBODY
-        self._free.append(code)
+    def _keep(self, codes: Any, kept: Any) -> None:
+        away = np.zeros(max(len(self._away), self.keys.top), np.bool_)
+        away[: len(self._away)] = self._away
+        away[codes] = kept
+        self._put_away(away)
+
+    def _put_away(self, away: Any) -> None:
+        """INVARIANT: in one step, which nothing can interrupt."""
+        vars(self).update(_away=away, _aways=int(away.sum()))
+
+    def _forget(self, codes: Any) -> None:
+        if len(codes):
+            self.keys.gone(codes)
+
+    def _in_snapshot(self, codes: Any) -> Any:
+        return self._in(self._saved.keys, codes)
+
+    @staticmethod
+    def _in(bits: Any, codes: Any) -> Any:
+        """Return whether numbers are marked in an array that may be shorter."""
+        found = codes < len(bits)
+        found[found] = bits[codes[found]]
+        return found
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------
 
     @property
     def since(self) -> int:
         """The call from which on changes are newer than the last snapshot."""
-        return self._since
+        return self._saved.since
 
-    def changed(self) -> list[Hashable]:
-        """Return the keys that have changed since the last snapshot, or are gone. O(keys)."""
-        changed = np.flatnonzero((self.entries[:, k.D_CHANGED] >= self._since) & (self.entries[:, k.D_BLOCK] != 0))
-        names = [self.names[code] for code in changed.tolist()]
-        return [*names, *(key for key in self._gone if key not in self.codes)]
+    def changed(self) -> tuple[Any, Any]:
+        """Return the numbers of the keys that have changed since the last snapshot, and of those that are gone. O(keys)."""
+        entries = self.entries
+        changed = np.flatnonzero((entries[:, k.D_CHANGED] >= self.since) & (entries[:, k.D_BLOCK] != 0))
+        return changed, np.flatnonzero(self._away)
 
     def arcs_dropped(self, t: int) -> None:
         """Count a key as changed that has steps from before ``t``, not cleaned yet: the arcs that ended by ``t`` are forgotten."""
-        if self._saved is not None:
+        if self._saved.keys is not None:
             entries = self.entries
             entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = self._memory.m[k.C_SERIAL]
 
     def saved(self) -> None:
-        self.put_saved(set(self.codes), {}, int(self._memory.m[k.C_SERIAL]))
+        """The last snapshot is one of what there is now. The keys that it says are gone are forgotten at the end of the call."""
+        if self._aways:
+            self.touched.append(np.flatnonzero(self._away))
+        self.put_saved(Saved(self.entries[:, k.D_BLOCK] != 0, int(self._memory.m[k.C_SERIAL])))
 
-    def as_of(self) -> tuple[set[Hashable] | None, dict[Hashable, None], int]:
+    def as_of(self) -> Saved:
         """Return what is known of the last snapshot, for `put_saved`."""
-        return self._saved, self._gone, self._since
+        return self._saved
 
-    def put_saved(self, saved: set[Hashable] | None, gone: dict[Hashable, None], since: int) -> None:
-        """Let this be what is known of it: the keys that it has, those of them that are gone, its call."""
-        self._saved, self._gone, self._since = saved, gone, since
+    def put_saved(self, saved: Saved) -> None:
+        self._saved = saved
 
     def loaded(self, codes: Any) -> None:
-        self._saved = (self._saved or set()).union(map(self.names.__getitem__, codes.tolist()))
-        self._since = int(self._memory.m[k.C_SERIAL])
+        """The keys of some numbers are as a snapshot has them."""
+        keys = np.zeros(int(self._memory.m[k.C_KEYS]), np.bool_)
+        if self._saved.keys is not None:
+            keys[: len(self._saved.keys)] = self._saved.keys
+        keys[codes] = True
+        self.put_saved(Saved(keys, int(self._memory.m[k.C_SERIAL])))
         self.entries[codes, k.D_CHANGED] = k.BEGINNING
 
     @property
     def as_saved(self) -> bool:
         """Whether the keys are those of the last snapshot."""
-        return not self._gone and self._saved == self.codes.keys()
+        saved, here = self._saved.keys, self.entries[:, k.D_BLOCK] != 0
+        if saved is None or self._aways or len(saved) > len(here):
+            return False
+        return bool((here[: len(saved)] == saved).all() and not here[len(saved) :].any())
+
+    def names(self) -> list[Any]:
+        """Return the keys by their numbers; None: no key has the number."""
+        found: list[Any] = [None] * self.keys.top
+        codes = self.keys.live()
+        for code, name in zip(codes.tolist(), self.names_of(codes)):
+            found[code] = name
+        return found
 
     def take(self, names: list[Any], since: int) -> None:
-        """Take over what another directory was right after a snapshot at the call ``since``, with these names by number."""
-        self.names, self._since = names, since
-        self.codes = {name: code for code, name in enumerate(names) if name is not NOBODY}
-        self._free = [code for code, name in enumerate(names) if name is NOBODY]
-        self._saved = set(self.codes)
+        """Take over what another directory was right after a snapshot at the call ``since``, with these `names`.
+
+        Raises ValueError.
+        """
+        known = np.fromiter((name is not None for name in names), np.bool_, len(names))
+        self.keys.take(KeyColumns.of([name for name in names if name is not None]), np.flatnonzero(known), len(names))
+        self._known = int(self._memory.m[k.C_KEYS])
+        self.put_saved(Saved(known, since))
 
     def follow(self, other: Directory) -> None:
         """Take over the relation of another directory, of an engine with the same state, to its last snapshot."""
-        self._saved, self._gone = other._saved, dict(other._gone)
-        self._since = int(self._memory.m[k.C_SERIAL]) if other._saved is not None else k.BEGINNING
+        saved = other.as_of().keys
+        serial = int(self._memory.m[k.C_SERIAL])
+        if saved is not None:
+            codes = self.numbers(other.names_of(np.flatnonzero(saved)))
+            self.loaded(codes)
+            self.end()
+        self.put_saved(Saved(self._saved.keys, serial if saved is not None else k.BEGINNING))
         self.entries[:, k.D_CHANGED] = k.BEGINNING
-        for key in other.changed():
-            if key in self.codes:
-                self.entries[self.codes[key], k.D_CHANGED] = k.FOREVER
+        changed, _ = other.changed()
+        if len(changed):
+            self.entries[self.numbers(other.names_of(changed)), k.D_CHANGED] = k.FOREVER

@@ -6,7 +6,7 @@ which says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from afa.compiled.memory import Batch
 from afa.compiled.store import Store
 from afa.model.arc import Arc
 from afa.schema import NAN, Field
-from afa.state.plain import Unfit, field_columns, ints, keys_in
+from afa.state.plain import Unfit, field_columns, ints
 from afa.state.states import Column
 from punctuation.promise import Punctuation
 
@@ -66,13 +66,12 @@ class Encoded(NamedTuple):
     arc: Any  # None: no arc
     key: Any  # None: the one key
     fields: list[Source]
-    keys: Any  # the numbers that stand in ``key``
     arcs: Sequence[Arc]
     window: int | None
     sequence: Slot | None
     single: bool  # whether all events are insertions of one copy
     kept: list[Any]  # what must not be freed before the batch is done
-    names: list[Any]  # the keys, by their numbers
+    name: Callable[[int], Any]  # the key that has a number
     then: int = k.BEGINNING  # what is promised right behind it, in the same call
 
     def promised(self, t: int) -> Encoded:
@@ -119,7 +118,7 @@ class Encoded(NamedTuple):
         le = int(self.le[row])
         re = k.FOREVER if self.window is None else le + self.window
         re = re if self.re is None else int(self.re[row])
-        key = None if self.key is None else self.names[int(self.key[row])]
+        key = None if self.key is None else self.name(int(self.key[row]))
         return Change(payload, le, re, 1 if self.diff is None else int(self.diff[row]), key)
 
     def only(self, rows: Any, events: bool) -> Encoded:
@@ -214,9 +213,9 @@ def encode(
     for slot, values, _ in fields:
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
-    key, keys = (None, None) if key_columns is None else _keys(store, key_columns, single, n)
-    order, names = store.sequence_slot, store.directory.names
-    return Encoded(le, re, diff, kind, arc, key, fields, keys, arcs, window, order, not len(odd), [], names)
+    key = None if key_columns is None else store.directory.numbers_of(key_columns, single, n)
+    order, name = store.sequence_slot, store.directory.name
+    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, not len(odd), [], name)
 
 
 _RE = Field("re", int, True)
@@ -261,12 +260,6 @@ def _numbered(column: Column, strings: Strings) -> Any:
     if column.texts is None:
         return column.values
     return strings.numbers_of(column.texts)[column.values]
-
-
-def _keys(store: Store, columns: list[Any], single: bool, n: int) -> tuple[Any, Any]:
-    indices, found = keys_in(columns, single, n)
-    codes = store.directory.numbers(found)
-    return codes[indices], codes
 
 
 def sequence_words(slot: Slot, words: Any) -> Any:

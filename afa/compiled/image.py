@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.directory import NOBODY
 from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
 from afa.compiled.memory import directory_at
@@ -32,14 +31,13 @@ def names(store: Store) -> list[Any]:
     """Return what the words mean. *Requires* that no call is under way, and that nothing has changed since a snapshot was taken."""
     if not store.directory.as_saved:
         raise AfaError("expected an operator whose last call was snapshot() but got one that has changed since")
-    keys = [None if name is NOBODY else name for name in store.directory.names]
     return [
         int(store.memory.m[k.C_TOP]),
         store.memory.keys,
         store.memory.sizes,
         store.strings.numbers(),
         store.arcs.numbers(),
-        keys,
+        store.directory.names(),
         store.directory.since,
         store.idle,
     ]
@@ -73,7 +71,7 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     here = file.mapped(top)
     _check_words(here, top, room, len(keys), fixed)
     store.memory.adopt(here, file, room, sizes)
-    store.directory.take([NOBODY if key is None else key for key in keys], since)
+    store.directory.take(keys, since)
     store.arcs.installed()
 
 

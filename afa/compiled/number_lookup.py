@@ -55,7 +55,7 @@ class NumberLookup:
     def _block(self, key: Hashable) -> Block | None:
         """Return the block of a key as it is once what is final is dropped; None: there is none."""
         store = self._store
-        m, code = store.memory.m, store.directory.codes.get(key) if store.keyed else 0
+        m, code = store.memory.m, store.directory.find(key)
         at = 0 if code is None else int(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
         if not at or code is None:
             return None
@@ -66,7 +66,7 @@ class NumberLookup:
 
     def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
         store = self._store
-        code = store.directory.codes.get(key) if store.keyed else 0
+        code = store.directory.find(key)
         if code is None or not store.memory.m[k.C_WAITING]:
             return 0
         return sum(-change.diff for change in pending(store, code) if change[:3] == (payload, le, re))

@@ -71,7 +71,7 @@ class Store:
         self.memory.m[k.C_TIES] = not automaton.ties
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
         self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
-        self.directory = Directory(self.memory, keyed)
+        self.directory = Directory(self.memory, keyed, strict)
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self._function, address = as_function(self.callback)
         self._main = kernel(strict)
@@ -79,7 +79,8 @@ class Store:
         self.callback.arcs = self.arcs
 
     def key_of(self, code: int) -> Hashable:
-        return self.directory.names[code] if self.keyed else None
+        found: Hashable = self.directory.name(code)
+        return found
 
     def sequence_word(self, payload: Any) -> int:
         """Return the word that orders events of one LE."""

@@ -18,7 +18,7 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, Batch]] = {}
     for code in _grown(store):
-        said = promises.of(store.directory.names[code])
+        said = promises.of(store.directory.name(code))
         t = max(min(said.of_all(), arcs), store.progress.final)
         store.directory.touch(code)
         if t > _cleaned(store, code):

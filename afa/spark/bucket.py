@@ -242,7 +242,7 @@ class Bucket:
         waits = [] if self._held.next is None else [max(watermark + 1, self._held.next // 1000)]
         if self._logged.waits < FOREVER:
             waits.append(max(watermark + 1, self._logged.waits // 1000 + 1))
-        if self._engine.store.directory.codes:
+        if len(self._engine.store.directory):
             if self._core.arcs.table.timeouts:
                 return watermark + 1
             longest = self._windows.longest
@@ -260,7 +260,7 @@ class Bucket:
         engine = self._engine
         sizes = engine.sizes() if all_keys else None
         return {
-            "keys": len(engine.store.directory.codes) if sizes is None else sizes.keys,
+            "keys": len(engine.store.directory) if sizes is None else sizes.keys,
             "partial_matches": None if sizes is None else sizes.partial_matches,
             "ties": None if sizes is None else sizes.ties,
             "candidates": None if sizes is None else self._stages.matches,

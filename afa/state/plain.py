@@ -141,7 +141,7 @@ def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode("encode" if nulls else "mask")
         indices, texts = coded.indices.to_numpy(zero_copy_only=False), coded.dictionary
         if coded is array:
-            indices, texts = _used(indices, texts)
+            indices, texts = used(indices, texts)
         values = [NAN if value != value else value for value in texts.to_pylist()]
     except (pa.ArrowException, *ODD) as error:
         raise Unfit from error
@@ -163,7 +163,7 @@ def keys_in(columns: Sequence[Any], single: bool, n: int) -> tuple[Any, list[Any
     return indices, found
 
 
-def _used(indices: Any, dictionary: Any) -> tuple[Any, Any]:
+def used(indices: Any, dictionary: Any) -> tuple[Any, Any]:
     """Return a dictionary that came with a column, without what does not occur in it: a slice has the one of its table."""
     used = np.flatnonzero(np.bincount(indices, minlength=len(dictionary)))
     if len(used) == len(dictionary):

@@ -145,7 +145,10 @@ def _intrinsics() -> dict[str, Any]:
     def nothing(context: Any, address: Any) -> Any:
         return types.none(types.int64), lambda context, builder, signature, args: context.get_dummy_value()
 
-    others = {"peek": peek_at(64), "peek_byte": peek_at(8), "prefetch": intrinsic(nothing)}
+    def itself(context: Any, word: Any) -> Any:
+        return types.int64(types.int64), lambda context, builder, signature, args: args[0]
+
+    others = {"peek": peek_at(64), "peek_byte": peek_at(8), "prefetch": intrinsic(nothing), "wrapped": intrinsic(itself)}
     return others | {name: by_address(name, count) for name, count in BY_ADDRESS.items()}
 
 

@@ -191,7 +191,7 @@ def test_of_a_slice_only_its_own_keys_count(no_rows: None) -> None:
     op = Keyed(automaton(Number), key="at", engine="compiled")
     out = op.push_many(whole.slice(40, 2))
     assert out["at"].to_pylist() == op.keys == ["k40", "k41"]
-    assert len(op._core.engine.store.directory.names) == 2  # type: ignore[attr-defined]
+    assert len(op._core.engine.store.directory) == 2  # type: ignore[attr-defined]
 
 
 def test_a_key_that_is_missing_in_a_dictionary() -> None:

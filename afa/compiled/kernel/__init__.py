@@ -16,6 +16,11 @@
                          ends: which beginnings are over, and why
       key_states         what a snapshot holds
 
+key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
+  key_table          look for keys, give and forget numbers
+  key_hash           where a key stands; key_records: keys that are no word
+  key_names          where everything stands in these arrays
+
 names        where everything stands in the arrays: read it first; record: how its numbers are made
 blocks       the state of one key as a block of words; buffers: lists as rows, where runs are kept
 heap         undo log, blocks on a heap

@@ -6,6 +6,8 @@ from typing import Any
 
 from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback
+from afa.compiled.kernel.key_names import FIRST
+from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_covers, restore_steps, save_keys
 from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
@@ -20,6 +22,8 @@ from afa.compiled.kernel.swap import drop_arcs
 @kernel
 def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     """Do the one thing that ``what`` names. Returns what the kernel that does it returns."""
+    if what >= FIRST:
+        return keys(m, w, p, c, what, low, high)
     if what not in (FORWARD, GROUPS):
         m[C_COMING] = 0
     if what == RUN:

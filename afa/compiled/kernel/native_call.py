@@ -50,6 +50,11 @@ def prefetch(address: int) -> None:
     """Ask for the line of cache at an address, which need not be one; the words there are not read. As Python it does nothing."""
 
 
+def wrapped(word: int) -> int:
+    """Return what int64 makes of a result that is beyond it: nothing, in native code."""
+    return (int(word) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 def kernel(function: Any) -> Any:
     """Mark a function that `afa.compiled.machine.kernel_ir` makes native code of. Only kernels call it."""
     function.is_kernel = True

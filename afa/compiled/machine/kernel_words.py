@@ -258,7 +258,7 @@ class Words:
         words = [self.word(item) for item in node.args] if name in BUILTINS and not node.keywords else []
         if not words or len(words) != BUILTINS[name] != ANY:
             raise self.refused(node, f"a call of a kernel with all that it takes, or of {', '.join(BUILTINS)},")
-        if name == "int":
+        if name in ("int", "wrapped"):
             return words[0]
         if name == "bool":
             return put(f"zext i1 {put(f'icmp ne i64 {words[0]}, 0')} to i64")
@@ -290,6 +290,6 @@ class Words:
 
 
 ANY = -1
-BUILTINS = {"int": 1, "bool": 1, "abs": 1, "min": ANY, "max": ANY, "peek": 1, "peek_byte": 1, "prefetch": 1}
+BUILTINS = {"int": 1, "bool": 1, "abs": 1, "min": ANY, "max": ANY, "peek": 1, "peek_byte": 1, "prefetch": 1, "wrapped": 1}
 BUILTINS |= {name: count + 1 for name, count in BY_ADDRESS.items()}
 """What else is called, and with how many words."""

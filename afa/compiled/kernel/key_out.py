@@ -1,0 +1,106 @@
+"""Keys out of the table: parts of many keys by their numbers, texts side by side; the arena made anew, without free places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.key_hash import heads_of, words_of
+from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_records import take_record
+from afa.compiled.kernel.key_table import ROUND, find, insert, kind_at, refill, remove, value_at
+from afa.compiled.kernel.names import C_P, C_W, DONE
+from afa.compiled.kernel.native_call import kernel, prefetch, wrapped
+
+
+@kernel
+def keys(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
+    """Do the one thing that ``what`` names. Returns what the kernel that does it returns."""
+    if what == FIND:
+        return find(m, w, p, c, low, high)
+    if what == INSERT:
+        return insert(m, w, p, c, high)
+    if what == REMOVE:
+        return remove(m, w, p, c, high)
+    if what == REFILL:
+        return refill(m, w)
+    if what == COMPACT:
+        return compact(m, w, p, c, high)
+    if what == CELLS:
+        return cells(m, w, p, c, low, high)
+    return pack(m, w, p, c, high)
+
+
+@kernel
+def cells(m: Any, w: Any, p: Any, c: Any, part: int, high: int) -> int:
+    """Write kind and value of the keys of the numbers at OUT to the rows behind; ``part`` >= 0: those of a part of each tuple.
+
+    Returns how many of them are tuples with such a part.
+    """
+    count = 0
+    for r in range(high):
+        ahead = min(r + ROUND, high - 1)
+        prefetch(m[C_W] + 8 * value_at(c[OUT, ahead]))
+        kind, value = kind_at(w, c[OUT, r]), int(w[value_at(c[OUT, r])])
+        if part >= 0 and kind & CLASS == TUPLE and part < p[value >> LENGTH] & 255:
+            count += 1
+            kind, value = part_of(p, value >> LENGTH, part)
+        c[2, r], c[3, r] = kind, value
+    return count
+
+
+@kernel
+def part_of(p: Any, record: int, part: int) -> tuple[int, int]:
+    """Return kind and value of a part of the tuple whose record this is; that of a text as the value of a key."""
+    at = record + heads_of(TUPLE, int(p[record]) & 255)
+    for i in range(part):
+        kind = (p[record + (i + 1 >> 3)] >> 8 * (i + 1 & 7)) & CLASS
+        if kind == TEXT:
+            at += 1 + words_of(TEXT, int(p[at]))
+        elif kind != NONE:
+            at += 1
+    kind = (p[record + (part + 1 >> 3)] >> 8 * (part + 1 & 7)) & 255
+    if kind & CLASS == TEXT:
+        return kind, at + 1 << LENGTH | int(p[at])
+    return kind, 0 if kind & CLASS == NONE else int(p[at])
+
+
+@kernel
+def pack(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """Write texts, whose kinds and values are in the rows that `cells` writes, side by side to ``w``. What is no text is left out.
+
+    Returns how many bytes they take.
+    """
+    end, fill, word = 0, 0, 0
+    for r in range(high):
+        ahead = min(r + ROUND, high - 1)
+        if c[2, ahead] & CLASS == TEXT:
+            prefetch(m[C_P] + 8 * (c[3, ahead] >> LENGTH))
+        if c[2, r] & CLASS != TEXT:
+            continue
+        at, size = int(c[3, r]) >> LENGTH, int(c[3, r]) & LONGEST
+        for i in range(size + 7 >> 3):
+            here, n = int(p[at + i]), min(size - 8 * i, 8)
+            word = word | wrapped(here << 8 * fill)
+            if fill + n >= 8:
+                w[end] = word
+                end += 1
+                word = (here >> 8 * (8 - fill)) & ((1 << 8 * fill) - 1) if fill else 0
+                fill -= 8
+            fill += n
+    w[end] = word
+    return 8 * end + fill
+
+
+@kernel
+def compact(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """Move all records to another arena, given as ``m``, and write their keys' values to ``c``, a copy of ``w``. Returns DONE."""
+    for number in range(high):
+        kind, value = kind_at(w, number), int(w[value_at(number)])
+        if kind & CLASS not in (TEXT, TUPLE):
+            continue
+        size = words_of(kind, value & LONGEST)
+        record = take_record(m, size)
+        for i in range(size):
+            m[record + i] = p[(value >> LENGTH) + i]
+        c[0, value_at(number)] = record << LENGTH | value & LONGEST
+    return DONE

@@ -1,0 +1,114 @@
+"""Keys that are no word: their records, made from columns, and kept in the arena in places by size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.key_hash import heads_of, words_of
+from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.native_call import kernel, peek, peek_byte
+
+
+@kernel
+def kind_of(c: Any, part: int, row: int) -> int:
+    """Return the kind of a value of a column."""
+    at = D_COLUMNS + part * V_SIZE
+    return peek_byte(c[0, at + V_KINDS] + row) if c[0, at + V_KINDS] else int(c[0, at + V_KIND])
+
+
+@kernel
+def text_at(p: Any, at: int, begin: int, size: int) -> int:
+    """Write the bytes from an address on as words from ``p[at]`` on, the last one filled up with 0. Returns the word behind."""
+    whole, rest = size >> 3, size & 7
+    for i in range(whole):
+        p[at + i] = peek(begin + 8 * i)
+    if rest == 0:
+        return at + whole
+    if whole:  # no byte is read that is not the text's
+        p[at + whole] = (peek(begin + size - 8) >> (64 - 8 * rest)) & ((1 << 8 * rest) - 1)
+    else:
+        word = 0
+        for i in range(rest):
+            word = word | peek_byte(begin + i) << 8 * i
+        p[at + whole] = word
+    return at + whole + 1
+
+
+@kernel
+def record_of(p: Any, c: Any, row: int) -> tuple[int, int]:
+    """Make the record of a row at D_AT. Returns the kind of its key, and its length. *Requires* room."""
+    at, parts = int(p[A_ROOM] + c[0, D_AT]), int(c[0, D_PARTS])
+    if parts == 0:
+        return int(c[0, D_KIND]), int(c[0, D_LENGTH])
+    if c[0, D_TUPLE] == 0:
+        offsets = c[0, D_COLUMNS + V_AT] + 8 * row
+        begin = peek(offsets)
+        size = peek(offsets + 8) - begin
+        text_at(p, at, c[0, D_COLUMNS + V_DATA] + begin, size)
+        return kind_of(c, 0, row), size
+    heads = heads_of(TUPLE, parts)
+    for i in range(1, heads):
+        p[at + i] = 0
+    p[at] = parts
+    end = at + heads
+    for i in range(parts):
+        kind, v = kind_of(c, i, row), D_COLUMNS + i * V_SIZE
+        p[at + (i + 1 >> 3)] = p[at + (i + 1 >> 3)] | kind << 8 * (i + 1 & 7)
+        if kind & CLASS == NONE:
+            continue
+        if kind & CLASS != TEXT:
+            p[end] = peek(c[0, v + V_AT] + 8 * row)
+            end += 1
+            continue
+        offsets = c[0, v + V_AT] + 8 * row
+        begin = peek(offsets)
+        p[end] = peek(offsets + 8) - begin
+        end = text_at(p, end + 1, c[0, v + V_DATA] + begin, int(p[end]))
+    return TUPLE, end - at
+
+
+@kernel
+def same_record(p: Any, at: int, kind: int, length: int, other: int) -> bool:
+    """Return whether the records at two places of one class and length are of one key."""
+    heads = heads_of(kind, int(p[at]) & 255) if length else 0
+    for i in range(words_of(kind, length)):
+        differ = p[at + i] ^ p[other + i]
+        if differ if i >= heads else differ & (HEADS if i == 0 else KINDS):
+            return False
+    return True
+
+
+@kernel
+def size_of_record(words: int) -> tuple[int, int]:
+    """Return the size class of so many words, and how many it has: up to 16 each its own, then eight for twice as many."""
+    double, units = 0, words
+    while units > 16:
+        units = units + 1 >> 1
+        double += 1
+    return units + 8 * double, units << double
+
+
+@kernel
+def take_record(p: Any, words: int) -> int:
+    """Take a place for a record. Returns where it is, or NEED_ARENA."""
+    if words == 0:
+        return ARENA
+    size, whole = size_of_record(words)
+    found = int(p[A_FREE + size])
+    if found != 0:
+        p[A_FREE + size] = p[found]
+        p[A_FREED] -= whole
+        return found
+    if p[A_TOP] + whole > p[A_ROOM]:
+        return NEED_ARENA
+    p[A_TOP] += whole
+    return int(p[A_TOP]) - whole
+
+
+@kernel
+def free_record(p: Any, at: int, words: int) -> None:
+    if words:
+        size, whole = size_of_record(words)
+        p[at] = p[A_FREE + size]
+        p[A_FREE + size] = at
+        p[A_FREED] += whole

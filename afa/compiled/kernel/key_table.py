@@ -1,0 +1,260 @@
+"""The table of keys: open addressing, a slot of one word a key. See `key_names`.
+
+Many keys are looked for side by side, in rounds over a few rows each, so that the lines of cache that they need are on their way at
+once: tag -> slot -> value -> record. `find` writes nothing but its own rows, so that threads may look for parts of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.key_hash import tag_of_record, tag_of_word, words_of
+from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_records import free_record, kind_of, record_of, same_record, take_record
+from afa.compiled.kernel.names import C_M, C_P, C_W, DONE
+from afa.compiled.kernel.native_call import kernel, peek, prefetch
+
+ROUND = 32
+"""How many rows are looked for side by side."""
+NUMBER = (1 << 32) - 1
+"""The bits of a slot that hold the number."""
+
+
+@kernel
+def home_of(m: Any, tag: int) -> int:
+    """Return the first slot in which a key of this tag may stand."""
+    return tag >> (TAG - int(m[K_BITS]))
+
+
+@kernel
+def value_at(number: int) -> int:
+    """Return the place of a key's value in ``w``."""
+    return (number >> 3) * GROUP + 1 + (number & 7)
+
+
+@kernel
+def kind_at(w: Any, number: int) -> int:
+    return (w[(number >> 3) * GROUP] >> 8 * (number & 7)) & 127
+
+
+@kernel
+def put_kind(w: Any, number: int, kind: int) -> None:
+    at, bits = (number >> 3) * GROUP, 8 * (number & 7)
+    w[at] = (w[at] & ~(127 << bits)) | kind << bits
+
+
+@kernel
+def of_words(c: Any) -> bool:
+    """Return whether the keys of a call are words, not records."""
+    return c[0, D_TUPLE] == 0 and c[0, D_PARTS] == 1 and c[0, D_COLUMNS + V_DATA] == 0
+
+
+@kernel
+def is_key(w: Any, p: Any, number: int, kind: int, word: int, at: int) -> bool:
+    """Return whether a number is that of a key: a word; or at ``at`` (not 0) a record, whose length is ``word``."""
+    if (kind_at(w, number) ^ kind) & CLASS or kind & CLASS == OBJECT:
+        return False
+    value = int(w[value_at(number)])
+    if at == 0:
+        return value == word
+    return value & LONGEST == word and same_record(p, at, kind, word, value >> LENGTH)
+
+
+@kernel
+def search(m: Any, w: Any, p: Any, tag: int, kind: int, word: int, at: int) -> tuple[int, int]:
+    """Return the number of a key, NOWHERE if it has none; and the slot where it stands, or would. O(1) expected."""
+    last, slot = (1 << int(m[K_BITS])) - 1, home_of(m, tag)
+    while m[SLOTS + slot] != 0:
+        found = int(m[SLOTS + slot])
+        if found >> 32 == tag and is_key(w, p, (found & NUMBER) - 1, kind, word, at):
+            return (found & NUMBER) - 1, slot
+        slot = (slot + 1) & last
+    return -1, slot
+
+
+@kernel
+def first_of_tag(m: Any, tag: int) -> int:
+    """Return the first slot's word of a tag; 0: there is none."""
+    last, slot = (1 << int(m[K_BITS])) - 1, home_of(m, tag)
+    while m[SLOTS + slot] != 0 and m[SLOTS + slot] >> 32 != tag:
+        slot = (slot + 1) & last
+    return int(m[SLOTS + slot])
+
+
+@kernel
+def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+    """Write the numbers of the keys of some rows to OUT; of those that have none, -1 less their tag. Returns how many have none."""
+    missing, row, words = 0, low, of_words(c)
+    while row < high:
+        end = min(row + ROUND, high)
+        for r in range(row, end):
+            if words:
+                tag = tag_of_word(m, kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r))
+            else:
+                kind, length = record_of(p, c, r)
+                tag = tag_of_record(m, p, int(p[A_ROOM] + c[0, D_AT]), kind, length)
+            c[OUT, r] = tag
+            prefetch(m[C_M] + 8 * (SLOTS + home_of(m, tag)))
+        for r in range(row, end):
+            tag = int(c[OUT, r])
+            found = first_of_tag(m, tag)
+            c[OUT, r] = found if found else -1 - tag
+            if found:
+                prefetch(m[C_W] + 8 * value_at((found & NUMBER) - 1))
+        if not words:
+            for r in range(row, end):
+                if c[OUT, r] >= 0:
+                    prefetch(m[C_P] + 8 * (w[value_at((c[OUT, r] & NUMBER) - 1)] >> LENGTH))
+        for r in range(row, end):
+            if c[OUT, r] >= 0:
+                settle(m, w, p, c, r, words)
+            if c[OUT, r] < 0:
+                missing += 1
+        row = end
+    return missing
+
+
+@kernel
+def settle(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> None:
+    """Write the number of a row's key, of whose tag a slot was found."""
+    found = int(c[OUT, r])
+    if words:
+        kind, word, at = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r), 0
+    else:
+        kind, word = record_of(p, c, r)
+        at = int(p[A_ROOM] + c[0, D_AT])
+    number = (found & NUMBER) - 1
+    if not is_key(w, p, number, kind, word, at):
+        number, _ = search(m, w, p, found >> 32, kind, word, at)
+    c[OUT, r] = number if number >= 0 else -1 - (found >> 32)
+
+
+@kernel
+def insert(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """Give numbers to the keys of the rows from K_NEXT on to which `find` gave none. Returns a status."""
+    words = of_words(c)
+    while m[K_NEXT] < high:
+        r = int(m[K_NEXT])
+        ahead = min(r + ROUND, high - 1)
+        if c[OUT, ahead] < 0:
+            prefetch(m[C_M] + 8 * (SLOTS + home_of(m, -1 - int(c[OUT, ahead]))))
+        if c[OUT, r] < 0:
+            number = place(m, w, p, c, r, words)
+            if number < 0:
+                return number
+            c[OUT, r] = number
+        m[K_NEXT] = r + 1
+    return DONE
+
+
+@kernel
+def place(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> int:
+    """Return the number of a row's key, a new one if it has none; or a status."""
+    tag, at = -1 - int(c[OUT, r]), 0
+    if words:
+        kind, word = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r)
+    else:
+        kind, word = record_of(p, c, r)
+        at = int(p[A_ROOM] + c[0, D_AT])
+    number, slot = search(m, w, p, tag, kind, word, at)
+    if number >= 0:
+        return number
+    if 4 * (m[K_COUNT] + 1) > 3 << int(m[K_BITS]):
+        return NEED_SLOTS
+    if m[K_FREE] == 0 and m[K_TOP] == m[K_ROOM]:
+        return NEED_NUMBERS
+    value = word
+    if not words:
+        size = words_of(kind, word)
+        record = take_record(p, size)
+        if record < 0:
+            return record
+        for i in range(size):
+            p[record + i] = p[at + i]
+        value = record << LENGTH | word
+    number = take_number(m, w, c)
+    w[value_at(number)] = value
+    put_kind(w, number, kind)
+    m[SLOTS + slot] = tag << 32 | number + 1
+    m[K_COUNT] += 1
+    return number
+
+
+@kernel
+def take_number(m: Any, w: Any, c: Any) -> int:
+    """Return a free number, or the first that was never given."""
+    if m[K_FREE] == 0:
+        m[K_TOP] += 1
+        return int(m[K_TOP]) - 1
+    number = int(m[K_FREE]) - 1
+    m[K_FREE] = w[value_at(number)]
+    c[LOG, m[K_LOGGED]] = number
+    m[K_LOGGED] += 1
+    return number
+
+
+@kernel
+def tag_at(m: Any, w: Any, p: Any, number: int) -> int:
+    """Return the tag of the key that has a number."""
+    kind, value = kind_at(w, number), int(w[value_at(number)])
+    if kind & CLASS in (TEXT, TUPLE):
+        return tag_of_record(m, p, value >> LENGTH, kind, value & LONGEST)
+    return tag_of_word(m, kind, value)
+
+
+@kernel
+def remove(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """Forget the keys of the numbers at OUT, whose numbers are free then. Numbers that are free stay so. Returns DONE."""
+    row = 0
+    while row < high:
+        end = min(row + ROUND, high)
+        for r in range(row, end):
+            prefetch(m[C_W] + 8 * value_at(c[OUT, r]))
+        for r in range(row, end):
+            if kind_at(w, c[OUT, r]):
+                c[LOG, r] = tag_at(m, w, p, c[OUT, r])
+                prefetch(m[C_M] + 8 * (SLOTS + home_of(m, int(c[LOG, r]))))
+        for r in range(row, end):
+            number = int(c[OUT, r])
+            kind, value = kind_at(w, number), int(w[value_at(number)])
+            if kind == 0:
+                continue
+            clear_slot(m, int(c[LOG, r]), number)
+            if kind & CLASS in (TEXT, TUPLE):
+                free_record(p, value >> LENGTH, words_of(kind, value & LONGEST))
+            put_kind(w, number, 0)
+            w[value_at(number)] = m[K_FREE]
+            m[K_FREE] = number + 1
+            m[K_COUNT] -= 1
+        row = end
+    return DONE
+
+
+@kernel
+def clear_slot(m: Any, tag: int, number: int) -> None:
+    """Let the slot of a number be free: those behind it that have it on their way move up."""
+    last, slot = (1 << int(m[K_BITS])) - 1, home_of(m, tag)
+    while m[SLOTS + slot] & NUMBER != number + 1:
+        slot = (slot + 1) & last
+    after = (slot + 1) & last
+    while m[SLOTS + after] != 0:
+        home = home_of(m, int(m[SLOTS + after]) >> 32)
+        if (after - home) & last >= (after - slot) & last:
+            m[SLOTS + slot] = m[SLOTS + after]
+            slot = after
+        after = (after + 1) & last
+    m[SLOTS + slot] = 0
+
+
+@kernel
+def refill(m: Any, w: Any) -> int:
+    """Fill the free slots of a larger table with those of another, given as ``w``. Returns DONE."""
+    last = (1 << int(m[K_BITS])) - 1
+    for i in range(1 << int(w[K_BITS])):
+        found = int(w[SLOTS + i])
+        if found != 0:
+            slot = home_of(m, found >> 32)
+            while m[SLOTS + slot] != 0:
+                slot = (slot + 1) & last
+            m[SLOTS + slot] = found
+    return DONE

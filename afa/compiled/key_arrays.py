@@ -1,0 +1,157 @@
+"""The arrays of a table of keys, and how they grow; see `afa.compiled.kernel.key_names`.
+
+What grows is made beside what there is, and takes its place in one step: whatever ends a call in between leaves the arrays whole.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from afa.compiled import reserve
+from afa.compiled.kernel import key_names as t
+from afa.compiled.memory import Batch
+
+SECRET = [secrets.randbits(64) - (1 << 63) for _ in range(4)]
+"""Nobody outside of this process knows which keys share a place."""
+MASK = (1 << t.TAG) - 1
+"""Which bits of a tag are used; fewer in tests, so that keys collide."""
+BITS, NUMBERS, WORDS, SPARE = 5, 16, 32, 16
+"""To begin with: slots, a power of two; room for numbers; words for records, and for what is looked for."""
+AHEAD, SMALL = 8, 1 << 12
+"""By what factor the address space of an array of SMALL words and more grows, if it costs nothing."""
+MOST = (1 << 32) - 16
+"""How many numbers there are."""
+
+
+class KeyArrays:
+    """Table, keys and arena, by the names that kernels have for them; ``alone``: see `afa.compiled.memory.Memory`."""
+
+    m: Any
+    m_at: int
+    m_size: int
+    w: Any
+    w_at: int
+    p: Any
+    at: int  # of p
+    alone = False
+
+    def __init__(self) -> None:
+        m, w = np.zeros(t.SLOTS + (1 << BITS), np.int64), np.zeros(NUMBERS // 8 * t.GROUP, np.int64)
+        p = np.zeros(t.ARENA + WORDS + SPARE, np.int64)
+        m[t.K_BITS], m[t.K_MASK], m[t.K_ROOM] = BITS, MASK, NUMBERS
+        m[t.K_SECRET : t.K_SECRET + 4] = SECRET
+        p[t.A_TOP], p[t.A_ROOM] = t.ARENA, t.ARENA + WORDS
+        self._use(m=m, w=w, p=p)
+
+    def _use(self, **arrays: Any) -> None:
+        """INVARIANT: in one step, which nothing can interrupt."""
+        found: dict[str, Any] = dict(arrays)
+        for name, place in (("m", "m_at"), ("w", "w_at"), ("p", "at")):
+            if name in arrays:
+                found[place] = int(arrays[name].ctypes.data)
+        if "m" in arrays:
+            found["m_size"] = len(arrays["m"])
+        vars(self).update(found)
+
+    @property
+    def words(self) -> Any:
+        """The arena, as kernels that run as Python know the program."""
+        return self.p
+
+    def aim(self, program: int) -> None:
+        self.m[:4] = self.m_at, self.w_at, program, self.m_size
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that are in use."""
+        m, p = self.m, self.p
+        words = len(m) + (int(m[t.K_TOP]) + 7) // 8 * t.GROUP + int(p[t.A_TOP]) + len(p) - int(p[t.A_ROOM])
+        return words * reserve.WORD
+
+    def provide(self, status: int, call: Any) -> None:
+        """Provide what a status asks for, or raise MemoryError; ``call``: the kernels."""
+        if status == t.NEED_SLOTS:
+            self._more_slots(call)
+        elif status == t.NEED_NUMBERS:
+            self.reach(2 * int(self.m[t.K_ROOM]))
+        else:
+            self.grow_arena(2 * (int(self.p[t.A_ROOM]) - t.ARENA), len(self.p) - int(self.p[t.A_ROOM]))
+
+    def _more_slots(self, call: Any) -> None:
+        bits = int(self.m[t.K_BITS]) + 1
+        if bits > t.TAG:
+            raise MemoryError(f"expected at most {3 << t.TAG - 2:,} keys but got more")
+        m = _words(t.SLOTS + (1 << bits))
+        m[: t.SLOTS] = self.m[: t.SLOTS]
+        m[t.K_BITS] = bits
+        call(t.REFILL, arrays=_other(m, self.m, self.p))
+        self._use(m=m)
+
+    def reach(self, numbers: int) -> None:
+        """Make room for so many numbers."""
+        if numbers > MOST:
+            raise MemoryError(f"expected at most {MOST:,} keys but got more")
+        least = -(-numbers // 8) * t.GROUP
+        if least > len(self.w):
+            w = _words(least, AHEAD)
+            w[: len(self.w)] = self.w
+            self._use(w=w)
+        self.m[t.K_ROOM] = min(len(self.w) // t.GROUP * 8, MOST)
+
+    def grow_arena(self, room: int, spare: int) -> None:
+        """Let the arena have so many words, and so many behind them for what is looked for."""
+        p = _words(t.ARENA + room + spare, AHEAD)
+        top = int(self.p[t.A_TOP])
+        p[:top] = self.p[:top]
+        p[t.A_ROOM] = len(p) - spare
+        sought = self.p[int(self.p[t.A_ROOM]) :]
+        p[len(p) - spare : len(p) - spare + len(sought)] = sought
+        self._use(p=p)
+
+    def spare(self, words: int) -> None:
+        """Make room for a record of so many words that is looked for."""
+        room = int(self.p[t.A_ROOM])
+        if room + words > len(self.p):
+            self.grow_arena(room - t.ARENA, 2 * words)
+
+    def beside(self, w: Any) -> KeyArrays:
+        """Return the same with another ``w``, for what a kernel writes."""
+        return _other(self.m, w, self.p)
+
+    def chain(self, codes: Any, top: int) -> None:
+        """Let the numbers below ``top`` be given, and those of them that are free be these: they are given next, in this order."""
+        places = codes // 8 * t.GROUP + 1 + codes % 8
+        self.w[places] = np.append(codes[1:] + 1, 0)[: len(codes)]
+        self.m[t.K_TOP], self.m[t.K_FREE] = top, codes[0] + 1 if len(codes) else 0
+
+    def compact(self, call: Any) -> None:
+        """Make the arena anew where most of it is free."""
+        p, m = self.p, self.m
+        free, top = int(p[t.A_FREED]), int(m[t.K_TOP])
+        held = int(p[t.A_TOP]) - t.ARENA - free
+        if free <= max(held, top, SMALL):
+            return
+        spare, groups = len(p) - int(p[t.A_ROOM]), -(-top // 8) * t.GROUP
+        new, w = _words(t.ARENA + held + held // 4 + WORDS + spare, AHEAD), _words(len(self.w), 1)
+        w[:groups] = self.w[:groups]
+        new[t.A_TOP], new[t.A_ROOM] = t.ARENA, len(new) - spare
+        call(t.COMPACT, 0, top, Batch(w.reshape(1, -1)), _other(new, self.w, p))
+        self._use(w=w, p=new)
+
+
+def _other(m: Any, w: Any, p: Any) -> KeyArrays:
+    found = KeyArrays.__new__(KeyArrays)
+    found._use(m=m, w=w, p=p)
+    return found
+
+
+def _words(least: int, ahead: int = 1) -> Any:
+    """Return an array of at least so many words, all 0. May raise MemoryError."""
+    if least < SMALL:
+        return np.zeros(least, np.int64)
+    found = reserve.words(least, least * ahead)
+    reserve.large_pages(found, 0, len(found))
+    return found

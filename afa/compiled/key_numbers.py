@@ -1,0 +1,371 @@
+"""The numbers of keys: from columns of keys to numbers and back, in machine code, without a Python object for each key.
+
+    key_parts, key_form   columns and single keys as the kernels take them
+    kernel.key_table      the table: who has which number
+    key_arrays            its memory
+
+A number is a key's until it is `gone`. Keys that Python alone can tell from others stand in the table too, so that they have
+numbers; which of them is meant says a dictionary beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import struct
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.compiled.kernel import key_names as t
+from afa.compiled.key_arrays import KeyArrays
+from afa.compiled.key_form import Form, form_of
+from afa.compiled.key_parts import Part, column_of, part_of
+from afa.compiled.machine.kernels import load
+from afa.compiled.memory import EMPTY, Batch
+from afa.schema import NAN, ODD
+from afa.state.key_columns import KeyColumn, KeyColumns, texts_between
+from afa.state.plain import Unfit, arrow, keys_in, used
+
+RECENT = 1024
+"""How many keys that came one by one are known without the table."""
+WORD = t.D_COLUMNS + t.V_SIZE
+_one = struct.Struct(f"={WORD + 1}q").pack_into
+
+
+@functools.cache
+def kernels(wait: bool) -> Any:
+    """Return the kernels of this process; ``wait``: compiled in full."""
+    return load(wait)
+
+
+class KeyNumbers:
+    """The numbers of keys; ``wait``: see `kernels`.
+
+    Examples
+    --------
+    >>> numbers = KeyNumbers()
+    >>> numbers.code("a"), numbers.code(7), numbers.code("a"), numbers.find(7.0), numbers.find("b")
+    (0, 1, 0, 1, None)
+    >>> numbers.numbers_of([np.array([9, 7, 9])], True, 3).tolist(), list(numbers.names_of(np.array([0, 2])))
+    ([2, 1, 2], ['a', 9])
+    """
+
+    def __init__(self, wait: bool = False) -> None:
+        self.arrays = KeyArrays()
+        self._main = kernels(wait)
+        self._recent: dict[Hashable, int] = {}
+        self._odd: dict[int, Hashable] = {}  # names that the table does not have
+        self._objects: dict[Hashable, int] = {}  # the numbers of those that Python alone tells from others
+        self._fresh = 0  # numbers from here on were given since `given`
+        self._again: list[Any] = []  # and these, which were other keys' before
+        self._torn = False  # whether it is not known which
+        self._call = Batch(np.zeros((3, WORD + 1), np.int64))  # for one key
+        self._word_at = self._call.at + 8 * WORD
+
+    def __len__(self) -> int:
+        return int(self.arrays.m[t.K_COUNT])
+
+    @property
+    def top(self) -> int:
+        """One past the largest number that was ever given."""
+        return int(self.arrays.m[t.K_TOP])
+
+    @property
+    def news(self) -> bool:
+        """Whether `given` has something to tell."""
+        return self._torn or bool(self._again) or self._fresh != self.top
+
+    def _run(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, arrays: KeyArrays | None = None) -> int:
+        arrays = arrays or self.arrays
+        return int(self._main(arrays, arrays, batch, what, low, high))
+
+    # -- one key -------------------------------------------------------------------------------------------------------------
+
+    def find(self, key: Hashable) -> int | None:
+        """Return the number of a key; None: it has none."""
+        found = self._recent.get(key)
+        return self._find(key, form_of(key)) if found is None else found
+
+    def code(self, key: Hashable) -> int:
+        """Return the number of a key, a new one if it has none."""
+        found = self._recent.get(key)
+        if found is not None:
+            return found
+        form = form_of(key)
+        found = self._find(key, form)
+        if found is None:
+            found = self._give(key, form)
+        if len(self._recent) >= RECENT:
+            self._recent.clear()
+        self._recent[key] = found
+        return found
+
+    def _find(self, key: Hashable, form: Form | None) -> int | None:
+        if form is None:
+            return self._objects.get(key)
+        self._put(form)
+        return None if self._run(t.FIND, 0, 1, self._call) else int(self._call.words[t.OUT, 0])
+
+    def _put(self, form: Form) -> None:
+        """Let the call for one key be about this one."""
+        kind, value, record = form
+        if record is None:
+            _one(self._call.words, 0, 0, 1, 0, kind, 0, kind, 0, self._word_at, 0, value)
+            return
+        words = len(record) // 8
+        self.arrays.spare(words)
+        at = int(self.arrays.p[t.A_ROOM])
+        self.arrays.p[at : at + words] = np.frombuffer(record, np.int64)
+        _one(self._call.words, 0, 0, 0, 0, kind, value, 0, 0, 0, 0, 0)
+
+    def _give(self, key: Hashable, form: Form | None) -> int:
+        """Give a key a number; what is lost of it if this ends half-way is found by `given`."""
+        torn = self._torn
+        self._torn = True
+        if form is None:
+            self._put(Form(t.OBJECT | t.ODD, hash(key)))
+            self._run(t.FIND, 0, 1, self._call)
+        self._insert(self._call, 1)
+        found = int(self._call.words[t.OUT, 0])
+        if form is None:
+            self._odd[found] = key
+            self._objects[key] = found
+        elif form.kind & ~t.CLASS == t.ODD:
+            self._odd[found] = key
+        self._torn = torn
+        return found
+
+    def _insert(self, call: Batch, n: int) -> None:
+        """Give numbers to the rows of a call for which `find` found none."""
+        arrays, torn = self.arrays, self._torn
+        self._torn = True
+        arrays.m[t.K_NEXT] = arrays.m[t.K_LOGGED] = 0
+        try:
+            while (status := self._run(t.INSERT, 0, n, call)) < 0:
+                arrays.provide(status, self._run)
+        finally:
+            if logged := int(arrays.m[t.K_LOGGED]):
+                self._again.append(call.words[t.LOG, :logged].copy())
+        self._torn = torn
+
+    # -- many keys -----------------------------------------------------------------------------------------------------------
+
+    def numbers_of(self, columns: Sequence[Any], single: bool, n: int) -> Any:
+        """Return the number of the key of each row, new ones for new keys; ``single``: a key is a value, else a tuple of values.
+
+        Raises `Unfit` where the rows must go one by one.
+        """
+        coded = _coded(columns[0], n) if single else None
+        if coded is not None:
+            return self._by_dictionary(*coded)
+        parts = _parts([column_of(column, nulls=not single) for column in columns], n)
+        if parts is None:
+            places, keys = keys_in(columns, single, n)
+            return np.array(list(map(self.code, keys)), np.int64)[places]
+        return self._numbers(parts, single, n)
+
+    def numbers_of_keys(self, keys: KeyColumns) -> Any:
+        """Return the number of each key, new ones for new keys."""
+        parts = _parts(keys.columns, len(keys))
+        if parts is None or not all(part.kind for part in parts) or (not keys.width and parts[0].kind & t.CLASS == t.NONE):
+            return np.fromiter(map(self.code, keys), np.int64, len(keys))
+        return self._numbers(parts, not keys.width, len(keys))
+
+    def _by_dictionary(self, indices: Any, dictionary: Any) -> Any:
+        """Look for each entry of a dictionary once; only those that occur are given numbers."""
+        parts = _parts([column_of(dictionary, nulls=False)], len(dictionary))
+        if parts is not None:
+            call, missing = self._sought(parts, True, len(dictionary))
+            if not missing:
+                return call.words[t.OUT, : len(dictionary)][indices]
+        indices, dictionary = used(indices, dictionary)
+        return self.numbers_of([dictionary], True, len(dictionary))[indices]
+
+    def _numbers(self, parts: list[Part], single: bool, n: int) -> Any:
+        call, missing = self._sought(parts, single, n)
+        if missing:
+            _check(parts)
+            self._insert(call, n)
+        return call.words[t.OUT, :n]
+
+    def _sought(self, parts: list[Part], single: bool, n: int) -> tuple[Batch, int]:
+        """Look for the keys of ``n`` rows. Returns the call, and how many rows have keys without a number."""
+        if len(parts) > t.PARTS:
+            raise Unfit
+        self.arrays.spare(sum(part.longest for part in parts) + 2 + len(parts) // 8)
+        call = Batch(np.empty((3, max(n, t.D_COLUMNS + t.V_SIZE * len(parts))), np.int64))
+        words = [not single, len(parts), 0, 0, 0, *(word for part in parts for word in part.words())]
+        call.words[0, : len(words)] = words
+        return call, self._run(t.FIND, 0, n, call)
+
+    # -- names ---------------------------------------------------------------------------------------------------------------
+
+    def name(self, code: int) -> Any:
+        """Return the key that has a number."""
+        w = self.arrays.w
+        kind = int(w[(code >> 3) * t.GROUP]) >> 8 * (code & 7) & 127
+        if kind & ~t.CLASS == t.ODD:
+            return self._odd[code]
+        value = int(w[(code >> 3) * t.GROUP + 1 + (code & 7)])
+        return self._tuple(value >> t.LENGTH) if kind == t.TUPLE else self._value(kind, value)
+
+    def _value(self, kind: int, value: int) -> Any:
+        if kind == t.INT:
+            return value
+        if kind == t.TEXT:
+            at, size = value >> t.LENGTH, value & t.LONGEST
+            return self.arrays.p[at : at + (size + 7) // 8].tobytes()[:size].decode()
+        return value_of(kind, value)
+
+    def _tuple(self, at: int) -> tuple[Any, ...]:
+        p = self.arrays.p
+        parts = int(p[at]) & 255
+        heads = (parts + 8) // 8
+        kinds, at, found = p[at : at + heads].tobytes()[1 : parts + 1], at + heads, []
+        for kind in kinds:
+            value = 0
+            if kind == t.TEXT:
+                value = at + 1 << t.LENGTH | int(p[at])
+                at += (int(p[at]) + 7) // 8 + 1
+            elif kind != t.NONE:
+                value = int(p[at])
+                at += 1
+            found.append(self._value(kind, value))
+        return tuple(found)
+
+    def names_of(self, codes: Any) -> KeyColumns:
+        """Return the keys of numbers, an array."""
+        n = len(codes)
+        if not n:
+            return KeyColumns.of([])
+        call = Batch(np.empty((4, n), np.int64))
+        call.words[t.OUT] = codes
+        self._run(t.CELLS, t.NONE_OF, n, call)
+        kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
+        if kinds == {t.TUPLE}:
+            width = int(self.arrays.p[call.words[3, 0] >> t.LENGTH]) & 255
+            if width and self._run(t.CELLS, width - 1, n, call) == n and not self._run(t.CELLS, width, n, call):
+                return KeyColumns(width, [self._column(call, part, n) for part in range(width)])
+            return KeyColumns.of(list(map(self.name, codes.tolist())))
+        column = self._cells(call, kinds, n)
+        return KeyColumns(0, [column or KeyColumn(None, list(map(self.name, codes.tolist())))])
+
+    def _column(self, call: Batch, part: int, n: int) -> KeyColumn:
+        self._run(t.CELLS, part, n, call)
+        kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
+        found = self._cells(call, kinds, n)
+        return found or KeyColumn(None, list(map(self._value, call.words[2].tolist(), call.words[3].tolist())))
+
+    def _cells(self, call: Batch, kinds: set[int], n: int) -> KeyColumn | None:
+        """Return the values that CELLS has written as a column; None: they have several types."""
+        present, values = None, call.words[3]
+        if t.NONE in kinds and len(kinds) > 1:
+            kinds = kinds - {t.NONE}
+            present = call.words[2] != t.NONE
+        if kinds == {t.INT}:
+            return KeyColumn(int, values.copy(), present)
+        if kinds == {t.INT | t.AS_BOOL}:
+            return KeyColumn(bool, values != 0, present)
+        if kinds <= {t.REAL, t.INT | t.AS_FLOAT}:
+            return KeyColumn(float, np.where(call.words[2] == t.REAL, values.view(np.float64), values), present)
+        return KeyColumn(str, self._texts(call, n), present) if kinds == {t.TEXT} else None
+
+    def _texts(self, call: Batch, n: int) -> Any:
+        lengths = np.where(call.words[2] == t.TEXT, call.words[3] & t.LONGEST, 0)
+        offsets = np.zeros(n + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        packed = np.empty(int(offsets[-1]) // 8 + 2, np.int64)
+        other = self.arrays.beside(packed)
+        self._run(t.PACK, 0, n, call, other)
+        return texts_between(offsets, packed.view(np.uint8)[: offsets[-1]])
+
+    # -- which there are -----------------------------------------------------------------------------------------------------
+
+    def live(self) -> Any:
+        """Return the numbers of all keys. O(numbers ever given)."""
+        kinds = self.arrays.w[:: t.GROUP][: (self.top + 7) // 8].copy().view(np.uint8)
+        return np.flatnonzero(kinds[: self.top])
+
+    def given(self) -> Any:
+        """Return the numbers given since this was asked last, or more."""
+        found = self.live() if self._torn else np.concatenate([np.arange(self._fresh, self.top), *self._again])
+        self._fresh = self.top
+        self._again.clear()
+        self._torn = False
+        return found
+
+    def gone(self, codes: Any) -> None:
+        """Forget the keys of numbers: an array. INVARIANT: in an order that lets this be done again, wherever it ended."""
+        self._recent.clear()
+        odd = [code for code in codes.tolist() if code in self._odd] if self._odd else []
+        for code in odd:
+            if self._objects.get(self._odd[code]) == code:
+                del self._objects[self._odd[code]]
+        call = Batch(np.empty((3, max(len(codes), 1)), np.int64))
+        call.words[t.OUT, : len(codes)] = codes
+        self._run(t.REMOVE, 0, len(codes), call)
+        for code in odd:
+            self._odd.pop(code, None)
+        with contextlib.suppress(MemoryError):  # then the arena stays as it is
+            self.arrays.compact(self._run)
+
+    def take(self, names: KeyColumns, codes: Any, top: int) -> None:
+        """Let a table without keys give these numbers, which rise, to these keys; the others below ``top`` are free.
+
+        Raises ValueError where a key is there twice.
+        """
+        self.arrays.reach(top)
+        self.arrays.chain(codes, top)
+        if not np.array_equal(self.numbers_of_keys(names), codes):
+            raise ValueError("expected keys of which none is there twice")
+        rest = np.ones(top, np.bool_)
+        rest[codes] = False
+        self.arrays.chain(np.flatnonzero(rest), top)
+        self.given()
+
+
+def value_of(kind: int, value: int) -> Any:
+    """Return the value that a word stands for."""
+    if kind & t.CLASS == t.NONE:
+        return None
+    if kind & t.CLASS == t.REAL:
+        found = struct.unpack("=d", struct.pack("=q", value))[0]
+        return int(found) if kind & ~t.CLASS == t.AS_INT else NAN if found != found else found
+    return bool(value) if kind & ~t.CLASS == t.AS_BOOL else float(value) if kind & ~t.CLASS == t.AS_FLOAT else value
+
+
+def _coded(column: Any, n: int) -> tuple[Any, Any] | None:
+    """Return places and entries of a column that comes with a dictionary, where each entry may be looked for."""
+    if isinstance(column, (np.ndarray, list, tuple)):
+        return None
+    import pyarrow as pa
+
+    array = arrow(column)
+    if not pa.types.is_dictionary(array.type) or array.null_count or array.dictionary.null_count:
+        return None
+    if len(array) != n:
+        raise Unfit
+    indices, dictionary = array.indices.to_numpy(zero_copy_only=False), array.dictionary
+    return used(indices, dictionary) if len(dictionary) > n else (indices, dictionary)
+
+
+def _parts(columns: Sequence[KeyColumn], n: int) -> list[Part] | None:
+    """Return columns of ``n`` rows as the kernels take them; None: one holds what Python alone can tell from others."""
+    if any(len(column) != n for column in columns if column.kind is not None):
+        raise Unfit
+    if any(column.kind is None and not isinstance(column.values, list) for column in columns):
+        return None
+    parts = [part_of(column) for column in columns]
+    return None if None in parts else [part for part in parts if part is not None]
+
+
+def _check(parts: list[Part]) -> None:
+    """Refuse texts that are no UTF-8 before they become keys. Raises `Unfit`."""
+    for part in parts:
+        if part.texts is not None:
+            try:
+                part.texts.validate(full=True)
+            except ODD as error:
+                raise Unfit from error

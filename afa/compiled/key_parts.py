@@ -1,0 +1,121 @@
+"""Columns of keys as the kernels take them, without a Python object for each row."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.compiled.kernel import key_names as t
+from afa.schema import ODD
+from afa.state.key_columns import KeyColumn, spans
+from afa.state.plain import Unfit, arrow
+
+OF_NUMBERS = {"i": int, "u": int, "f": float, "b": bool}
+
+
+class Part(NamedTuple):
+    """One column; its words as V_* have them.
+
+    kind, kinds   the kind of all values, or (uint8) of each
+    values        int64: words; or where texts begin and end, one more than there are
+    data, texts   the bytes of the texts, and the Arrow array
+    longest       the most words that a value takes of a record
+    """
+
+    kind: int
+    kinds: Any
+    values: Any
+    data: Any = None
+    texts: Any = None
+    longest: int = 1
+
+    def words(self) -> list[int]:
+        data = 0 if self.data is None else self.data.ctypes.data or 1
+        return [self.kind, 0 if self.kinds is None else self.kinds.ctypes.data, self.values.ctypes.data, data]
+
+
+def column_of(column: Any, nulls: bool) -> KeyColumn:
+    """Return a column of any origin; of kind None: what it holds is for Python. ``nulls``: whether values may be missing.
+
+    Raises `Unfit` where rows must go one by one.
+    """
+    import pyarrow as pa
+
+    if isinstance(column, np.ndarray) and column.dtype.kind in OF_NUMBERS and column.ndim == 1 and column.itemsize <= 8:
+        return _numbers(column)
+    array, kinds = arrow(column), pa.types
+    if array.null_count and not nulls:
+        raise Unfit
+    value = array.type.value_type if kinds.is_dictionary(array.type) else array.type
+    known = (kinds.is_boolean, kinds.is_integer, kinds.is_floating, kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    if not any(is_kind(value) for is_kind in known):
+        return KeyColumn(None, column)
+    try:
+        if kinds.is_dictionary(array.type):
+            array = array.dictionary_decode()
+            if array.null_count and not nulls:
+                raise Unfit
+        if kinds.is_uint64(value) and len(array) and (pa.compute.max(array).as_py() or 0) > np.iinfo(np.int64).max:
+            return KeyColumn(None, column)
+        return KeyColumn.from_arrow(array)
+    except (pa.ArrowException, *ODD) as error:
+        raise Unfit from error
+
+
+def _numbers(column: Any) -> KeyColumn:
+    kind = OF_NUMBERS[column.dtype.kind]
+    if column.dtype.kind == "u" and column.itemsize == 8 and len(column) and column.max() > np.iinfo(np.int64).max:
+        return KeyColumn(None, column)
+    return KeyColumn(kind, np.ascontiguousarray(column, {int: np.int64, float: np.float64, bool: np.bool_}[kind]))
+
+
+def part_of(column: KeyColumn) -> Part | None:
+    """Return a column as the kernels take it; None: Python alone can tell what it holds from others."""
+    if column.kind is None:
+        return _nothing(column)
+    if column.kind is str:
+        texts = _texts(column.values)
+        if texts is None:
+            return None
+        found = texts
+    elif column.kind is float:
+        found = _floats(column.values)
+    else:
+        kind = t.INT if column.kind is int else t.INT | t.AS_BOOL
+        found = Part(kind, None, np.ascontiguousarray(column.values, np.int64))
+    if column.present is None:
+        return found
+    kinds = np.where(column.present, found.kind if found.kinds is None else found.kinds, t.NONE).astype(np.uint8)
+    return found._replace(kinds=kinds)
+
+
+def _nothing(column: KeyColumn) -> Part | None:
+    """A column in which every value is missing."""
+    if any(value is not None for value in column.values):
+        return None
+    return Part(t.NONE, None, np.zeros(len(column), np.int64))
+
+
+def _floats(values: Any) -> Part:
+    """Whole floats are ints: of words, and of kinds."""
+    values = np.ascontiguousarray(values, np.float64)
+    with np.errstate(invalid="ignore"):
+        whole = (values >= -(2.0**63)) & (values < 2.0**63) & (np.trunc(values) == values)
+    if whole.all():
+        return Part(t.INT | t.AS_FLOAT, None, values.astype(np.int64))
+    wrong = np.isnan(values)
+    words = np.where(wrong, np.nan, values).view(np.int64)
+    words[whole] = values[whole].astype(np.int64)
+    return Part(t.REAL, np.where(whole, t.INT | t.AS_FLOAT, t.REAL).astype(np.uint8), words)
+
+
+def _texts(texts: Any) -> Part | None:
+    offsets, data = spans(texts)
+    lengths = np.diff(offsets)
+    longest = int(lengths.max(initial=0))
+    if lengths.min(initial=0) < 0 or offsets[0] < 0 or offsets[-1] > len(data):
+        raise Unfit
+    if longest > t.LONGEST:
+        return None
+    return Part(t.TEXT, None, np.ascontiguousarray(offsets, np.int64), data, texts, 2 + longest // 8)

@@ -1,0 +1,231 @@
+"""The numbers of keys, against a dictionary of Python: equal keys have one number, in whatever form they come."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from afa.compiled import key_arrays, reserve
+from afa.compiled.kernel import key_names as t
+from afa.compiled.key_numbers import KeyNumbers
+from afa.model.keys import take_key
+from afa.state.key_columns import KeyColumns
+from afa.state.plain import Unfit, keys_in
+from tests.compiled.hostile_keys import columns, key
+from tests.nojit import DISABLED
+
+WORLDS = range(3) if DISABLED else range(24)
+MASKS = [key_arrays.MASK, 3 << 29, 3, 0]
+"""Bits of tags: all; few places and few tags; one place; one tag."""
+
+
+class Slow:
+    """The same by a dictionary."""
+
+    def __init__(self) -> None:
+        self.codes: dict[Any, int] = {}
+        self.names: dict[int, Any] = {}
+
+    def agree(self, name: Any, code: int) -> None:
+        if name in self.codes:
+            assert self.codes[name] == code, f"two numbers of {name!r}"
+            return
+        assert code not in self.names, f"one number of {name!r} and {self.names[code]!r}"
+        self.codes[name], self.names[code] = code, name
+
+    def forget(self, codes: list[int]) -> None:
+        for code in codes:
+            del self.codes[self.names.pop(code)]
+
+
+def same(found: Any, name: Any) -> None:
+    assert type(found) is type(name), f"expected {name!r} but got {found!r}"
+    assert found == name or found is name, f"expected {name!r} but got {found!r}"
+    if isinstance(name, tuple):
+        for a, b in zip(found, name):
+            same(a, b)
+
+
+def check(numbers: KeyNumbers, slow: Slow, rng: random.Random) -> None:
+    assert numbers.live().tolist() == sorted(slow.names)
+    for code, name in slow.names.items():
+        same(numbers.name(code), name)
+    some = [code for code in slow.names if rng.random() < 0.7]
+    for name, code in zip(numbers.names_of(np.array(some, np.int64)), some):
+        same(name, slow.names[code])
+
+
+def by_columns(numbers: KeyNumbers, slow: Slow, rng: random.Random) -> None:
+    given, single = columns(rng)
+    try:
+        codes = numbers.numbers_of(given, single, len(given[0]))
+    except Unfit:
+        with pytest.raises(Unfit):
+            keys_in(given, single, len(given[0]))
+        return
+    lists = [column.to_pylist() if hasattr(column, "to_pylist") else list(column) for column in given]
+    for name, code in zip(lists[0] if single else zip(*lists), codes.tolist()):
+        slow.agree(take_key(name), code)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("seed", WORLDS)
+def test_equal_keys_have_one_number(seed: int, mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_arrays, "MASK", mask)
+    rng, numbers, slow, news = random.Random(seed), KeyNumbers(), Slow(), set[int]()
+    for step in range(60 if DISABLED else 150):
+        how = rng.random()
+        if how < 0.7:
+            name = take_key(key(rng))
+            assert numbers.find(name) == slow.codes.get(name), name
+            slow.agree(name, numbers.code(name))
+        elif how < 0.8:
+            gone = [code for code in slow.names if rng.random() < 0.3]
+            numbers.gone(np.array(gone, np.int64))
+            slow.forget(gone)
+        else:
+            by_columns(numbers, slow, rng)
+        assert len(numbers) == len(slow.names)
+        if step % 20 == 0:
+            check(numbers, slow, rng)
+            assert news.union(numbers.given().tolist()) >= slow.names.keys(), "a number that is not told to be new"
+            news = set(slow.names)
+
+
+@pytest.mark.parametrize("mask", [key_arrays.MASK, 7 << 28])
+def test_many_come_and_go(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many sizes, so that the arena is made anew; what is left is where it was."""
+    monkeypatch.setattr(key_arrays, "MASK", mask)
+    monkeypatch.setattr(key_arrays, "SMALL", 64)
+    n = 60 if DISABLED else 3_000 if mask == key_arrays.MASK else 600
+    numbers, slow, rng = KeyNumbers(), Slow(), random.Random(1)
+    sizes = []
+    for turn in range(12):
+        texts = [f"{turn}-{i}" + "x" * rng.randrange(1 + 9 * turn) for i in range(n)]
+        others = [(i, text) for i, text in enumerate(texts)]
+        for names in (texts, others):
+            for name, code in zip(names, numbers.numbers_of_keys(KeyColumns.of(names)).tolist()):
+                slow.agree(name, code)
+        assert len(numbers) == len(slow.names)
+        gone = [code for code in slow.names if rng.random() < 0.95]
+        numbers.gone(np.array(gone, np.int64))
+        slow.forget(gone)
+        check(numbers, slow, rng)
+        sizes.append(numbers.arrays.nbytes / sum(map(len, texts)))
+    assert numbers.top <= 3 * n
+    assert max(sizes[6:]) < 3 * max(sizes[:3])
+
+
+def test_what_a_key_takes() -> None:
+    """26 bytes of an int: its value, its kind, and its slot."""
+    n = 1_000 if DISABLED else 1_000_000
+    numbers = KeyNumbers()
+    assert numbers.numbers_of([np.arange(n) * 1_000_003], True, n).tolist() == list(range(n))
+    assert DISABLED or numbers.arrays.nbytes <= 26 * n
+    turned = np.arange(n)[::-1]
+    assert (numbers.numbers_of([turned * 1_000_003], True, n) == turned).all()
+
+
+def test_only_entries_of_a_dictionary_that_occur_are_keys() -> None:
+    numbers, texts = KeyNumbers(), pa.array([f"k{i}" for i in range(100)])
+    array = pa.DictionaryArray.from_arrays(pa.array([7, 3, 7], pa.int8()), texts)
+    assert numbers.numbers_of([array], True, 3).tolist() == [1, 0, 1]
+    assert len(numbers) == 2
+    assert numbers.numbers_of([pa.array(["k7", "k3"])], True, 2).tolist() == [1, 0]
+
+
+def test_text_that_is_no_utf_8_is_no_key() -> None:
+    offsets, data = pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe")
+    numbers, array = KeyNumbers(), pa.StringArray.from_buffers(2, offsets, data)
+    with pytest.raises(Unfit):
+        numbers.numbers_of([array], True, 2)
+    assert len(numbers) == 0
+
+
+def test_texts_beyond_their_bytes_are_not_read() -> None:
+    array = pa.LargeStringArray.from_buffers(2, pa.py_buffer(np.array([0, 2**40, 3])), pa.py_buffer(b"abc"))
+    with pytest.raises(Unfit):
+        KeyNumbers().numbers_of([array], True, 2)
+
+
+def test_where_memory_is_short_no_key_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request for memory is refused once: what is there is there, and what was given so far is told."""
+    monkeypatch.setattr(key_arrays, "SMALL", 64)
+    names = [*range(300), *(f"k{i}" * (1 + i % 5) for i in range(300)), *((i, str(i)) for i in range(300))]
+    asked, mapped = [0], reserve.mapped
+
+    def refusing(size: int) -> Any:
+        asked[0] += 1
+        if asked[0] % 2:
+            raise MemoryError("expected memory but the system has no more")
+        return mapped(size)
+
+    monkeypatch.setattr(reserve, "mapped", refusing)
+    monkeypatch.setattr(reserve, "roomy", lambda: False)
+    numbers, told, refused = KeyNumbers(), set[int](), 0
+    for part in (names[:300], names[300:600], names[600:]):
+        while True:
+            try:
+                codes = numbers.numbers_of_keys(KeyColumns.of(part))
+                break
+            except MemoryError:
+                refused += 1
+                told.update(numbers.given().tolist())
+                assert told == set(numbers.live().tolist())
+        assert list(numbers.names_of(codes)) == part
+        told.update(numbers.given().tolist())
+    assert refused > 5
+    assert numbers.live().tolist() == sorted(told) == list(range(len(names)))
+
+
+def test_keys_that_python_alone_tells_apart_may_share_a_hash() -> None:
+    class Odd:
+        def __hash__(self) -> int:
+            return 7
+
+    keys, numbers = [Odd() for _ in range(50)], KeyNumbers()
+    assert [numbers.code(each) for each in keys] == [numbers.code(each) for each in keys] == list(range(50))
+    numbers.gone(np.arange(0, 50, 2))
+    assert [numbers.find(each) for each in keys] == [None if i % 2 == 0 else i for i in range(50)]
+    assert all(numbers.name(i) is keys[i] for i in range(1, 50, 2))
+
+
+def test_numbers_may_be_taken_over() -> None:
+    names = KeyColumns.of(["a", "b", "c"])
+    numbers = KeyNumbers()
+    numbers.take(names, np.array([1, 4, 5]), 8)
+    assert [numbers.find(name) for name in ["a", "b", "c"]] == [1, 4, 5]
+    assert not numbers.news
+    assert [numbers.code(i) for i in range(6)] == [0, 2, 3, 6, 7, 8]
+    assert sorted(numbers.given().tolist()) == [0, 2, 3, 6, 7, 8]
+    with pytest.raises(ValueError, match="expected keys of which none is there twice"):
+        KeyNumbers().take(KeyColumns.of(["a", "a"]), np.array([0, 1]), 2)
+
+
+def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that ends between the kernel and Python."""
+    numbers = KeyNumbers()
+    numbers.code("a")
+    numbers.given()
+    numbers.gone(np.array([0]))
+    run = numbers._run
+
+    def interrupted(what: int, *args: Any) -> int:
+        found = run(what, *args)
+        if what == t.INSERT:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(numbers, "_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        numbers.code(object())
+    monkeypatch.undo()
+    assert numbers.news
+    assert numbers.given().tolist() == [0]
+    numbers.gone(np.array([0]))
+    assert len(numbers) == 0
+    assert numbers.code("b") == 0
