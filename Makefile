@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: flights test fast held test-nojit test-spark lint stress bench docs clean
+.PHONY: flights test fast held test-nojit test-spark lint stress keys bench docs clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
@@ -41,6 +41,11 @@ stress: .venv/ready
 	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each
 	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each --seed 2 --warm 0 --sample 4
 	$(BIN)/python -m tests.stress.damage --mutants 50000
+	$(BIN)/python -m tests.stress.sizes --worlds 20000
+
+# A hundred million keys come and go, in flat memory.
+keys: .venv/ready
+	$(BIN)/python -m tests.stress.coming_and_going --keys 100000000
 
 bench: .venv/ready-bench
 	$(BIN)/python -m bench

@@ -61,7 +61,7 @@ def options(choose: Choices, family: Spec) -> Spec:
     field = "seq" if "automaton" in family else "due"
     if family["event"] == "Thin":
         field = "who"
-    about = choose.one(["plain"] * 7 + ["ordered", "only", "gapless"])
+    about = choose.one(["plain"] * 13 + ["ordered"] * 2 + ["only"] * 3 + ["gapless"] * 2)
     gapless = about == "gapless" and family["event"] in ("Mid", "Wide")
     return {
         "window": choose.one(windows[family["program"]] if "program" in family else [2, 4, 9]),
@@ -117,7 +117,7 @@ class Maker:
     def phase(self) -> None:
         """Something that goes on for some calls."""
         kinds = ["spread"] * 3 + ["hot"] * 5 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail"]
-        kinds += ["thin", "thin", "border", "border"] if self.options["retractions"] else []
+        kinds += ["thin", "thin", "border", "border"] if self.options["retractions"] else ["promise"] * 8
         getattr(self, f"_{self.choose.one(kinds)}")()
 
     def _spread(self) -> None:
@@ -282,9 +282,10 @@ class Maker:
         """A promise, some way behind the clock."""
         choose = self.choose
         t = max(self.clock - choose.one([0, 1, 3, 10, 30, 60]), self.promised if choose.chance(95) else 0)
-        if not self.options["retractions"] and choose.chance(60):
+        if not self.options["retractions"] and choose.chance(75):
             field = "sort" if "program" in self.spec["family"] else "kind"
-            return ("p", t, f"e.{field} == {choose.number(0, 2)}")
+            where = choose.one(["{} == 0", "{} != 1", "{} > 0", "{} == 2", "{} < 2", "{} >= 0", "{} == 1"])
+            return ("p", t, where.format(f"e.{field}"))
         self.promised = max(self.promised, t)
         if choose.chance(20):
             self.clock = max(self.clock, t + choose.one([5, 40]))  # a pause: keys become empty

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from afa.compiled import batches, inforce, memory, reserve
+from afa.conditions import promised
 from tests.strategies import Choices
 
 LIMITS: dict[str, tuple[Any, list[int]]] = {
@@ -16,6 +17,7 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "HEAP": (memory, [1 << 9]),
     "RESERVED": (memory, [1 << 10]),
     "AHEAD": (memory, [2]),
+    "ROOM": (promised, [0, 0, 20]),
 }
 """By name: where it stands, and what it may be in place of its value."""
 
