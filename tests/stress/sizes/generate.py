@@ -45,7 +45,7 @@ def world(choose: Choices, shared: Choices | None = None) -> Spec:
     family = families.family(shared)
     spec: Spec = {"family": family, "options": options(shared, family), "limits": limits.chosen(choose), "ops": []}
     spec["options"]["key"] = choose.one(KEYS)
-    spec["options"]["keys"] = choose.one([1, 2, 4, 12, 40, 120])
+    spec["options"]["keys"] = choose.one([1, 2, 4, 12, 40, 120] * 5 + [600])
     maker = Maker(choose, spec)
     for _ in range(choose.number(4, 12)):
         maker.phase()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from afa.compiled import batches, inforce, memory, reserve
+from afa.compiled import batches, inforce, key_arrays, key_numbers, memory, reserve
 from afa.conditions import promised
 from tests.strategies import Choices
 
@@ -17,6 +17,8 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "HEAP": (memory, [1 << 9]),
     "RESERVED": (memory, [1 << 10]),
     "AHEAD": (memory, [2]),
+    "MASK": (key_arrays, [0, 3, 63]),  # of all keys, or many, the hash is one
+    "RECENT": (key_numbers, [1, 4]),
     "ROOM": (promised, [0, 0, 20]),
 }
 """By name: where it stands, and what it may be in place of its value."""
