@@ -23,6 +23,8 @@ from afa.compiled.kernel import names as k
 
 LOOP = "i64 @f(ptr noalias %x) nounwind"
 NAN = "0x7FF8000000000000"
+AHEAD = 12
+"""So many rows before a row is taken its memory is asked for, where it may stand anywhere."""
 MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slice": "i64", "step": "i64", "latest": "i64"}
 """The variables that move on with each row."""
 LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
@@ -47,6 +49,7 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
         e.line(f"%{name} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
     e.branch(e.let("icmp slt i64 %record, %high"), "read", "stop")
     e.place("read")
+    _ask_ahead(e, payload)
     _read_row(e)
     _write_event(e, payload)
     ways: dict[str, dict[str, str]] = {}  # by block: the list of the row, and its slice of nodes
@@ -92,6 +95,24 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         e.line(f"%to_{column} = mul i64 %cap, {getattr(k, column) - k.LE}")
     for word in range(payload.width):
         e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.X_WORDS + word)}, align 8")
+
+
+def _ask_ahead(e: Emitter, payload: Layout) -> None:
+    """Where rows are taken by their numbers, ask for the memory of one that comes AHEAD rows later: it may stand anywhere."""
+    e.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    e.branch(e.let("icmp eq i64 %index_mask, 0"), "near", "ahead")
+    e.place("ahead")
+    far = e.let(f"add i64 %record, {AHEAD}")
+    far = e.let(f"select i1 {e.let(f'icmp slt i64 {far}, %high')}, i64 {far}, i64 %record")
+    line = e.load("i64", "%index_at", far)
+    for at, byte in [
+        ("%le_at", False),
+        *((f"%at{word}", word not in {slot.value for slot in payload.slots}) for word in range(payload.width)),
+    ]:
+        there = e.let(f"getelementptr {'i8' if byte else 'i64'}, ptr {at}, i64 {line}")
+        e.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
+    e.goto("near")
+    e.place("near")
 
 
 def _read_row(e: Emitter) -> None:

@@ -117,8 +117,8 @@ def merge_back(m: Any, w: Any, c: Any, le_at: int, kept: int, late: int) -> None
 def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
     """Put the events among rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX in order, and take punctuations.
 
-    Ends (C_PLACE) at the first row that is an arc, or late. C_STOPPED says how many events are not after the last step of the
-    block. Returns how many events; 0: there are two of one LE.
+    Ends (C_PLACE) at the first row that is an arc, or late. C_NEED says how many rows were out of order, C_STOPPED how many events
+    are not after the last step of the block. Returns how many events; 0: there are two of one LE.
     """
     index, aside, le_at, kind_at = w[W_INDEX], w[W_SORT], c[0, F_LE], c[0, F_KIND]
     kept = late = 0
@@ -138,7 +138,7 @@ def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
             w[aside + late] = x
             late += 1
         x += 1
-    m[C_PLACE] = x
+    m[C_PLACE], m[C_NEED] = x, late
     n = kept + late
     merge_back(m, w, c, le_at, kept, late)
     last = BEGINNING

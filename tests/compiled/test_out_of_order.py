@@ -1,0 +1,70 @@
+"""Batches that are out of order in part, in order in part, with promises, ties and arcs among the rows, cut into small chunks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from afa import Arc, Automaton, Operator
+from afa.compiled import batches, inforce
+
+
+class Move(NamedTuple):
+    step: int
+    weight: float | None = None
+
+
+class Sum(NamedTuple):
+    n: int = 0
+
+
+def arcs() -> list[Arc]:
+    return [
+        Arc("low", "up", lambda e, r: e.step == 2),
+        Arc("up", "up", lambda e, r: e.step == 0, name="rest"),
+        Arc("up", "up", lambda e, r: e.step == 1, lambda e, r: Sum(r.n + 1), name="climb"),
+        Arc("up", "top", lambda e, r: e.step == -1 and e.weight is not None and e.weight > 0, name="end"),
+    ]
+
+
+def stream(rng: Any, n: int) -> dict[str, Any]:
+    """Rows of which some parts come in order, others late; now and then two of one LE, a promise that is true, an arc."""
+    late = np.repeat(rng.random(n // 50 + 1) < 0.5, 50)[:n] & (rng.random(n) < 0.2)
+    le = np.arange(n) - late * rng.integers(0, 30, n)
+    kind = rng.choice([0, 2], n, p=[0.98, 0.02]).astype(np.int8)
+    least = np.minimum.accumulate(le[::-1])[::-1]
+    le = np.where(kind == 2, least, le)
+    arc = np.zeros(n, np.int64)
+    if rng.random() < 0.5:
+        kind[rng.integers(0, n)], arc[:] = 1, rng.integers(0, 4)
+        le = np.where(kind == 1, -(2**63), le)
+    return {
+        "step": rng.choice([2, 1, 0, -1], n, p=[0.2, 0.3, 0.3, 0.2]),
+        "weight": [None if x < 0.1 else float(x) for x in rng.random(n)],
+        "le": le,
+        "kind": kind,
+        "arc": arc,
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_engines_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "CHUNK", 16)
+    monkeypatch.setattr(batches, "LEAST", 2)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    rng = np.random.default_rng(seed)
+    rows, pool, outs = stream(rng, 600), arcs(), []
+    cuts = [0, *sorted(rng.integers(0, 600, 3).tolist()), 600]
+    for engine in ("interpreted", "compiled"):
+        automaton = Automaton(start="low", final={"top"}, register=Sum(), event=Move, arcs=pool)
+        side = Operator(automaton, window=40, late="drop", engine=engine)
+        found = []
+        for begin, end in zip(cuts, cuts[1:]):
+            out = side.push_many({name: column[begin:end] for name, column in rows.items()}, arcs=pool)
+            found.append(sorted(zip(*(out[name].tolist() for name in ("n", "le", "re", "diff")))))
+            side._check()
+        outs.append((found, side.statistics.late, side.statistics.changes))
+    assert outs[0] == outs[1]
+    assert sum(map(len, outs[0][0])) > 50
