@@ -121,72 +121,43 @@ def save(store: Store, keys: KeyColumns, codes: Any) -> States:
     keys = keys.normal()
     order = order_of_keys(keys)
     keys, codes = keys.take(order), codes[order]
-    held = codes != k.NOWHERE
-    saving = _Saving(store, codes[held])
-    heads = np.zeros((5, len(keys)), np.int64)
-    heads[:, held] = saving.heads
-    rows, changes = saving.rows(k.COVERS, ROWS, store.registers), saving.rows(k.CHANGES, CHANGES, store.payloads)
+    *heads, marks = _written(store, codes, k.HEADS, 6, len(codes))
+    rows = _written(store, codes, k.COVERS, 3 + store.registers.layout.width, int(heads[ROWS].sum()))
+    changes = _written(store, codes, k.CHANGES, 3 + store.payloads.layout.width, int(heads[CHANGES].sum()))
     states = States(
         keys,
         store.progress.final,
-        heads,
+        np.stack(heads),
         store.arcs.states,
         rows[:3],
         _columns(store.registers, rows[3:]),
         changes[:3],
         _columns(store.payloads, changes[3:]),
-        list(_pruned(store, np.flatnonzero(held), codes[held])),
+        list(_pruned(store, np.flatnonzero(marks), codes)),
     )
     return states.arranged()
 
 
-class _Saving:
-    """What the kernels write of keys: in the order in which they stand in memory, which is that of their numbers mostly."""
-
-    def __init__(self, store: Store, codes: Any) -> None:
-        self.store, self.order = store, np.argsort(codes, kind="stable")
-        self.codes = codes[self.order]
-        self._heads = self._written(k.HEADS, 5, len(codes))
-
-    @property
-    def heads(self) -> Any:
-        found = np.empty_like(self._heads)
-        found[:, self.order] = self._heads
-        return found
-
-    def rows(self, what: int, counted: int, records: Records) -> Any:
-        """Return COVERS or CHANGES, of shape (3 + width, rows), by keys in their order."""
-        counts = self._heads[counted]
-        ends = np.cumsum(counts)
-        n = int(ends[-1]) if len(ends) else 0
-        found = self._written(what, 3 + records.layout.width, n)
-        first = np.empty_like(counts)  # of each key in its order, where its rows begin
-        first[self.order] = ends - counts
-        lengths = np.empty_like(counts)
-        lengths[self.order] = counts
-        begins = np.cumsum(lengths) - lengths
-        return found[:, np.repeat(first - begins, lengths) + np.arange(n)]
-
-    def _written(self, what: int, words: int, n: int) -> Any:
-        if not n:
-            return np.zeros((words, 0), np.int64)
-        batch = np.zeros((1 + words, max(n, len(self.codes))), np.int64)
-        batch[0, : len(self.codes)] = self.codes
-        self.store.call(k.SAVE, what, len(self.codes), Batch(batch))
-        return batch[1:, :n]
+def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
+    """Return what the kernels write of keys in their order: HEADS, COVERS or CHANGES, of shape (words, n)."""
+    if not n:
+        return np.zeros((words, 0), np.int64)
+    batch = np.empty((1 + words, max(n, len(codes))), np.int64)
+    batch[0, : len(codes)] = codes
+    store.call(k.SAVE, what, len(codes), Batch(batch))
+    return batch[1:, :n]
 
 
 def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
     """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
     m, final = store.memory.m, store.progress.final
-    blocks = store.directory.entries[codes, k.D_BLOCK]
-    cleaned, last = m[blocks + k.H_CLEANED], m[blocks + k.H_PRUNED]
-    for at in np.flatnonzero((blocks != 0) & ((cleaned > final) | (last != k.BEGINNING))).tolist():
-        if last[at] == k.BEGINNING:
-            yield Pruned(int(places[at]), int(cleaned[at]), None, [])
+    blocks = store.directory.entries[codes[places], k.D_BLOCK]
+    for place, cleaned, last in zip(places.tolist(), m[blocks + k.H_CLEANED].tolist(), m[blocks + k.H_PRUNED].tolist()):
+        promised = cleaned if cleaned > final else k.BEGINNING
+        if last == k.BEGINNING:
+            yield Pruned(place, promised, None, [])
         else:
-            promised = int(cleaned[at]) if cleaned[at] > final else k.BEGINNING
-            yield Pruned(int(places[at]), promised, int(last[at]), _given(store, int(codes[at]), int(last[at])))
+            yield Pruned(place, promised, last, _given(store, int(codes[place]), last))
 
 
 def _given(store: Store, code: int, last: int) -> list[Any]:

@@ -1,8 +1,10 @@
 """What a snapshot holds of many keys at once, and those keys again; see `afa.state.states`.
 
-A batch of three forms: its first row always tells of which keys (their numbers in the directory).
+A batch of three forms: its first row always tells of which keys (their numbers in the directory; NOWHERE: nothing is held), in
+whatever order.
 
-    HEADS      changes, rows, LE, number, RE    of each key, without the steps that `given` counts; see `afa.state.states`
+    HEADS      changes, rows, LE, number, RE    of each key, without the steps that `given` counts; see `afa.state.states`;
+               pruned                           and whether promises with conditions have thinned it out, or said more of it
     COVERS     start, m, state, register..      of each partial match of their covers
     CHANGES    LE, RE, copies, words..          of each event, and with -copies of each retraction that waits
 """
@@ -16,10 +18,15 @@ from afa.compiled.kernel.buffers import load_list
 from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.native_call import kernel, prefetch
 from afa.compiled.kernel.one_key import grow, replace_block
 from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.step import derive_matches
+
+AHEAD = 8
+"""How many keys ahead memory is asked for: as long as it takes to come. First their entries, then, as far, what they point to."""
+LINES = 4
+"""How many lines of a block or record are asked for."""
 
 
 @kernel
@@ -27,16 +34,28 @@ def save_keys(m: Any, c: Any, n: int, what: int) -> int:
     """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. Returns DONE."""
     at = 0
     for k in range(n):
-        b = m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK]
-        if b == 0:
-            continue
+        ask_ahead(m, c, k, n)
+        b = m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK] if c[0, k] != NOWHERE else 0
         if what == HEADS:
             save_head(m, c, b, k)
+        elif b == 0:
+            continue
         elif what == COVERS:
             at = save_cover(m, c, b, at)
         else:
             at = save_changes(m, c, b, at)
     return DONE
+
+
+@kernel
+def ask_ahead(m: Any, c: Any, k: int, n: int) -> None:
+    """Have the memory brought in that holds the keys some places behind ``k``."""
+    if k + 2 * AHEAD < n:
+        prefetch(m[C_M] + 8 * (m[C_DIR] + c[0, k + 2 * AHEAD] * D_SIZE))
+    if k + AHEAD < n and c[0, k + AHEAD] != NOWHERE:
+        at = m[C_M] + 8 * abs(m[m[C_DIR] + c[0, k + AHEAD] * D_SIZE + D_BLOCK])
+        for line in range(LINES):
+            prefetch(at + 64 * line)
 
 
 @kernel
@@ -57,7 +76,11 @@ def given(m: Any, b: int) -> int:
 
 @kernel
 def save_head(m: Any, c: Any, b: int, k: int) -> None:
-    """Write how many changes and rows a block has, and the times of its cover, to column ``k``."""
+    """Write how many changes and rows a block has (0: there is none), and the times of its cover, to column ``k``."""
+    for i in range(1, 7):
+        c[i, k] = 0
+    if b == 0:
+        return
     cap, changes = m[b + H_CAP], m[b + H_PENDING_TOP]
     for place in range(m[b + H_FIRST] + given(m, b), m[b + H_LAST]):
         changes += m[b + HEAD + EV * cap + m[b + HEAD + place]] & COUNT
@@ -68,6 +91,7 @@ def save_head(m: Any, c: Any, b: int, k: int) -> None:
         c[3, k] = m[b + HEAD + LE * cap + i]
         if m[C_GAPLESS]:
             c[4, k], c[5, k] = m[b + HEAD + SEQ * cap + i], m[b + H_OVER]
+    c[6, k] = m[b + H_PRUNED] != BEGINNING or m[b + H_CLEANED] > m[C_FINAL]
 
 
 @kernel
