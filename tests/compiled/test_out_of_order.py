@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_both_engines_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) 
         automaton = Automaton(start="low", final={"top"}, register=Sum(), event=Move, arcs=pool)
         side = Operator(automaton, window=40, late="drop", engine=engine)
         found = []
-        for begin, end in zip(cuts, cuts[1:]):
+        for begin, end in pairwise(cuts):
             out = side.push_many({name: column[begin:end] for name, column in rows.items()}, arcs=pool)
             found.append(sorted(zip(*(out[name].tolist() for name in ("n", "le", "re", "diff")))))
             side._check()
