@@ -70,7 +70,7 @@ class Directory:
     def code(self, key: Hashable) -> int:
         """Return the number of a key, a new one if it has none."""
         code = self.keys.code(key)
-        if code >= self._known or self.keys.news:
+        if self.keys.news or code >= self._known:
             self._take_new()
         if self._aways and code < len(self._away) and self._away[code]:
             self.touched.append(code)
@@ -110,16 +110,22 @@ class Directory:
 
     def end(self) -> None:
         """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call."""
-        if self._keyed and self.touched:
+        if self._keyed and self.touched and not self._is_held():
             try:
                 self._forget(self._looked_at())
             except MemoryError:
                 return
         self.touched.clear()
 
+    def _is_held(self) -> bool:
+        """Return whether one key was touched, of which something is held: the common case of a call of one event."""
+        code, m = self.touched[0], self._memory.m
+        alone = len(self.touched) == 1 and type(code) is int and not self._aways
+        return alone and code < m[k.C_KEYS] and m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK] != 0
+
     def _looked_at(self) -> Any:
         """Return which of the touched keys nothing is held of; so many are away that the snapshot has."""
-        codes = np.concatenate([np.atleast_1d(np.asarray(codes, np.int64)) for codes in self.touched])
+        codes = np.concatenate(list(map(np.atleast_1d, self.touched)))
         saved, m = self._saved.keys, self._memory.m
         here = codes < m[k.C_KEYS]
         here[here] = m[m[k.C_DIR] + codes[here] * k.D_SIZE + k.D_BLOCK] != 0

@@ -36,6 +36,7 @@ class KeyArrays:
     w_at: int
     p: Any
     at: int  # of p
+    sought: int  # address of what is looked for
     alone = False
 
     def __init__(self) -> None:
@@ -54,6 +55,8 @@ class KeyArrays:
                 found[place] = int(arrays[name].ctypes.data)
         if "m" in arrays:
             found["m_size"] = len(arrays["m"])
+        if "p" in arrays:
+            found["sought"] = found["at"] + reserve.WORD * int(arrays["p"][t.A_ROOM])
         vars(self).update(found)
 
     @property

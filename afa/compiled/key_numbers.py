@@ -11,6 +11,7 @@ numbers; which of them is meant says a dictionary beside it.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import struct
 from collections.abc import Hashable, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.compiled import key_arrays
 from afa.compiled.kernel import key_names as t
 from afa.compiled.key_arrays import KeyArrays
 from afa.compiled.key_form import Form, form_of
@@ -28,8 +30,10 @@ from afa.schema import NAN, ODD
 from afa.state.key_columns import KeyColumn, KeyColumns, texts_between
 from afa.state.plain import Unfit, arrow, keys_in, used
 
-RECENT = 1024
+RECENT = 1 << 14
 """How many keys that came one by one are known without the table."""
+SHORT, FEW = 8 * key_arrays.SPARE, 16
+"""The bytes of a record for which there is room in any case; how many keys that are gone are taken from the recent ones."""
 WORD = t.D_COLUMNS + t.V_SIZE
 _one = struct.Struct(f"={WORD + 1}q").pack_into
 
@@ -54,28 +58,21 @@ class KeyNumbers:
 
     def __init__(self, wait: bool = False) -> None:
         self.arrays = KeyArrays()
+        self.top = 0  # one past the largest number that was ever given
+        self.news = False  # whether `given` has something to tell
         self._main = kernels(wait)
         self._recent: dict[Hashable, int] = {}
         self._odd: dict[int, Hashable] = {}  # names that the table does not have
         self._objects: dict[Hashable, int] = {}  # the numbers of those that Python alone tells from others
         self._fresh = 0  # numbers from here on were given since `given`
-        self._again: list[Any] = []  # and these, which were other keys' before
+        self._again: list[Any] = []  # and these, or arrays of these, which were other keys' before
         self._torn = False  # whether it is not known which
         self._call = Batch(np.zeros((3, WORD + 1), np.int64))  # for one key
+        self._out = ctypes.c_int64.from_address(self._call.at + 8 * t.OUT * self._call.n)
         self._word_at = self._call.at + 8 * WORD
 
     def __len__(self) -> int:
         return int(self.arrays.m[t.K_COUNT])
-
-    @property
-    def top(self) -> int:
-        """One past the largest number that was ever given."""
-        return int(self.arrays.m[t.K_TOP])
-
-    @property
-    def news(self) -> bool:
-        """Whether `given` has something to tell."""
-        return self._torn or bool(self._again) or self._fresh != self.top
 
     def _run(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, arrays: KeyArrays | None = None) -> int:
         arrays = arrays or self.arrays
@@ -86,7 +83,13 @@ class KeyNumbers:
     def find(self, key: Hashable) -> int | None:
         """Return the number of a key; None: it has none."""
         found = self._recent.get(key)
-        return self._find(key, form_of(key)) if found is None else found
+        if found is not None:
+            return found
+        form = form_of(key)
+        if form is None:
+            return self._objects.get(key)
+        self._put(form)
+        return None if self._run(t.FIND, 0, 1, self._call) else self._out.value
 
     def code(self, key: Hashable) -> int:
         """Return the number of a key, a new one if it has none."""
@@ -94,19 +97,13 @@ class KeyNumbers:
         if found is not None:
             return found
         form = form_of(key)
-        found = self._find(key, form)
+        found = self._objects.get(key) if form is None else None
         if found is None:
-            found = self._give(key, form)
+            found = self._given_to(key, form)
         if len(self._recent) >= RECENT:
             self._recent.clear()
         self._recent[key] = found
         return found
-
-    def _find(self, key: Hashable, form: Form | None) -> int | None:
-        if form is None:
-            return self._objects.get(key)
-        self._put(form)
-        return None if self._run(t.FIND, 0, 1, self._call) else int(self._call.words[t.OUT, 0])
 
     def _put(self, form: Form) -> None:
         """Let the call for one key be about this one."""
@@ -114,33 +111,34 @@ class KeyNumbers:
         if record is None:
             _one(self._call.words, 0, 0, 1, 0, kind, 0, kind, 0, self._word_at, 0, value)
             return
-        words = len(record) // 8
-        self.arrays.spare(words)
-        at = int(self.arrays.p[t.A_ROOM])
-        self.arrays.p[at : at + words] = np.frombuffer(record, np.int64)
+        if len(record) > SHORT:
+            self.arrays.spare(len(record) // 8)
+        ctypes.memmove(self.arrays.sought, record, len(record))
         _one(self._call.words, 0, 0, 0, 0, kind, value, 0, 0, 0, 0, 0)
 
-    def _give(self, key: Hashable, form: Form | None) -> int:
-        """Give a key a number; what is lost of it if this ends half-way is found by `given`."""
-        torn = self._torn
-        self._torn = True
-        if form is None:
-            self._put(Form(t.OBJECT | t.ODD, hash(key)))
-            self._run(t.FIND, 0, 1, self._call)
-        self._insert(self._call, 1)
-        found = int(self._call.words[t.OUT, 0])
-        if form is None:
+    def _given_to(self, key: Hashable, form: Form | None) -> int:
+        """Return the number of a key, a new one if the table has none; what this loses if it ends half-way is told by `given`."""
+        torn, before = self._torn, self.news
+        self.news = self._torn = True
+        self._put(form or Form(t.OBJECT | t.ODD, hash(key)))
+        while (new := self._run(t.GIVE, 0, 1, self._call)) < 0:
+            self.arrays.provide(new, self._run)
+        found = self._out.value
+        if new and (form is None or form.kind & ~t.CLASS == t.ODD):
             self._odd[found] = key
-            self._objects[key] = found
-        elif form.kind & ~t.CLASS == t.ODD:
-            self._odd[found] = key
-        self._torn = torn
+            if form is None:
+                self._objects[key] = found
+        if found >= self.top:
+            self.top = found + 1
+        elif new:
+            self._again.append(found)
+        self._torn, self.news = torn, bool(new) or before
         return found
 
     def _insert(self, call: Batch, n: int) -> None:
         """Give numbers to the rows of a call for which `find` found none."""
         arrays, torn = self.arrays, self._torn
-        self._torn = True
+        self.news = self._torn = True
         arrays.m[t.K_NEXT] = arrays.m[t.K_LOGGED] = 0
         try:
             while (status := self._run(t.INSERT, 0, n, call)) < 0:
@@ -148,6 +146,7 @@ class KeyNumbers:
         finally:
             if logged := int(arrays.m[t.K_LOGGED]):
                 self._again.append(call.words[t.LOG, :logged].copy())
+            self.top = int(arrays.m[t.K_TOP])
         self._torn = torn
 
     # -- many keys -----------------------------------------------------------------------------------------------------------
@@ -207,7 +206,7 @@ class KeyNumbers:
         w = self.arrays.w
         kind = int(w[(code >> 3) * t.GROUP]) >> 8 * (code & 7) & 127
         if kind & ~t.CLASS == t.ODD:
-            return self._odd[code]
+            return self._odd.get(code)  # None: of a number that was lost
         value = int(w[(code >> 3) * t.GROUP + 1 + (code & 7)])
         return self._tuple(value >> t.LENGTH) if kind == t.TUPLE else self._value(kind, value)
 
@@ -289,16 +288,27 @@ class KeyNumbers:
         return np.flatnonzero(kinds[: self.top])
 
     def given(self) -> Any:
-        """Return the numbers given since this was asked last, or more."""
-        found = self.live() if self._torn else np.concatenate([np.arange(self._fresh, self.top), *self._again])
+        """Return the numbers given since this was asked last, or more: an array, or the only one."""
+        torn = self._torn
+        if torn:
+            self.top = int(self.arrays.m[t.K_TOP])
+        if not torn and not self._again and self._fresh + 1 == self.top:
+            found: Any = self._fresh
+        else:
+            again = list(map(np.atleast_1d, self._again))
+            found = self.live() if torn else np.concatenate([np.arange(self._fresh, self.top), *again])
         self._fresh = self.top
         self._again.clear()
-        self._torn = False
+        self._torn = self.news = False
         return found
 
     def gone(self, codes: Any) -> None:
         """Forget the keys of numbers: an array. INVARIANT: in an order that lets this be done again, wherever it ended."""
-        self._recent.clear()
+        if len(codes) > FEW:
+            self._recent.clear()
+        else:
+            for code in codes.tolist() if self._recent else ():
+                self._recent.pop(self.name(code), None)
         odd = [code for code in codes.tolist() if code in self._odd] if self._odd else []
         for code in odd:
             if self._objects.get(self._odd[code]) == code:
@@ -318,6 +328,7 @@ class KeyNumbers:
         """
         self.arrays.reach(top)
         self.arrays.chain(codes, top)
+        self.top = top
         if not np.array_equal(self.numbers_of_keys(names), codes):
             raise ValueError("expected keys of which none is there twice")
         rest = np.ones(top, np.bool_)

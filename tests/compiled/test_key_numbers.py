@@ -50,6 +50,11 @@ def same(found: Any, name: Any) -> None:
             same(a, b)
 
 
+def told(numbers: KeyNumbers) -> list[int]:
+    found: list[int] = np.atleast_1d(numbers.given()).tolist()
+    return found
+
+
 def check(numbers: KeyNumbers, slow: Slow, rng: random.Random) -> None:
     assert numbers.live().tolist() == sorted(slow.names)
     for code, name in slow.names.items():
@@ -92,7 +97,7 @@ def test_equal_keys_have_one_number(seed: int, mask: int, monkeypatch: pytest.Mo
         assert len(numbers) == len(slow.names)
         if step % 20 == 0:
             check(numbers, slow, rng)
-            assert news.union(numbers.given().tolist()) >= slow.names.keys(), "a number that is not told to be new"
+            assert news.union(told(numbers)) >= slow.names.keys(), "a number that is not told to be new"
             news = set(slow.names)
 
 
@@ -166,7 +171,7 @@ def test_where_memory_is_short_no_key_is_lost(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(reserve, "mapped", refusing)
     monkeypatch.setattr(reserve, "roomy", lambda: False)
-    numbers, told, refused = KeyNumbers(), set[int](), 0
+    numbers, known, refused = KeyNumbers(), set[int](), 0
     for part in (names[:300], names[300:600], names[600:]):
         while True:
             try:
@@ -174,12 +179,12 @@ def test_where_memory_is_short_no_key_is_lost(monkeypatch: pytest.MonkeyPatch) -
                 break
             except MemoryError:
                 refused += 1
-                told.update(numbers.given().tolist())
-                assert told == set(numbers.live().tolist())
+                known.update(told(numbers))
+                assert known == set(numbers.live().tolist())
         assert list(numbers.names_of(codes)) == part
-        told.update(numbers.given().tolist())
+        known.update(told(numbers))
     assert refused > 5
-    assert numbers.live().tolist() == sorted(told) == list(range(len(names)))
+    assert numbers.live().tolist() == sorted(known) == list(range(len(names)))
 
 
 def test_keys_that_python_alone_tells_apart_may_share_a_hash() -> None:
@@ -201,7 +206,7 @@ def test_numbers_may_be_taken_over() -> None:
     assert [numbers.find(name) for name in ["a", "b", "c"]] == [1, 4, 5]
     assert not numbers.news
     assert [numbers.code(i) for i in range(6)] == [0, 2, 3, 6, 7, 8]
-    assert sorted(numbers.given().tolist()) == [0, 2, 3, 6, 7, 8]
+    assert sorted(told(numbers)) == [0, 2, 3, 6, 7, 8]
     with pytest.raises(ValueError, match="expected keys of which none is there twice"):
         KeyNumbers().take(KeyColumns.of(["a", "a"]), np.array([0, 1]), 2)
 
@@ -216,7 +221,7 @@ def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def interrupted(what: int, *args: Any) -> int:
         found = run(what, *args)
-        if what == t.INSERT:
+        if what == t.GIVE:
             raise KeyboardInterrupt
         return found
 
@@ -225,7 +230,7 @@ def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         numbers.code(object())
     monkeypatch.undo()
     assert numbers.news
-    assert numbers.given().tolist() == [0]
+    assert told(numbers) == [0]
     numbers.gone(np.array([0]))
     assert len(numbers) == 0
     assert numbers.code("b") == 0

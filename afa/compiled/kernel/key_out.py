@@ -7,7 +7,7 @@ from typing import Any
 from afa.compiled.kernel.key_hash import heads_of, words_of
 from afa.compiled.kernel.key_names import *
 from afa.compiled.kernel.key_records import take_record
-from afa.compiled.kernel.key_table import ROUND, find, insert, kind_at, refill, remove, value_at
+from afa.compiled.kernel.key_table import ROUND, find, give, insert, kind_at, refill, remove, value_at
 from afa.compiled.kernel.names import C_P, C_W, DONE
 from afa.compiled.kernel.native_call import kernel, prefetch, wrapped
 
@@ -19,6 +19,8 @@ def keys(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return find(m, w, p, c, low, high)
     if what == INSERT:
         return insert(m, w, p, c, high)
+    if what == GIVE:
+        return give(m, w, p, c)
     if what == REMOVE:
         return remove(m, w, p, c, high)
     if what == REFILL:

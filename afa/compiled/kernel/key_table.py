@@ -148,6 +148,18 @@ def insert(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
 
 
 @kernel
+def give(m: Any, w: Any, p: Any, c: Any) -> int:
+    """Write the number of the key of the only row to OUT. Returns 0; 1 for a new key, whose number it was given; or a status."""
+    count = int(m[K_COUNT])
+    m[K_NEXT], m[K_LOGGED] = 0, 0
+    if find(m, w, p, c, 0, 1):
+        status = insert(m, w, p, c, 1)
+        if status < 0:
+            return status
+    return int(m[K_COUNT]) - count
+
+
+@kernel
 def place(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> int:
     """Return the number of a row's key, a new one if it has none; or a status."""
     tag, at = -1 - int(c[OUT, r]), 0
