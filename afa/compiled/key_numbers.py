@@ -14,7 +14,7 @@ import contextlib
 import ctypes
 import functools
 import struct
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ from afa.state.plain import Unfit, arrow, keys_in, used
 
 RECENT = 1 << 14
 """How many keys that came one by one are known without the table."""
+MANY = 1 << 14
+"""How many rows are looked for by several threads."""
 SHORT, FEW = 8 * key_arrays.SPARE, 16
 """The bytes of a record for which there is room in any case; how many keys that are gone are taken from the recent ones."""
 WORD = t.D_COLUMNS + t.V_SIZE
@@ -60,6 +62,8 @@ class KeyNumbers:
         self.arrays = KeyArrays()
         self.top = 0  # one past the largest number that was ever given
         self.news = False  # whether `given` has something to tell
+        self.threads = 1  # that may look for keys side by side
+        self.together: Callable[[list[Callable[[], int]]], list[int]] | None = None  # carries out jobs in so many threads
         self._main = kernels(wait)
         self._recent: dict[Hashable, int] = {}
         self._odd: dict[int, Hashable] = {}  # names that the table does not have
@@ -109,12 +113,12 @@ class KeyNumbers:
         """Let the call for one key be about this one."""
         kind, value, record = form
         if record is None:
-            _one(self._call.words, 0, 0, 1, 0, kind, 0, kind, 0, self._word_at, 0, value)
+            _one(self._call.words, 0, 0, 1, 1, 0, kind, 0, kind, 0, self._word_at, 0, value)
             return
         if len(record) > SHORT:
             self.arrays.spare(len(record) // 8)
         ctypes.memmove(self.arrays.sought, record, len(record))
-        _one(self._call.words, 0, 0, 0, 0, kind, value, 0, 0, 0, 0, 0)
+        _one(self._call.words, 0, 0, 0, 1, 0, kind, value, 0, 0, 0, 0, 0)
 
     def _given_to(self, key: Hashable, form: Form | None) -> int:
         """Return the number of a key, a new one if the table has none; what this loses if it ends half-way is told by `given`."""
@@ -193,11 +197,26 @@ class KeyNumbers:
         """Look for the keys of ``n`` rows. Returns the call, and how many rows have keys without a number."""
         if len(parts) > t.PARTS:
             raise Unfit
-        self.arrays.spare(sum(part.longest for part in parts) + 2 + len(parts) // 8)
+        rows, width = self._spread(n), sum(part.longest for part in parts) + 2 + len(parts) // 8
+        lows = range(0, n, rows)
+        self.arrays.spare(len(lows) * width)
         call = Batch(np.empty((3, max(n, t.D_COLUMNS + t.V_SIZE * len(parts))), np.int64))
-        words = [not single, len(parts), 0, 0, 0, *(word for part in parts for word in part.words())]
+        words = [not single, len(parts), rows, width, 0, 0, *(word for part in parts for word in part.words())]
         call.words[0, : len(words)] = words
-        return call, self._run(t.FIND, 0, n, call)
+        if self.together is None or len(lows) == 1:
+            return call, self._run(t.FIND, 0, n, call)
+        self.arrays.alone = True
+        try:
+            jobs = [functools.partial(self._run, t.FIND, low, min(low + rows, n), call) for low in lows]
+            return call, sum(self.together(jobs))
+        finally:
+            self.arrays.alone = False
+
+    def _spread(self, n: int) -> int:
+        """Return how many rows one thread looks for."""
+        if self.together is None or n < MANY:
+            return max(n, 1)
+        return -(-n // self.threads)
 
     # -- names ---------------------------------------------------------------------------------------------------------------
 

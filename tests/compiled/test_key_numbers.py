@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from afa.compiled import key_arrays, reserve
+from afa.compiled import key_arrays, key_numbers, reserve
 from afa.compiled.kernel import key_names as t
 from afa.compiled.key_numbers import KeyNumbers
 from afa.model.keys import take_key
@@ -234,3 +235,19 @@ def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers.gone(np.array([0]))
     assert len(numbers) == 0
     assert numbers.code("b") == 0
+
+
+def test_threads_look_for_parts_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_numbers, "MANY", 10)
+    n = 300 if DISABLED else 30_000
+    numbers, rng = KeyNumbers(), np.random.default_rng(1)
+    columns = [rng.integers(0, n // 2, n), pa.array([f"k{i}" * (1 + i % 7) for i in rng.integers(0, 5, n).tolist()])]
+    alone = numbers.numbers_of(columns, False, n)
+    with ThreadPoolExecutor(3) as pool:
+        numbers.together, numbers.threads = lambda jobs: list(pool.map(lambda job: job(), jobs)), 3
+        for given, single in ((columns, False), (columns[:1], True), (columns[1:], True)):
+            found = numbers.numbers_of(given, single, n)
+            assert (found == numbers.numbers_of(given, single, n)).all()
+            lists = [column.to_pylist() if isinstance(column, pa.Array) else column.tolist() for column in given]
+            assert list(numbers.names_of(found)) == (lists[0] if single else list(zip(*lists)))
+        assert (numbers.numbers_of(columns, False, n) == alone).all()

@@ -35,9 +35,9 @@ def text_at(p: Any, at: int, begin: int, size: int) -> int:
 
 
 @kernel
-def record_of(p: Any, c: Any, row: int) -> tuple[int, int]:
-    """Make the record of a row at D_AT. Returns the kind of its key, and its length. *Requires* room."""
-    at, parts = int(p[A_ROOM] + c[0, D_AT]), int(c[0, D_PARTS])
+def record_of(p: Any, c: Any, row: int, at: int) -> tuple[int, int]:
+    """Make the record of a row at ``p[at]``. Returns the kind of its key, and its length. *Requires* room."""
+    parts = int(c[0, D_PARTS])
     if parts == 0:
         return int(c[0, D_KIND]), int(c[0, D_LENGTH])
     if c[0, D_TUPLE] == 0:

@@ -85,14 +85,15 @@ def first_of_tag(m: Any, tag: int) -> int:
 def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Write the numbers of the keys of some rows to OUT; of those that have none, -1 less their tag. Returns how many have none."""
     missing, row, words = 0, low, of_words(c)
+    at = 0 if words else int(p[A_ROOM] + low // c[0, D_ROWS] * c[0, D_WIDTH])
     while row < high:
         end = min(row + ROUND, high)
         for r in range(row, end):
             if words:
                 tag = tag_of_word(m, kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r))
             else:
-                kind, length = record_of(p, c, r)
-                tag = tag_of_record(m, p, int(p[A_ROOM] + c[0, D_AT]), kind, length)
+                kind, length = record_of(p, c, r, at)
+                tag = tag_of_record(m, p, at, kind, length)
             c[OUT, r] = tag
             prefetch(m[C_M] + 8 * (SLOTS + home_of(m, tag)))
         for r in range(row, end):
@@ -107,7 +108,7 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
                     prefetch(m[C_P] + 8 * (w[value_at((c[OUT, r] & NUMBER) - 1)] >> LENGTH))
         for r in range(row, end):
             if c[OUT, r] >= 0:
-                settle(m, w, p, c, r, words)
+                settle(m, w, p, c, r, at)
             if c[OUT, r] < 0:
                 missing += 1
         row = end
@@ -115,14 +116,13 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def settle(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> None:
-    """Write the number of a row's key, of whose tag a slot was found."""
+def settle(m: Any, w: Any, p: Any, c: Any, r: int, at: int) -> None:
+    """Write the number of a row's key, of whose tag a slot was found; ``at``: where its record is made, 0: it is a word."""
     found = int(c[OUT, r])
-    if words:
-        kind, word, at = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r), 0
+    if at:
+        kind, word = record_of(p, c, r, at)
     else:
-        kind, word = record_of(p, c, r)
-        at = int(p[A_ROOM] + c[0, D_AT])
+        kind, word = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r)
     number = (found & NUMBER) - 1
     if not is_key(w, p, number, kind, word, at):
         number, _ = search(m, w, p, found >> 32, kind, word, at)
@@ -162,12 +162,11 @@ def give(m: Any, w: Any, p: Any, c: Any) -> int:
 @kernel
 def place(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> int:
     """Return the number of a row's key, a new one if it has none; or a status."""
-    tag, at = -1 - int(c[OUT, r]), 0
+    tag, at = -1 - int(c[OUT, r]), 0 if words else int(p[A_ROOM])
     if words:
         kind, word = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r)
     else:
-        kind, word = record_of(p, c, r)
-        at = int(p[A_ROOM] + c[0, D_AT])
+        kind, word = record_of(p, c, r, at)
     number, slot = search(m, w, p, tag, kind, word, at)
     if number >= 0:
         return number
