@@ -106,7 +106,7 @@ def table(o: Options) -> list[Row]:
     rows: list[Row] = [_row("case", name, *of, found, rates=True) for name, of in RATES.items()]
     rows += [_row("cost", name, *of, found, rates=False) for name, of in OTHERS.items()]
     for case in THREADED:
-        if "2 threads" in found[case]:
+        if "2 threads" in found[case]:  # in wall time
             column = "more, M rows/s of wall" if case == "each" else "M rows/s of wall"
             one, two = ([each[column] for each in found[case][way]] for way in ("afa", "2 threads"))
             rows.append({"threads": case, "two threads, times one": spread([b / a for a, b in zip(one, two)])})
@@ -119,7 +119,7 @@ def runs_of(o: Options, case: str) -> dict[str, list[Row]]:
     """What all variants of a case have measured, round by round in turns."""
     keys = o.size(MANY, least=1000)
     ways: dict[str, Any] = {"afa": {}}
-    if case in THREADED and o.engine == "compiled" and "threads" in signature(Keyed.__init__).parameters:
+    if case in THREADED and "threads" in signature(Keyed.__init__).parameters:
         ways["2 threads"] = {"options": {"threads": 2}}
     if case in IN_ORDER:
         ways["by hand"] = {"variant": "by hand"}

@@ -36,7 +36,7 @@ class Target(NamedTuple):
 
     def measured(self, rows: Sequence[Row]) -> float | None:
         """The worst median among the rows; None if there is none."""
-        values = [middle(row[self.column]) for row in rows if self.column in row and self._speaks_of(row)]
+        values = [middle(row[self.column]) for row in rows if row.get(self.column) is not None and self._speaks_of(row)]
         if not values:
             return None
         return min(values) if self.least is not None else max(values)
@@ -122,6 +122,37 @@ TARGETS = (
     *(
         Target(f"10,000 keys, grouped batches of {size}", "keys", column, least=5, where={"keys": 10_000}, unit="M events/s")
         for size, column in (("100,000", "grouped, M events/s"), ("1,000,000", "grouped, batches of 1,000,000, M events/s"))
+    ),
+    *(
+        Target(f"1,000,000 keys: {case}", "keys", "M rows/s", least=least, where={"case": case}, unit="M rows/s of CPU")
+        for case, least in (
+            ("a row of each key, all new", 3),
+            ("a row of each key, four times more", 3),
+            ("the same, new keys of 12 characters", 1.5),
+            ("the same, known keys of 12 characters", 1.5),
+            ("a hundredth of the keys, grouped", 8),
+            ("a hundredth of the keys, in turn", 6),
+            ("Zipf 1.1", 6),
+        )
+    ),
+    *(
+        Target(f"1,000,000 keys: {cost}", "keys", "afa", most=most, where={"cost": cost}, unit=unit)
+        for cost, most, unit in (
+            ("1 event, bytes a key", 160, "bytes"),
+            ("5 events, bytes a key", 400, "bytes"),
+            ("promise that concerns a thousandth, ms", 5, "ms"),
+            ("the same behind a table, ms", 5, "ms"),
+            ("snapshot, 1 event, s", 0.5, "s"),
+            ("restore, 1 event, s", 0.7, "s"),
+        )
+    ),
+    Target(
+        "one key, beside the engine of before",
+        "keys",
+        "times before",
+        least=0.98,
+        where={"case": ("one key, in order", "one key, 20 % late")},
+        unit="of its rate",
     ),
     Target(
         "batches of 1,000,000 rows, a promise after each",

@@ -21,6 +21,9 @@ SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale", "out
 """Statistics that do not depend on the engine."""
 
 
+THREADS = "threads" in signature(Keyed.__init__).parameters
+
+
 class Seen(NamedTuple):
     """What worlds have met."""
 
@@ -41,16 +44,16 @@ class Seen(NamedTuple):
 class Side:
     """An operator at work, with its chain of snapshots and what is in force by its outputs."""
 
-    def __init__(self, here: Running, engine: str) -> None:
+    def __init__(self, here: Running, engine: str, threads: int | None = None) -> None:
         self.here = here
+        threads = here.spec["options"]["threads"] if threads is None else threads
         options = {name: value for name, value in here.spec["options"].items() if name not in ("key", "keys", "threads")}
-        if engine == "compiled" and "threads" in signature(Keyed.__init__).parameters:
-            options["threads"] = here.spec["options"]["threads"]
+        self.threads = {"threads": threads} if threads > 1 and THREADS and engine == "compiled" else {}
         if options["gapless"]:
             options["repeated"] = "drop"
         else:
             del options["gapless"], options["gaps"]
-        self.operator = Keyed(here.form.family.automaton, key=here.form.key, engine=engine, **options)
+        self.operator = Keyed(here.form.family.automaton, key=here.form.key, engine=engine, **options, **self.threads)
         self.chain: list[bytes] = []
 
     def save(self, what: str) -> None:
@@ -66,7 +69,13 @@ class Side:
             arcs = self.here.form.family.pool[own:]
             more = {"repeated": "drop"} if self.here.spec["options"]["gapless"] else {}
             restored = Keyed.restore(
-                self.here.form.family.automaton, self.chain, key=self.here.form.key, arcs=arcs, engine=engine, **more
+                self.here.form.family.automaton,
+                self.chain,
+                key=self.here.form.key,
+                arcs=arcs,
+                engine=engine,
+                **more,
+                **self.threads,
             )
             self.operator = restored
 
@@ -94,6 +103,8 @@ class Running:
         self.same = options["retractions"]  # what promises with conditions have made superfluous goes sooner or later
         self.judged = not options["gapless"]  # the model does not say how numbers without gaps end; the engines do
         self.lead, self.side = Side(self, "interpreted"), make(self, "compiled")
+        self.twin = Side(self, "compiled", threads=1) if self.side.threads else None  # whose output is the same to the order
+        self.alike = True  # as long as both have had the same calls
         self.held: set[Any] = set()
         self.levels: dict[int, int] = {}
         self.seen = Seen()
@@ -140,8 +151,13 @@ class Running:
                 assert self.lead.state() == before, "a refused call left a trace"
             if refusal[0] not in ("ZeroDivisionError", "ClosureError") and self.judged:
                 assert any(outcome != OK for outcome in self._outcomes(items)), f"refused, but good: {refusal}"
+        twin = _ended(lambda: self.form.push(self.twin.operator, form, net, items, Seeded(way))) if self.twin else None  # type: ignore[union-attr]
         out, other = self._served(form, net, items, how, way, ours)
         assert other == refusal, f"it ended {other}, expected {refusal}"
+        if twin is not None:
+            assert twin[1] == refusal, f"with one thread it ended {twin[1]}, expected {refusal}"
+            self.alike = self.alike and how is None and refusal is None
+            assert not self.alike or out == twin[0], f"with one thread {twin[0]}, with several {out}"
         if refusal:
             if looks:
                 assert self.side.state() == ours, "a refused call left a trace"
@@ -186,6 +202,10 @@ class Running:
     def _save(self, what: str, way: int) -> None:
         self.lead.save(what if what != "turn" else "again")
         self.side.save(what)
+        if self.twin is not None:
+            self.twin.save(what)
+            if what in ("again", "turn"):
+                self.alike = self.side.chain == self.twin.chain
         self._count(restored=int(what in ("again", "turn")))
         self._look(way * 4)  # a snapshot of what has changed may be another one, but not what the chain says
 
