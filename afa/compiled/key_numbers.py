@@ -63,7 +63,7 @@ class KeyNumbers:
         self.top = 0  # one past the largest number that was ever given
         self.news = False  # whether `given` has something to tell
         self.threads = 1  # that may look for keys side by side
-        self.together: Callable[[list[Callable[[], int]]], list[int]] | None = None  # carries out jobs in so many threads
+        self.together: Callable[[Sequence[Callable[[], int]]], list[int]] | None = None  # carries out jobs in so many threads
         self._main = kernels(wait)
         self._recent: dict[Hashable, int] = {}
         self._odd: dict[int, Hashable] = {}  # names that the table does not have
