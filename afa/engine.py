@@ -59,6 +59,8 @@ class Setup(NamedTuple):
         Collects what users' functions raise; an arc does not serve where one of its functions raises. None: it is raised.
     gaps : str or None
         Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
+    threads : int
+        In so many threads keys may be worked on side by side; an engine need not.
     """
 
     automaton: Automaton
@@ -69,6 +71,7 @@ class Setup(NamedTuple):
     keyed: bool
     faults: Faults | None = None
     gaps: str | None = None
+    threads: int = 1
 
 
 class Sizes(NamedTuple):

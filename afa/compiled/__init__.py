@@ -20,6 +20,8 @@ program              the arcs in force as the kernels read them; inforce: when o
 encode               batches as columns of words; batches: how they go through the kernels
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force
+sharded_engine       the same over several memories, for threads; shards: their stores, own_directory: the keys of each,
+                     sharded_states: their states as one, crew: the threads
 superfluous          what promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python; compiled_invariants: what always holds
 image                the memory as a file, for another process

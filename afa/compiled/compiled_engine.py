@@ -41,8 +41,8 @@ class CompiledEngine:
     alone = True
     bits: list[int | None] | None = None
 
-    def __init__(self, setup: Setup, strict: bool = False) -> None:
-        self.store = store = Store(setup, strict)
+    def __init__(self, setup: Setup, strict: bool = False, store: Store | None = None) -> None:
+        self.store = store = Store(setup, strict) if store is None else store
         self.began: int | None = None  # the serial under which a single event was given to the kernels
         self.numbers = None if store.gaps is None else NumberLookup(store)
         self._batches = Batches(store)
@@ -190,12 +190,15 @@ class CompiledEngine:
         store, rows = self.store, self.store.idle
         keys = len(store.directory)
         if store.keyed and rows < keys:
-            store.call_all(k.CLEAN)
+            self._sweep(0, 0)
             return
         busy = store.keyed and rows >= MANY * keys
-        store.call_all(k.CLEAN, k.IDLE_KEYS if busy else k.ALL_KEYS, store.swept)
+        self._sweep(k.IDLE_KEYS if busy else k.ALL_KEYS, store.swept)
         store.idle, store.swept = 0, store.progress.final
         store.directory.touch_all()
+
+    def _sweep(self, whom: int, since: int) -> None:
+        self.store.call_all(k.CLEAN, whom, since)
 
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
         """Drop all that is final, so that what is held is what must be; of CHANGED_KEYS only those that changed from a call on."""
@@ -213,6 +216,11 @@ class CompiledEngine:
             forget_strings(self.store)
 
     def rollback(self) -> None:
+        self.restore()
+        self._end()
+
+    def restore(self) -> None:
+        """Do the first part of `rollback`: all but what follows from the state."""
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
@@ -220,7 +228,6 @@ class CompiledEngine:
         self.store.missing, self.store.look = [], None
         arcs_of.recover(self.store)
         self.store.memory.recover()
-        self._end()
 
     def _end(self) -> None:
         if self.store.memory.grown:
@@ -271,6 +278,11 @@ class CompiledEngine:
         else:
             self.clean_all()
             codes, gone = directory.held(), np.empty(0, np.int64)
+        return self.states_of(codes, gone)
+
+    def states_of(self, codes: Any, gone: Any) -> States:
+        """Return the states of some keys, by their numbers, and those of others that are gone."""
+        directory = self.store.directory
         if not self.store.keyed:
             return compiled_states.save(self.store, KeyColumns.of([None] * len(codes)), codes)
         keys = directory.names_of(np.append(codes, gone)).normal()

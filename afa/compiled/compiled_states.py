@@ -105,6 +105,7 @@ def check_ties(store: Store) -> None:
     if store.faults is not None:
         here &= entries[:, k.D_CHANGED] >= m[k.C_SERIAL]
     for code in np.flatnonzero(here).tolist():
+        store.memory.w[k.W_KEY] = code  # the key at work, if it is refused
         block = Block(store, code)
         for step in block.steps:
             if block.word(k.EV, step) & k.COUNT > 1:

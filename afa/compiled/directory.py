@@ -1,4 +1,6 @@
-"""The directory of one memory: the entries of keys, by their numbers (`afa.compiled.key_numbers`), and which the last snapshot has.
+"""The directory: the entries of keys, by their numbers (`afa.compiled.key_numbers`), and which the last snapshot has.
+
+The entries stand in one memory; or in several (`afa.compiled.shards`): with n of them, that of number c in memory c % n, at c // n.
 
 A number is a key's for as long as anything is held of it, and in the call in which it is given; and until the next snapshot, if
 the last one has the key, so that the next one can say that it is gone. An entry tells in which call its key last changed
@@ -33,7 +35,7 @@ class Directory:
     def __init__(self, memory: Memory, keyed: bool, wait: bool = False) -> None:
         self.keys = KeyNumbers(wait)
         self.touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
-        self._memory = memory
+        self.memories = [memory]
         self._keyed = keyed
         self._known = 0  # numbers below have entries
         self._saved = Saved(None, k.BEGINNING)
@@ -46,14 +48,49 @@ class Directory:
 
     @property
     def entries(self) -> Any:
-        """The entries, as a view of shape (keys, DIRECTORY)."""
-        m = self._memory.m
-        n = int(m[k.C_KEYS])
-        return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)
+        """The entries of the only memory; see `entries_of`."""
+        return entries_of(self.memories[0])
+
+    def _all(self, word: int) -> Any:
+        """Return one word of each entry, by number: a view, or a copy where there are several memories."""
+        n = len(self.memories)
+        if n == 1:
+            return self.entries[:, word]
+        parts = [entries_of(memory)[:, word] for memory in self.memories]
+        found = np.zeros(sum(map(len, parts)), np.int64)
+        for i, part in enumerate(parts):
+            found[i::n] = part
+        return found
+
+    def _mark(self, codes: Any, call: int) -> None:
+        """Let the keys of some numbers have changed in a call."""
+        n = len(self.memories)
+        for i, memory in enumerate(self.memories):
+            entries_of(memory)[codes[codes % n == i] // n if n > 1 else codes, k.D_CHANGED] = call
+
+    def _held_of(self, codes: Any) -> Any:
+        """Return of each number whether anything is held of its key."""
+        if len(self.memories) == 1:
+            m = self.memories[0].m
+            found = codes < m[k.C_KEYS]
+            found[found] = m[m[k.C_DIR] + codes[found] * k.D_SIZE + k.D_BLOCK] != 0
+            return found
+        found, n = np.zeros(len(codes), np.bool_), len(self.memories)
+        for i, memory in enumerate(self.memories):
+            places = np.flatnonzero((codes % n == i) & (codes // n < memory.m[k.C_KEYS]))
+            found[places] = entries_of(memory)[codes[places] // n, k.D_BLOCK] != 0
+        return found
+
+    def _serial(self) -> int:
+        """Return the number of the call; from here on all memories have the same."""
+        serial = max(int(memory.m[k.C_SERIAL]) for memory in self.memories)
+        for memory in self.memories:
+            memory.m[k.C_SERIAL] = serial
+        return serial
 
     def held(self) -> Any:
         """Return the numbers of the keys of which something is held. O(keys)."""
-        return np.flatnonzero(self.entries[:, k.D_BLOCK])
+        return np.flatnonzero(self._all(k.D_BLOCK))
 
     # -- keys and their numbers ----------------------------------------------------------------------------------------------
 
@@ -97,7 +134,9 @@ class Directory:
     def _take_new(self) -> None:
         """Make room for the entries of new keys. The call forgets those of them of which it holds nothing when it ends."""
         self.touched.append(self.keys.given())
-        self._memory.reach(self.keys.top)
+        n = len(self.memories)
+        for i, memory in enumerate(self.memories):
+            memory.reach((self.keys.top - i + n - 1) // n)
         self._known = self.keys.top
 
     # -- the call ------------------------------------------------------------------------------------------------------------
@@ -119,16 +158,16 @@ class Directory:
 
     def _is_held(self) -> bool:
         """Return whether one key was touched, of which something is held: the common case of a call of one event."""
-        code, m = self.touched[0], self._memory.m
-        alone = len(self.touched) == 1 and type(code) is int and not self._aways
-        return alone and code < m[k.C_KEYS] and m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK] != 0
+        code, n = self.touched[0], len(self.memories)
+        if len(self.touched) > 1 or type(code) is not int or self._aways:
+            return False
+        m, code = self.memories[code % n].m, code // n
+        return code < m[k.C_KEYS] and m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK] != 0
 
     def _looked_at(self) -> Any:
         """Return which of the touched keys nothing is held of; so many are away that the snapshot has."""
         codes = np.concatenate(list(map(np.atleast_1d, self.touched)))
-        saved, m = self._saved.keys, self._memory.m
-        here = codes < m[k.C_KEYS]
-        here[here] = m[m[k.C_DIR] + codes[here] * k.D_SIZE + k.D_BLOCK] != 0
+        saved, here = self._saved.keys, self._held_of(codes)
         if saved is not None:
             codes, places = np.unique(codes, return_index=True)
             here = here[places]
@@ -172,21 +211,21 @@ class Directory:
 
     def changed(self) -> tuple[Any, Any]:
         """Return the numbers of the keys that have changed since the last snapshot, and of those that are gone. O(keys)."""
-        entries = self.entries
-        changed = np.flatnonzero((entries[:, k.D_CHANGED] >= self.since) & (entries[:, k.D_BLOCK] != 0))
+        changed = np.flatnonzero((self._all(k.D_CHANGED) >= self.since) & (self._all(k.D_BLOCK) != 0))
         return changed, np.flatnonzero(self._away)
 
     def arcs_dropped(self, t: int) -> None:
         """Count a key as changed that has steps from before ``t``, not cleaned yet: the arcs that ended by ``t`` are forgotten."""
         if self._saved.keys is not None:
-            entries = self.entries
-            entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = self._memory.m[k.C_SERIAL]
+            for memory in self.memories:
+                entries = entries_of(memory)
+                entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = memory.m[k.C_SERIAL]
 
     def saved(self) -> None:
         """The last snapshot is one of what there is now. The keys that it says are gone are forgotten at the end of the call."""
         if self._aways:
             self.touched.append(np.flatnonzero(self._away))
-        self.put_saved(Saved(self.entries[:, k.D_BLOCK] != 0, int(self._memory.m[k.C_SERIAL])))
+        self.put_saved(Saved(self._all(k.D_BLOCK) != 0, self._serial()))
 
     def as_of(self) -> Saved:
         """Return what is known of the last snapshot, for `put_saved`."""
@@ -197,17 +236,17 @@ class Directory:
 
     def loaded(self, codes: Any) -> None:
         """The keys of some numbers are as a snapshot has them."""
-        keys = np.zeros(int(self._memory.m[k.C_KEYS]), np.bool_)
+        keys = np.zeros(sum(int(memory.m[k.C_KEYS]) for memory in self.memories), np.bool_)
         if self._saved.keys is not None:
             keys[: len(self._saved.keys)] = self._saved.keys
         keys[codes] = True
-        self.put_saved(Saved(keys, int(self._memory.m[k.C_SERIAL])))
-        self.entries[codes, k.D_CHANGED] = k.BEGINNING
+        self.put_saved(Saved(keys, self._serial()))
+        self._mark(codes, k.BEGINNING)
 
     @property
     def as_saved(self) -> bool:
         """Whether the keys are those of the last snapshot."""
-        saved, here = self._saved.keys, self.entries[:, k.D_BLOCK] != 0
+        saved, here = self._saved.keys, self._all(k.D_BLOCK) != 0
         if saved is None or self._aways or len(saved) > len(here):
             return False
         return bool((here[: len(saved)] == saved).all() and not here[len(saved) :].any())
@@ -227,19 +266,26 @@ class Directory:
         """
         known = np.fromiter((name is not None for name in names), np.bool_, len(names))
         self.keys.take(KeyColumns.of([name for name in names if name is not None]), np.flatnonzero(known), len(names))
-        self._known = int(self._memory.m[k.C_KEYS])
+        self._known = int(self.memories[0].m[k.C_KEYS])
         self.put_saved(Saved(known, since))
 
     def follow(self, other: Directory) -> None:
         """Take over the relation of another directory, of an engine with the same state, to its last snapshot."""
         saved = other.as_of().keys
-        serial = int(self._memory.m[k.C_SERIAL])
+        serial = self._serial()
         if saved is not None:
             codes = self.numbers(other.names_of(np.flatnonzero(saved)))
             self.loaded(codes)
             self.end()
         self.put_saved(Saved(self._saved.keys, serial if saved is not None else k.BEGINNING))
-        self.entries[:, k.D_CHANGED] = k.BEGINNING
+        self._mark(np.arange(self.keys.top), k.BEGINNING)
         changed, _ = other.changed()
         if len(changed):
-            self.entries[self.numbers(other.names_of(changed)), k.D_CHANGED] = k.FOREVER
+            self._mark(self.numbers(other.names_of(changed)), k.FOREVER)
+
+
+def entries_of(memory: Memory) -> Any:
+    """Return the entries of a memory, as a view of shape (keys, D_SIZE)."""
+    m = memory.m
+    n = int(m[k.C_KEYS])
+    return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)

@@ -27,8 +27,9 @@ def forget_strings(store: Store) -> None:
     is moved.
     """
     used = np.zeros(len(store.strings), np.bool_)
-    for numbers in _numbers(store):
-        used[numbers[(numbers >= 0) & (numbers < len(used))]] = True  # what is left behind may be anything
+    for each in store.sharing():
+        for numbers in _numbers(each):
+            used[numbers[(numbers >= 0) & (numbers < len(used))]] = True  # what is left behind may be anything
     store.strings.keep(used)
 
 

@@ -13,7 +13,7 @@ What is done with it stands in the files beside this one: each takes the store, 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from afa.cuts import Cuts
 from afa.engine import Setup
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import crowded
+from afa.state.states import ascends
 
 
 @functools.cache
@@ -47,12 +48,12 @@ class Store:
     """
 
     def __init__(self, setup: Setup, strict: bool) -> None:
-        automaton, table, progress, journal, sequence, keyed, faults, gaps = setup
+        automaton, table, progress, journal, sequence, keyed, faults, gaps, _ = setup
         assert automaton.event_schema is not None
         self.setup = setup
         self.automaton, self.progress, self.journal = automaton, progress, journal
         self.keyed, self.strict, self.faults = keyed, strict, faults
-        self.strings = Strings()
+        self.strings = self._strings()
         self.payloads = Records(Layout.of(automaton.event_schema), self.strings)
         self.registers = Records(Layout.of(automaton.register_schema), self.strings)
         self.matches = Records(Layout.of(automaton.match_schema), self.strings)  # their first words
@@ -71,12 +72,24 @@ class Store:
         self.memory.m[k.C_TIES] = not automaton.ties
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
         self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
-        self.directory = Directory(self.memory, keyed, strict)
+        self.directory: Directory = self._directory()
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self._function, address = as_function(self.callback)
         self._main = kernel(strict)
         self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
         self.callback.arcs = self.arcs
+
+    # What memories that share the keys of one operator see to otherwise: `afa.compiled.shards`.
+
+    def _strings(self) -> Strings:
+        return Strings()
+
+    def _directory(self) -> Directory:
+        return Directory(self.memory, self.keyed, self.strict)
+
+    def sharing(self) -> Sequence[Store]:
+        """Return the stores that share this one's strings."""
+        return [self]
 
     def key_of(self, code: int) -> Hashable:
         found: Hashable = self.directory.name(code)
@@ -142,14 +155,15 @@ class Store:
         self._main(self.memory, self.arcs.program, EMPTY, what, t, 0)
 
     def take_log(self, cuts: Cuts | None = None) -> Any:
-        """Return the output log's net entries, ``[key, sign, T, m, register..]``, retractions first, each by T. Empties the log.
+        """Return the output log's net entries, ``[key, sign, T, m, register..]``, and empty the log.
 
-        With ``cuts`` the entries of each change on their own, in order of arrival.
+        Retractions come first, each by T, then by the key's number, then as they were logged. With ``cuts`` the entries of each
+        change on their own, in order of arrival.
         """
         w, s = self.memory.w, self.memory.row
         n, taken = int(w[k.W_LOG_TOP]), w[k.W_TAKEN]
         rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s)
-        times, signs = rows[:, k.L_T], rows[:, k.L_SIGN]
+        times, signs, keys = rows[:, k.L_T], rows[:, k.L_SIGN], rows[:, k.L_KEY] if self.keyed else None
         if self.gaps and (gaps := np.flatnonzero(signs == k.GAP)).size:
             self.missing += ((self.key_of(key), first, last) for key, _, first, last, *_ in rows[gaps].tolist())
             signs[gaps], taken = 0, taken + 1
@@ -158,9 +172,8 @@ class Store:
             of = np.zeros(n, np.int64) if changes is None else changes
             by_key = np.lexsort((rows[:, k.L_KEY], times, of))
             self.call(k.NET, n, self.registers.layout.width, Batch(np.stack([by_key, of[by_key]])))
-        order: Any = None
-        if taken or changes is not None or (times[1:] < times[:-1]).any():
-            order = np.lexsort([column for column in (times, signs if taken else None, changes) if column is not None])
+        columns = [column for column in (changes, signs if taken else None, times, keys) if column is not None]
+        order: Any = None if not taken and ascends(columns) else np.lexsort(columns[::-1])
         if order is not None and taken:
             order = order[signs[order] != 0]
         if cuts is not None:

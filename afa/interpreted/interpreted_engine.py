@@ -30,7 +30,7 @@ class InterpretedEngine(ByRows):
     name = "interpreted"
 
     def __init__(self, setup: Setup) -> None:
-        automaton, table, progress, journal, sequence, _, faults, gaps = setup
+        automaton, table, progress, journal, sequence, _, faults, gaps, _ = setup
         self.states: dict[Hashable, State] = {}
         self.automaton = automaton
         self._transitions = Transitions(automaton, table, faults)

@@ -72,6 +72,7 @@ class Core(Member):
         gapless: Gapless | None = None,
         tick: str | None = None,
         cancel: str | None = None,
+        threads: int = 1,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -82,6 +83,9 @@ class Core(Member):
         self.window = None if window is None else ticks_of_duration(window, tick, "window")
         if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
+        if type(threads) is not int or threads < 1:
+            raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
+        self.threads = threads
         self.gapless = gapless
         self.automaton = automaton
         self.binder = Binder(tick, automaton)
@@ -93,7 +97,7 @@ class Core(Member):
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         gaps = None if gapless is None else gapless.gaps
-        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps)
+        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps, threads)
         self.faults = faults
         self.asked = engine  # by which name
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)

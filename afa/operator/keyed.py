@@ -32,6 +32,10 @@ class Keyed(Matching):
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
     window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick, cancel
         As of `Operator`. An arc pushed without a lifetime begins one tick past all that was seen, over all keys.
+    threads : int
+        In how many threads a call is carried out, each for a part of the keys. Output, snapshots and errors are the same with any
+        number. Memory grows by some megabytes a thread. One thread works where it is the engine in Python, where numbers are
+        ``gapless``, where an arc runs in Python, and where there is little to do.
 
     Examples
     --------
@@ -68,12 +72,14 @@ class Keyed(Matching):
         on_gap: OnGap | None = None,
         tick: str | None = None,
         cancel: str | None = None,
+        threads: int = 1,
     ) -> None:
         self._core = Core(
             automaton,
             window=window,
             tick=tick,
             cancel=cancel,
+            threads=threads,
             engine=engine,
             sequence=sequence,
             late=late,
@@ -133,6 +139,7 @@ class Keyed(Matching):
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        threads: int = 1,
     ) -> Keyed:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
@@ -140,9 +147,13 @@ class Keyed(Matching):
         ----------
         blob : bytes or sequence of bytes
             A snapshot; or a whole one and the incremental ones that were taken after it, in that order.
+        threads : int
+            As of `Keyed`; it is no matter how many there were when the snapshot was taken.
         """
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
-        core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap, tick=tick)
+        core = snapshot.load(
+            automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap, tick=tick, threads=threads
+        )
         return cls._of(core, key)
 
     @classmethod

@@ -20,11 +20,15 @@ def shipped(cls: type, core: Core) -> tuple[Any, ...]:
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
     numbers = None if core.gapless is None else (core.gapless.repeated, core.gapless.on_gap)
-    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, core.asked, key, numbers)
+    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, core.asked, key, numbers, core.threads)
 
 
-def _arrived(cls: Any, automaton: Any, blob: bytes, arcs: list[Any], late: Any, engine: str, key: Any, numbers: Any) -> Any:
+def _arrived(
+    cls: Any, automaton: Any, blob: bytes, arcs: list[Any], late: Any, engine: str, key: Any, numbers: Any, threads: int = 1
+) -> Any:
     options = {} if key is None else {"key": key}
+    if threads > 1:
+        options["threads"] = threads
     if numbers is not None:
         options |= dict(zip(("repeated", "on_gap"), numbers))
     operator = cls.restore(automaton, blob, arcs=arcs, late=late, engine=engine, **options)

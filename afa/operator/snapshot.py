@@ -165,6 +165,7 @@ def load(
     repeated: Repeated | None = None,
     on_gap: OnGap | None = None,
     tick: str | None = None,
+    threads: int = 1,
 ) -> Core:
     """Make an operator's core from a snapshot and the incremental ones that follow it.
 
@@ -197,7 +198,7 @@ def load(
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
-        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap)
+        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap, threads)
         states = _states(core, held, bodies)
         core.put_table(in_force, bodies[-1][2][BITS])
         for part in states:
@@ -322,6 +323,7 @@ def without_states(
     table: Callable[[int], ArcTable] | None = None,
     repeated: Repeated | None = None,
     on_gap: OnGap | None = None,
+    threads: int = 1,
 ) -> tuple[Core, ArcTable]:
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
@@ -344,6 +346,7 @@ def without_states(
         gapless=_gapless(automaton, numbers, repeated, on_gap),
         tick=_tick(tick),
         cancel=None if named is None else named[0],
+        threads=threads,
     )
     core.binder.know(arcs)
     if core.named is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from afa.compiled import batches, inforce, key_arrays, key_numbers, memory, reserve
+from afa.compiled import batches, inforce, key_arrays, key_numbers, memory, reserve, shards
 from afa.conditions import promised
 from tests.strategies import Choices
 
@@ -20,6 +20,7 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "MASK": (key_arrays, [0, 3, 63]),  # of all keys, or many, the hash is one
     "RECENT": (key_numbers, [1, 4]),
     "ROOM": (promised, [0, 0, 20]),
+    "FEW": (shards, [0, 8]),
 }
 """By name: where it stands, and what it may be in place of its value."""
 

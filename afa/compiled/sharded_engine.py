@@ -1,0 +1,181 @@
+"""The compiled engine over several memories, for threads: each method does with all of them what `CompiledEngine` does with one."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from afa.change import Change
+from afa.compiled import compiled_invariants, compiled_states, superfluous
+from afa.compiled.compiled_engine import CompiledEngine
+from afa.compiled.encode import Encoded
+from afa.compiled.kernel import names as k
+from afa.compiled.sharded_states import joined
+from afa.compiled.shards import Front
+from afa.conditions.promised import PACE, PromisesByKey
+from afa.cuts import Cuts
+from afa.engine import Ends, Host, Setup, Sizes
+from afa.model.arctable import ArcTable
+from afa.state.states import States
+
+
+class ShardedEngine(CompiledEngine):
+    """See `afa.engine.Engine` for what each method promises, and `afa.compiled.shards` for how keys are spread.
+
+    Output, snapshots and faults are those of a `CompiledEngine`, to the byte. Requires keys, and that numbers may have gaps.
+    """
+
+    store: Front
+
+    def __init__(self, setup: Setup, strict: bool, threads: int) -> None:
+        front = Front(setup, strict, threads)
+        super().__init__(setup, strict, front)
+        self._engines = [CompiledEngine(setup, strict, shard) for shard in front.shards]
+
+    @classmethod
+    def of(cls, setup: Setup, strict: bool, threads: int) -> ShardedEngine:
+        """Make one whose arcs in force are prepared once for all memories."""
+        return cls(setup._replace(table=_shared(setup.table)), strict, threads)
+
+    def _engine_of(self, key: Hashable) -> CompiledEngine:
+        return self._engines[self.store.directory.code(key) % len(self._engines)]
+
+    def _all(self, work: Callable[[CompiledEngine], Any], size: int | None = None) -> list[Any]:
+        """Do something with each engine of one memory; see `Front.all`."""
+        engines = self._engines
+        return self.store.all(lambda shard: work(engines[shard.number]), len(self.store.directory) if size is None else size)
+
+    # -- arcs --------------------------------------------------------------------------------------------------------------
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        super().swap(_shared(table), le, re)
+        self._all(lambda engine: engine.swap(table, le, re), 0)
+
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
+        if changes - self._looked >= len(self.store.directory) // PACE:
+            self.store.journal.set(self, "_looked", changes)
+            self._all(lambda engine: superfluous.prune(engine.store, promises, arcs), 0)
+
+    # -- events ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def serial(self) -> int:
+        return sum(engine.serial for engine in self._engines)
+
+    def push(self, change: Change) -> list[Change] | None:
+        engine = self._engine_of(change.key)
+        self.store.idle += 1
+        self.began = self.serial
+        return engine.push(change)
+
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        self.store.idle += len(changes)
+        self._engine_of(key).apply(key, changes)
+
+    def run_columns(self, batch: Encoded, host: Host, cuts: Cuts | None = None) -> None:
+        if batch.arcs:
+            for engine in self._engines:
+                engine.store.arcs.use(batch.arcs)
+        super().run_columns(batch, host, cuts)
+
+    def check_ties(self) -> None:
+        self._all(CompiledEngine.check_ties, 0)
+
+    def collect(self) -> list[Change]:
+        return list(itertools.chain.from_iterable(self._all(CompiledEngine.collect, 0)))
+
+    def cut(self) -> int:
+        return self.store.drain()
+
+    # -- progress ------------------------------------------------------------------------------------------------------------
+
+    def overdue(self, t: int) -> list[Change]:
+        return list(itertools.chain.from_iterable(self._all(lambda engine: engine.overdue(t), 0)))
+
+    def tick(self) -> None:
+        self._all(CompiledEngine.tick)
+
+    def _sweep(self, whom: int, since: int) -> None:
+        self._all(lambda engine: engine.store.call_all(k.CLEAN, whom, since))
+
+    def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
+        if len(self.store.directory):
+            self._sweep(whom, since)
+            self.store.directory.touch_all()
+            self.commit()
+
+    # -- the call ------------------------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        self.store.recover()
+        for shard in self.store.shards:
+            shard.tell(k.COMMIT)
+        super().commit()
+
+    def restore(self) -> None:
+        self.store.recover()
+        for engine in self._engines:
+            engine.restore()
+        super().restore()
+
+    def _end(self) -> None:
+        for shard in self.store.shards:
+            if shard.memory.grown:
+                shard.memory.settle()
+        super()._end()
+
+    def let_threads_run(self) -> None:
+        super().let_threads_run()
+        for shard in self.store.shards:
+            shard.memory.alone = True
+
+    def let_raise(self) -> None:
+        super().let_raise()
+        for engine in self._engines:
+            engine.let_raise()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ShardedEngine:
+        store = self.store
+        progress, journal = copy.deepcopy(store.progress, memo), copy.deepcopy(store.journal, memo)
+        setup = store.setup._replace(table=store.arcs.table, progress=progress, journal=journal)
+        other = ShardedEngine.of(setup, store.strict, len(self._engines))
+        other.load(self.save())
+        other.commit()
+        other.store.directory.follow(store.directory)
+        return other
+
+    # -- what is held ------------------------------------------------------------------------------------------------------
+
+    def sizes(self) -> Sizes:
+        self.clean_all()
+        return Sizes(*(sum(column) for column in zip(*self._all(lambda engine: compiled_states.sizes(engine.store)))))
+
+    def ends(self) -> Ends:
+        self.clean_all()
+        return Ends(*(sum(column) for column in zip(*self._all(lambda engine: compiled_states.ends(engine.store)))))
+
+    def states_of(self, codes: Any, gone: Any) -> States:
+        n = len(self._engines)
+        own = [[some[some % n == i] // n for some in (codes, gone)] for i in range(n)]
+        return joined([engine.states_of(*mine) for engine, mine in zip(self._engines, own)])
+
+    def load(self, states: States) -> None:
+        of = self.store.directory.numbers(states.keys) % len(self._engines)
+        for i, engine in enumerate(self._engines):
+            engine.store.memory.m[k.C_SHARDS] = 1  # numbers of keys are its own meanwhile
+            engine.load(states.only(of == i))
+            engine.store.memory.m[k.C_SHARDS] = len(self._engines)
+
+    def check(self) -> None:
+        self.clean_all()
+        for shard in self.store.shards:
+            compiled_invariants.check(shard)
+
+
+def _shared(table: ArcTable) -> ArcTable:
+    """Return a table that notes what is made of it: all memories have its arcs in force."""
+    if table.made is None:
+        table.made = []
+    return table

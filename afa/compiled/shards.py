@@ -1,0 +1,222 @@
+"""The stores of an engine that spreads its keys over several memories, so that threads can work on them side by side.
+
+    rows     a b a c b a       `Front`: the rows of a call, looked at in order; it shares strings and numbers of keys with
+             | | | | | |        the shards, and holds no key
+    shard 0  a   a c   a       `Shard`: a memory, a program, a way back to Python each. Its kernels run through the same rows,
+    shard 1    b     b          and take those of its keys (`own` of `afa.compiled.kernel.many`)
+
+All shards work on the same rows at a time, and the next rows come when all are done. So each key sees what it would see in one
+memory, and where functions of the user fail, the fault is told that would have been the first in one memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.compiled.code.strings import Strings
+from afa.compiled.compiled_states import check_ties
+from afa.compiled.crew import Crew, Job
+from afa.compiled.kernel import names as k
+from afa.compiled.memory import EMPTY, Batch
+from afa.compiled.own_directory import OwnDirectory
+from afa.compiled.store import Store
+from afa.cuts import Cuts
+from afa.engine import Setup
+
+FEW = 2048
+"""So many rows, or keys, are carried out by one thread: with more, it takes less time than others need to wake up."""
+GIVEN = (k.C_NOW, k.C_CHANGES, k.C_NEXT, k.C_FROM, k.C_SHORT, k.C_LOOKED)
+"""The control words that kernels over rows are given."""
+
+
+class Shard(Store):
+    """One of the stores."""
+
+    def __init__(self, setup: Setup, strict: bool, front: Front, number: int, shards: int) -> None:
+        self._front = weakref.ref(front)  # no circle: the memory is free at once when nobody holds the front
+        self.number = number
+        self._known, self._shards = (front.strings, front.directory), shards
+        super().__init__(setup, strict)
+        self.memory.m[k.C_SHARDS], self.memory.m[k.C_SHARD] = shards, number
+
+    def _strings(self) -> Strings:
+        return self._known[0]
+
+    def _directory(self) -> Any:
+        return OwnDirectory(self._known[1], self.memory, self.number, self._shards)
+
+    def sharing(self) -> Sequence[Store]:
+        front = self._front()
+        return [] if front is None else front.shards
+
+    @property
+    def at_work(self) -> int:
+        """The number over all memories of the key at work."""
+        m = self.memory.m
+        return int(self.memory.w[k.W_KEY] * m[k.C_SHARDS] + m[k.C_SHARD])
+
+
+class Front(Store):
+    """What stands before the shards, and has their strings and their directory. Parameters: of `Store`, and how many there are."""
+
+    def __init__(self, setup: Setup, strict: bool, shards: int) -> None:
+        super().__init__(setup, strict)
+        self.crew = Crew()
+        self.shards = [Shard(setup, strict, self, i, shards) for i in range(shards)]
+        self.directory.memories = [shard.memory for shard in self.shards]
+
+    def sharing(self) -> Sequence[Store]:
+        return self.shards
+
+    def ready(self, n: int, coming: int = 0) -> None:
+        super().ready(n, coming)
+        for shard in self.shards:
+            shard.ready(n, coming)
+
+    # -- side by side --------------------------------------------------------------------------------------------------------
+
+    def each(self, work: Callable[[Shard], Any], size: int) -> list[Job]:
+        """Do something with each shard; ``size``: of how many rows, or keys. With many, and native arcs, in threads."""
+        together = size >= FEW and self.arcs.native
+        for shard in self.shards:
+            shard.memory.alone = together or self.memory.alone
+        jobs = self.crew.carry_out([functools.partial(work, shard) for shard in self.shards], together)
+        for shard in self.shards:
+            shard.memory.alone = self.memory.alone
+        return jobs
+
+    def all(self, work: Callable[[Shard], Any], size: int) -> list[Any]:
+        """Do the same, and return what it returns; what it raises is raised: the fault of the key with the least number."""
+        jobs = self.each(work, size)
+        failed = [(shard.at_work, job.error) for shard, job in zip(self.shards, jobs) if job.error is not None]
+        for _, error in sorted(failed, key=lambda found: found[0]):
+            assert error is not None
+            raise error
+        return [job.found for job in jobs]
+
+    def recover(self) -> None:
+        """Let no shard be at work any more: a call has failed, perhaps by an interrupt."""
+        self.crew.settle()
+        for shard in self.shards:
+            shard.memory.alone = self.memory.alone
+            shard.memory.m[k.C_SHARDS] = len(self.shards)
+
+    # -- the kernels ---------------------------------------------------------------------------------------------------------
+
+    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, final: int | None = None) -> int:
+        if what == k.GROUPS:
+            return self._grouped(low, high, batch, final)
+        if what == k.RUN:
+            self._run(k.RUN, low, high, batch, final)
+            return k.DONE
+        if what == k.EACH:
+            self._run_each(low, high, batch, final)
+            return k.DONE
+        if what == k.SCAN:
+            self.memory.m[k.C_WAITING] = sum(int(shard.memory.m[k.C_WAITING]) for shard in self.shards)
+        return super().call(what, low, high, batch, final)
+
+    def _grouped(self, low: int, high: int, batch: Batch, final: int | None) -> int:
+        """Take rows in order of their keys; where it stopped: at the same row in each shard. Marks of rows are put together."""
+        batches = [batch, *(Batch(batch.words.copy()) for _ in self.shards[1:])]
+        (stopped, *_) = self._run(k.GROUPS, low, high, batches, final)
+        for other in batches[1:]:
+            np.maximum(batch.words[1], other.words[1], out=batch.words[1])
+        m, done = self.memory.m, [shard.memory.m for shard in self.shards]
+        m[k.C_NOW] = max(int(each[k.C_NOW]) for each in done)
+        m[k.C_CHANGES] = sum(int(each[k.C_CHANGES]) for each in done)
+        m[k.C_SHORT] = 0
+        return int(stopped)
+
+    def _run(self, what: int, low: int, high: int, batch: Any, final: int | None) -> list[Any]:
+        """Call the kernels of all shards; a fault of a unit is told as that of the key at work."""
+        self._prepare()
+        batches = batch if isinstance(batch, list) else [batch] * len(self.shards)
+        jobs = self.each(lambda shard: shard.call(what, low, high, batches[shard.number], final), high - low)
+        failed = [
+            (_begin(shard, what, batches[shard.number], low, high), shard, job)
+            for shard, job in zip(self.shards, jobs)
+            if job.error or job.found == k.TIED
+        ]
+        for _, shard, job in sorted(failed, key=lambda found: found[0]):
+            self.memory.w[k.W_KEY] = shard.at_work
+            if job.error is not None:
+                raise job.error
+            check_ties(shard)
+        return [job.found for job in jobs]
+
+    def _prepare(self) -> None:
+        """Give the shards the control words of a call over rows, and what they would otherwise make of strings at the same time."""
+        if self.ordered == 2:
+            self.strings.ranks()
+        for shard in self.shards:
+            if self.strings.asked:
+                shard.arcs.know_strings()
+            for word in GIVEN:
+                shard.memory.m[word] = self.memory.m[word]
+
+    def _run_each(self, low: int, high: int, batch: Batch, final: int | None) -> None:
+        """Carry out rows as if each came alone. Their output goes to the log of the front in order; I_ARC says where it ends."""
+        self.drain()
+        self._run(k.EACH, low, high, batch, final)
+        words, n = batch.words[:, low:high], len(self.shards)
+        of, rows, parts = words[k.I_KEY] % n, [], []
+        for shard in self.shards:
+            mine = np.flatnonzero((words[k.I_KIND] == k.TAKEN) & (of == shard.number))
+            part = self._taken(shard)
+            parts.append(part)
+            rows.append(mine[np.searchsorted(words[k.I_ARC, mine], np.arange(len(part)), "right")])
+        row = np.concatenate(rows)
+        begin = int(self.memory.w[k.W_LOG_TOP])
+        self._append(np.concatenate(parts)[np.argsort(row, kind="stable")])
+        words[k.I_ARC] = begin + np.cumsum(np.bincount(row, minlength=high - low))
+
+    # -- the output log ------------------------------------------------------------------------------------------------------
+
+    def drain(self) -> int:
+        """Bring the output of all shards to the front's log; returns how many rows it has."""
+        self._append(np.concatenate([self._taken(shard) for shard in self.shards]))
+        return int(self.memory.w[k.W_LOG_TOP])
+
+    def _taken(self, shard: Shard) -> Any:
+        """Empty a shard's log, and return its entries with keys by their numbers over all."""
+        w, s = shard.memory.w, self.memory.row
+        n = int(w[k.W_LOG_TOP])
+        rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s).copy()
+        self.memory.w[k.W_TAKEN] += w[k.W_TAKEN]
+        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        return self._shared(shard, rows)
+
+    def _shared(self, shard: Shard, rows: Any) -> Any:
+        rows[:, k.L_KEY] = rows[:, k.L_KEY] * len(self.shards) + shard.number
+        return rows
+
+    def _append(self, rows: Any) -> None:
+        top, s = int(self.memory.w[k.W_LOG_TOP]), self.memory.row
+        if top + len(rows) > self.memory.sizes["log"]:
+            self.memory.grow("log", top + len(rows))
+        w = self.memory.w
+        at = int(w[k.W_LOG]) + top * s
+        w[at : at + rows.size] = rows.ravel()
+        w[k.W_LOG_TOP] = top + len(rows)
+
+    def take_log(self, cuts: Cuts | None = None) -> Any:
+        if cuts is not None or self.memory.w[k.W_LOG_TOP]:
+            self.drain()
+            return super().take_log(cuts)
+        size = sum(int(shard.memory.w[k.W_LOG_TOP]) for shard in self.shards)
+        rows = np.concatenate(self.all(lambda shard: self._shared(shard, shard.take_log()), size))
+        return rows[np.lexsort((rows[:, k.L_KEY], rows[:, k.L_T], rows[:, k.L_SIGN]))]
+
+
+def _begin(shard: Shard, what: int, batch: Batch, low: int, high: int) -> int:
+    """Return when a shard's unit at work would have been begun in one memory: with EACH by its row, else by its key's last row."""
+    w = shard.memory.w
+    if what == k.RUN:
+        return -int(np.flatnonzero(batch.words[k.I_KEY, low:high] == shard.at_work)[-1])
+    return int(w[w[k.W_INDEX]]) if what == k.EACH else shard.at_work

@@ -1,0 +1,352 @@
+"""`Keyed(.., threads=n)`: output, snapshots, statistics and errors of one thread, to the byte; and what else threads meet."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, retract
+from afa.compiled import batches, crew, inforce, shards
+from afa.compiled.memory import Memory
+from afa.compiled.sharded_engine import ShardedEngine
+from afa.operator.call import Core
+from tests.kinds_of_calls import KINDS, PLAIN, PYTHON, SWAPPED, WAITS, Sum, Tick, columns, mixed, tick
+from tests.strategies import Choices, Seeded
+from tests.stress import generate
+from tests.stress.generate import BATCHES, World, on_arcs
+from tests.stress.run import counters
+from tests.stress.tables import push, push_list
+from tests.test_interrupts import each_line
+
+FORKS = hasattr(os, "fork")
+THREADS = (1, 2, 3)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads for calls of any size, and chunks of a few rows."""
+    monkeypatch.setattr(shards, "FEW", 0)
+    monkeypatch.setattr(batches, "KEYED_CHUNK", 16)
+
+
+def plain(out: Any) -> Any:
+    """What a call returns, as text that says all of it."""
+    if isinstance(out, dict):
+        return repr({name: list(column) for name, column in out.items()})
+    return [plain(part) for part in out] if isinstance(out, list) else repr(out)
+
+
+def ended(work: Callable[[], Any]) -> Any:
+    """How a call ends: what it returns, or its error."""
+    try:
+        return plain(work())
+    except Exception as error:
+        return type(error), str(error), getattr(error, "__notes__", None)
+
+
+def same(found: list[Any]) -> None:
+    assert all(other == found[0] for other in found), found
+
+
+def alike(ops: list[Any]) -> None:
+    """All that can be asked of operators is the same."""
+    for ask in (lambda op: op.keys, counters, lambda op: op.snapshot()):
+        same([ended(lambda op=op, ask=ask: ask(op)) for op in ops])
+    for op in ops:
+        op._check()
+
+
+# -- random worlds ---------------------------------------------------------------------------------------------------------------
+
+
+def world(choose: Choices) -> int:
+    """Carry out a random world with one, two and three threads. Returns how many calls there were."""
+    spec = generate.world(choose, 24)
+    if not spec["automaton"]["event"]:
+        return 0
+    spec["options"]["key"] = choose.one(["seq", "kind"])
+    here = World(spec)
+    names = ("window", "sequence", "arc_punctuation", "key")
+    options = {name: spec["options"][name] for name in names}
+    late = "drop" if spec["options"]["late"] == "callback" else spec["options"]["late"]
+    ops = [Keyed(here.automaton, **options, late=late, engine="compiled", threads=n) for n in THREADS]
+    arcs = here.pool[len(here.automaton.arcs) :]
+    for op in spec["ops"]:
+        if op[0] == "save":
+            blobs = [each.snapshot() for each in ops]
+            assert blobs[0] == blobs[1] == blobs[2]
+            ops = [
+                Keyed.restore(here.automaton, blob, key=options["key"], arcs=arcs, late=late, engine="compiled", threads=n)
+                for n, blob in zip(THREADS, blobs[::-1])
+            ]
+        else:
+            outs = [ended(lambda each=each, op=op: carried_out(here, each, op)) for each in ops]
+            assert outs[0] == outs[1] == outs[2], op
+        alike(ops)
+    return len(spec["ops"])
+
+
+def carried_out(here: World, operator: Any, op: Any) -> Any:
+    """One operation."""
+    items = [here.item(each) for each in (op[1] if op[0] in BATCHES else [op])]
+    if op[0] == "batch":
+        return operator.push_many(items, net=op[2])
+    if op[0] in BATCHES:
+        return (push if op[0] == "table" else push_list)(here, operator, items, net=op[2])
+    return (operator.push_arc if on_arcs(op) else operator.push)(items[0])
+
+
+def test_worlds() -> None:
+    assert sum(world(Seeded(f"threads/{number}")) for number in range(40)) > 500
+
+
+@pytest.mark.stress
+def test_many_worlds() -> None:
+    for number in range(5_000):
+        try:
+            world(Seeded(f"more threads/{number}"))
+        except AssertionError as error:
+            raise AssertionError(f"world {number}: {error}") from error
+
+
+def table(choose: Any, low: int, n: int, keys: int) -> dict[str, Any]:
+    """Rows of many keys, mostly in order, some of them retractions of rows before."""
+    le = low + np.sort(choose.integers(0, n, n))
+    le[choose.integers(0, n, n // 8)] -= choose.integers(0, 9, n // 8)
+    sym = np.array([f"k{i}" for i in choose.integers(0, keys, n)])
+    found = {"sym": sym, "x": choose.integers(0, 10, n), "seq": np.arange(low, low + n), "le": np.maximum(le, low - 5)}
+    again = choose.integers(0, n, n // 10)
+    return {
+        **{name: np.concatenate([column, column[again]]) for name, column in found.items()},
+        "diff": np.concatenate([np.ones(n, np.int64), np.full(len(again), choose.choice([1, -1]), np.int64)]),
+    }
+
+
+@pytest.mark.parametrize("of", [PLAIN, WAITS], ids=["plain", "time-outs"])
+@pytest.mark.parametrize("options", [{}, {"sequence": "seq"}, {"retractions": False, "keep_payloads": False}], ids=str)
+def test_tables_of_many_keys(of: Automaton, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Step functions and loops from the first row on."""
+    monkeypatch.setattr(inforce, "WARM", 0)
+    if options.get("keep_payloads") is False:
+        of = Automaton(start="s", final={"end"}, event=Tick, arcs=[Arc("s", "u", "e.x > 5"), Arc("u", "end", "e.x < 3")])
+    choose = np.random.default_rng(5)
+    ops = [Keyed(of, key="sym", window=20, engine="compiled", late="drop", threads=n, **options) for n in THREADS]
+    for step in range(8):
+        rows = table(choose, 100 * step, 100, 30)
+        if not options.get("retractions", True):
+            rows["diff"] = np.abs(rows["diff"])
+        net = step % 3 > 0
+        promise = [Punctuation(100 * step + 60)] if step % 2 else []
+        outs = [plain(op.push_many([rows, *promise], net=net)) for op in ops]
+        assert outs[0] == outs[1] == outs[2], step
+        if step == 4 and of.arcs[1].name:
+            same([plain(op.swap(of.arcs[1].name, fence="e.x > 4", at=430)) for op in ops])
+        blobs = [op.snapshot(incremental=step % 2 > 0) for op in ops]
+        assert blobs[0] == blobs[1] == blobs[2], step
+    alike(ops)
+
+
+def test_arcs_and_promises_among_the_rows() -> None:
+    ops = [Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in THREADS]
+    for net in (True, False):
+        outs = [ended(lambda op=op, net=net: op.push_many(mixed(90), arcs=[SWAPPED], net=net)) for op in ops]
+        assert outs[0] == outs[1] == outs[2]
+    alike(ops)
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------------------
+
+
+def _bad(e: Any, r: Any) -> bool:
+    return any(e.x == good for good in (1, 2, 3)) or 1 // (e.x - 9) < 0  # a comprehension: Python runs it
+
+
+FAILS = Automaton(start="s", final={"end"}, register=Sum(), event=Tick, arcs=[Arc("s", "end", _bad, "(r.n + 1,)")])
+
+
+@pytest.mark.parametrize("net", [True, False])
+def test_the_error_is_that_of_one_thread(net: bool) -> None:
+    """Several keys fail, in memories of their own: the one is told that would have been the first."""
+    choose = np.random.default_rng(3)
+    ops = [Keyed(FAILS, key="sym", window=20, threads=n) for n in THREADS]
+    assert isinstance(ops[1]._core.engine, ShardedEngine)
+    met = set()
+    for step in range(40):
+        rows = table(choose, 50 * step, 50, 20)
+        rows["x"] = np.where(rows["x"] == 9, 8 + (choose.random(len(rows["x"])) < 0.3), rows["x"])
+        outs = [ended(lambda op=op, rows=rows: op.push_many(rows, net=net)) for op in ops]
+        assert outs[0] == outs[1] == outs[2], step
+        met.add(outs[0][0] if isinstance(outs[0], tuple) else None)
+    assert met == {None, ZeroDivisionError}
+    alike(ops)
+
+
+def test_a_late_row_and_ties_are_told_alike() -> None:
+    single = Automaton(start="s", final={"end"}, event=Tick, arcs=[Arc("s", "end", "e.x > 5")], ties=False)
+    for of in (PLAIN, single):
+        ops = [Keyed(of, key="sym", window=20, engine="compiled", threads=n) for n in THREADS]
+        for op in ops:
+            op.push_many([columns(40, late=False, keys=9), Punctuation(30)])
+        rows = columns(40, keys=9)
+        rows["le"] += 20
+        rows["le"][[30, 33, 36]] = rows["le"][[21, 24, 27]]
+        outs = [ended(lambda op=op, rows=rows: op.push_many(rows)) for op in ops]
+        assert outs[0] == outs[1] == outs[2]
+        rows["le"][20] = 3
+        outs = [ended(lambda op=op, rows=rows: op.push_many(rows)) for op in ops]
+        assert outs[0] == outs[1] == outs[2]
+        assert isinstance(outs[0], tuple)
+        alike(ops)
+
+
+def test_one_memory_that_does_not_grow_fails_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = (Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (1, 2))
+    rows = columns(5000, keys=1000)
+    for op in (one, two):
+        op.push_many(columns(20))
+    with monkeypatch.context() as patch:
+        grow = Memory.provide
+        last = [one._core.engine.store.memory, two._core.engine.store.shards[1].memory]  # type: ignore[attr-defined]
+
+        def refused(self: Memory, status: int) -> bool:
+            if self in last:
+                raise MemoryError("no more, for a test")
+            return grow(self, status)
+
+        patch.setattr(Memory, "provide", refused)
+        for op in (one, two):
+            with pytest.raises(MemoryError, match="no more"):
+                op.push_many(rows)
+    alike([one, two])
+    assert plain(one.push_many(rows)) == plain(two.push_many(rows))
+    alike([one, two])
+
+
+@pytest.mark.parametrize("threads", [0, -1, 2.0, True, "2", None])
+def test_what_is_no_number_of_threads(threads: Any) -> None:
+    with pytest.raises(AfaError, match="expected a number of threads, at least 1, but got threads="):
+        Keyed(PLAIN, key="sym", threads=threads)
+    with pytest.raises(AfaError, match="expected a number of threads, at least 1, but got threads="):
+        Keyed.restore(PLAIN, Keyed(PLAIN, key="sym").snapshot(), key="sym", threads=threads)
+
+
+# -- interrupts, threads, forks --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name.startswith("key")])
+def test_interrupts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    init = Core.__init__
+    monkeypatch.setattr(Core, "__init__", lambda self, *args, **options: init(self, *args, **{**options, "threads": 2}))
+    assert each_line(name, "compiled", 12) > 0
+
+
+def test_threads_wait_for_each_other() -> None:
+    """Several callers of one operator, and of others at the same time."""
+    ops = [Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (2, 3)]
+
+    def work(op: Keyed, low: int) -> None:
+        for step in range(20):
+            rows = columns(50, keys=17)
+            rows["sym"] = np.char.add(rows["sym"], f"/{low}")
+            rows["le"] += 50 * step
+            op.push_many(rows)
+
+    callers = [threading.Thread(target=work, args=(op, low)) for op in ops for low in range(3)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    alone = Keyed(PLAIN, key="sym", window=20)
+    for low in range(3):
+        work(alone, low)
+    blobs = [op.snapshot() for op in (*ops, alone)]
+    assert blobs[0] == blobs[1]
+    found = [Keyed.restore(PLAIN, blob, key="sym").statistics for blob in blobs]
+    assert found[0].keys == found[2].keys > 0
+
+
+@pytest.mark.skipif(not FORKS, reason="no fork here")
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_fork_has_the_state_between_two_calls_and_goes_on(busy: bool) -> None:
+    """Also where another thread is in the midst of a call: then the fork takes that back."""
+    op, twin = (Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (3, 1))
+    for each in (op, twin):
+        each.push_many(columns(60, keys=20))
+    expected = plain(twin.push_many(columns(30, keys=20)))
+    going = True
+
+    def work() -> None:
+        while going:
+            op.statistics  # noqa: B018  (it runs kernels in threads)
+
+    other = threading.Thread(target=work)
+    if busy:
+        other.start()
+        time.sleep(0.02)
+    try:
+        for _ in range(5):
+            child = os.fork()
+            if not child:
+                code = 1
+                try:
+                    code = 0 if plain(op.push_many(columns(30, keys=20))) == expected else 2
+                finally:
+                    os._exit(code)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        going = False
+        if busy:
+            other.join()
+    assert plain(op.push_many(columns(30, keys=20))) == expected
+
+
+def test_jobs_that_no_thread_takes_are_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "_need", lambda threads: None)
+    monkeypatch.setattr(crew, "_queue", crew.SimpleQueue())
+    ops = [Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in THREADS]
+    same([plain(op.push_many(columns(60, keys=20))) for op in ops])
+    alike(ops)
+
+
+def test_copies_pickles_and_restores() -> None:
+    op, one = (Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (2, 1))
+    for each in (op, one):
+        each.push_many(columns(60, keys=20))
+        each.snapshot()
+        each.push_many([tick(8, 70, "new"), tick(8, 71, "k3")])
+    same([each.snapshot(incremental=True) for each in (copy.deepcopy(op), copy.deepcopy(one))])
+    others = [copy.deepcopy(op), pickle.loads(pickle.dumps(op))]
+    assert [other._core.threads for other in others] == [2, 2]
+    assert isinstance(others[1]._core.engine, ShardedEngine)
+    restored = [Keyed.restore(PLAIN, op.snapshot(), key="sym", threads=n) for n in (1, 3)]
+    rows = columns(60, keys=20)
+    rows["le"] += 60
+    outs = [plain(each.push_many(rows)) for each in (op, *others, *restored)]
+    assert all(sorted(out) == sorted(outs[0]) for out in outs)
+    same([each.snapshot() for each in (op, *others, *restored)])
+
+
+def test_one_thread_serves_where_more_are_of_no_use() -> None:
+    for options in ({"engine": "interpreted"}, {"gapless": "seq"}):
+        op = Keyed(PLAIN, key="sym", window=20, threads=4, **options)  # type: ignore[arg-type]
+        assert not isinstance(op._core.engine, ShardedEngine)
+        assert op.push_many([tick(8, 1, seq=1), tick(2, 2, seq=2)]) != []
+
+
+def test_an_arc_that_python_runs() -> None:
+    ops = [Keyed(PYTHON, key="sym", window=20, late="drop", threads=n) for n in THREADS]
+    for op in ops:
+        op.push(retract(Tick("k1", 3, 99), 30))
+    for step in range(3):
+        rows = columns(50, keys=7)
+        rows["le"] += 40 * step
+        same([plain(op.push_many([rows, insert(SWAPPED), Punctuation(40 * step)])) for op in ops])
+    alike(ops)
