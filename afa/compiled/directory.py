@@ -57,10 +57,10 @@ class Directory:
         if n == 1:
             return self.entries[:, word]
         parts = [entries_of(memory)[:, word] for memory in self.memories]
-        found = np.zeros(sum(map(len, parts)), np.int64)
+        found = np.zeros((max(map(len, parts)), n), np.int64)
         for i, part in enumerate(parts):
-            found[i::n] = part
-        return found
+            found[: len(part), i] = part
+        return found.ravel()
 
     def _mark(self, codes: Any, call: int) -> None:
         """Let the keys of some numbers have changed in a call."""
@@ -162,7 +162,7 @@ class Directory:
         if len(self.touched) > 1 or type(code) is not int or self._aways:
             return False
         m, code = self.memories[code % n].m, code // n
-        return code < m[k.C_KEYS] and m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK] != 0
+        return bool(code < m[k.C_KEYS]) and bool(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
 
     def _looked_at(self) -> Any:
         """Return which of the touched keys nothing is held of; so many are away that the snapshot has."""
@@ -236,7 +236,7 @@ class Directory:
 
     def loaded(self, codes: Any) -> None:
         """The keys of some numbers are as a snapshot has them."""
-        keys = np.zeros(sum(int(memory.m[k.C_KEYS]) for memory in self.memories), np.bool_)
+        keys = np.zeros(max(int(memory.m[k.C_KEYS]) for memory in self.memories) * len(self.memories), np.bool_)
         if self._saved.keys is not None:
             keys[: len(self._saved.keys)] = self._saved.keys
         keys[codes] = True
