@@ -45,6 +45,7 @@ def stream(rng: Any, n: int) -> dict[str, Any]:
         "step": rng.choice([2, 1, 0, -1], n, p=[0.2, 0.3, 0.3, 0.2]),
         "weight": [None if x < 0.1 else float(x) for x in rng.random(n)],
         "le": le,
+        "re": np.maximum(le, 0) + rng.choice([5, 12, 40] if rng.random() < 0.5 else [40], n),
         "kind": kind,
         "arc": arc,
     }

@@ -4,9 +4,9 @@
 
 ``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
 are written, how far the loop may go. It ends with LOOP_STOP at a row that is no event, that is late, at which other arcs are in
-force, or at the limit; with LOOP_LOOK at one whose list has to be looked at, for a match or for two rows that are equal: its
-event and list are written, its step is not; or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are
-two of them:
+force, or at the limit; with LOOP_LOOK at one whose list has to be looked at, for two rows that are equal, or matches of which it
+does not know that they differ or that there is room: its event and list are written, its step is not; or with what `step_ir` of
+`afa.compiled.code.step_function` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
     runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN
@@ -29,6 +29,8 @@ MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slic
 """The variables that move on with each row."""
 LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
 """The list before the row, and where the next one goes."""
+MATCHES = {"match": "ptr", "mtop": "i64", "log": "ptr"}
+"""Where matches go, and their entries of the output log."""
 RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open": "i64"}
 """When the list stays as it is, where its nodes begin, and whether they are OPEN already."""
 
@@ -41,7 +43,7 @@ def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bo
 def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
     """Return one of the two loops, over classes in the order of the slots; computations begin in state ``start``."""
     e, stride = Emitter({}), 8 * (HEAD + width)
-    moving = MOVING | LIST | (RUN if runs else {})
+    moving = MOVING | LIST | MATCHES | (RUN if runs else {})
     _read_words(e, payload, moving)
     e.goto("each")
     e.place("each")
@@ -62,8 +64,14 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     nodes = e.let(f"or i64 {e.let('shl i64 %top, 24')}, {count}")
     above = e.let(f"add i64 %top, {count}")
     found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes}
-    ways["made"] = found | _look(e, stride, runs)
+    found |= _look(e, stride, runs)
+    e.branch(e.let("icmp eq i64 %finals, 0"), "on", "accept")
+    ways["made"] = found | {"found": "0"} | {name: f"%{name}" for name in MATCHES}
+    _accept(e, stride)
     e.goto("on")
+    ways["accepted"] = found | {"found": "%slice_of_matches", "match": "%match_next", "mtop": "%mtop_next", "log": "%log_next"}
+    if runs:
+        ways["accepted"]["wanted"] = "-1"
     _go_on(e, ways, k.E_WORDS + payload.width, runs)
     _leave(e, moving, count)
     return e.function(LOOP)
@@ -85,10 +93,12 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         "begin": "ptr",
         "now": "ptr",
         "last": "ptr",
+        "match_last": "ptr",
+        "log_last": "ptr",
         "index_at": "ptr",
     }
     masks = ("re_mask", "le_mask", "kind_mask", "index_mask", "plain_mask")
-    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
+    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed", "key", "final"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     for column in ("EV", "ND", "MT", "REACH"):
@@ -183,8 +193,8 @@ def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> 
     _set_ends(e, "end_nodes", "%le", "fresh", stride)
     e.place("fresh")
     e.known, e.ask = before, "ask"
-    same = {name: f"%{name}" for name in (*LIST, *RUN)}
-    return same | {"nodes": "0", "from": "%from", "open": "1"}
+    same = {name: f"%{name}" for name in (*LIST, *MATCHES, *RUN)}
+    return same | {"nodes": "0", "found": "0", "from": "%from", "open": "1"}
 
 
 def _set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:
@@ -199,7 +209,7 @@ def _set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:
 
 
 def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
-    """To ``look`` if a row is in a state that is final now, or the same as one before it; else to ``made``.
+    """To ``look`` if a row is the same as one before it; else to ``made``: ``%finals`` says how many are in a state that is final.
 
     With ``runs`` it tells when the list stays as it is: RUN.
     """
@@ -207,11 +217,14 @@ def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
     e.branch(e.let("icmp eq ptr %out, %end"), "made", "each_row")
     e.place("each_row")
     e.line(f"%at = phi ptr [%out, %{before}], [%at_next, %next_row]")
-    empty = {"states": "0", "low": str(k.FOREVER), "high_m": str(k.BEGINNING)} if runs else {}
+    empty = {"finals": "0"} | ({"states": "0", "low": str(k.FOREVER), "high_m": str(k.BEGINNING)} if runs else {})
     for name, zero in empty.items():
-        e.line(f"%{name} = phi i64 [{zero}, %{before}], [%{name}_next, %next_row]")
+        e.line(f"%{name}_seen = phi i64 [{zero}, %{before}], [%{name}_next, %next_row]")
     start, state = e.load("i64", "%at", k.N_START), e.load("i64", "%at", k.N_STATE)
-    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%now', state)}, 0"), "twins", "look")
+    final = e.let(f"icmp ne i64 {e.load('i64', '%now', state)}, 0")
+    final = e.let(f"zext i1 {final} to i64")
+    e.line(f"%finals_next = add i64 %finals_seen, {final}")
+    e.goto("twins")
     e.place("twins")
     e.line("%twin = phi ptr [%at, %each_row], [%twin_next, %other]")
     e.line(f"%twin_next = getelementptr i8, ptr %twin, i64 -{stride}")
@@ -231,29 +244,79 @@ def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
     e.line(f"%at_next = getelementptr i8, ptr %at, i64 {stride}")
     if runs:
         bit, few = e.let(f"shl i64 1, {state}"), e.let(f"icmp ult i64 {state}, {START}")
-        e.line(f"%states_next = or i64 %states, {e.let(f'select i1 {few}, i64 {bit}, i64 -1')}")
+        e.line(f"%states_next = or i64 %states_seen, {e.let(f'select i1 {few}, i64 {bit}, i64 -1')}")
         until = e.load("i64", "%at", k.N_M)
-        e.line(f"%low_next = select i1 {e.let(f'icmp slt i64 {until}, %low')}, i64 {until}, i64 %low")
-        e.line(f"%high_m_next = select i1 {e.let(f'icmp sgt i64 {until}, %high_m')}, i64 {until}, i64 %high_m")
+        e.line(f"%low_next = select i1 {e.let(f'icmp slt i64 {until}, %low_seen')}, i64 {until}, i64 %low_seen")
+        e.line(f"%high_m_next = select i1 {e.let(f'icmp sgt i64 {until}, %high_m_seen')}, i64 {until}, i64 %high_m_seen")
     e.branch(e.let("icmp eq ptr %at_next, %end"), "made", "each_row")
     e.place("made")
+    e.line(f"%finals = phi i64 [0, %{before}], [%finals_next, %next_row]")
     if not runs:
         return {}
+    del empty["finals"]
     seen = {name: e.phi("i64", (zero, before), (f"%{name}_next", "next_row")) for name, zero in empty.items()}
     wanted = e.let(f"or i64 {seen['states']}, {1 << START}")
     return {"wanted": wanted, "lowest": seen["low"], "highest": seen["high_m"], "from": "%le", "reach": "%le", "open": "0"}
 
 
+def _accept(e: Emitter, stride: int) -> None:
+    """Write the matches that ``%finals`` rows stand for, and their entries of the output log, and go on in ``accepted``.
+
+    To ``look`` if there is no room, if it is final by now what matches there are, or if lifetimes do not end in the order in which
+    they began: two matches may be the same.
+    """
+    width = stride // 8 - HEAD
+    sizes = {"match": k.M_REG + width, "log": k.L_REG + width}
+    e.place("accept")
+    for name, size in sizes.items():
+        words = e.let(f"mul i64 %finals, {size}")
+        e.line(f"%{name}_next = getelementptr i64, ptr %{name}, i64 {words}")
+        e.line(f"%{name}_full = icmp ugt ptr %{name}_next, %{name}_last")
+    full = e.let("or i1 %match_full, %log_full")
+    e.branch(e.let(f"or i1 {full}, {e.let('icmp slt i64 %le, %final')}"), "look", "each_final")
+    e.place("each_final")
+    e.line("%row_m = phi ptr [%out, %accept], [%row_m_next, %next_final]")
+    e.line("%past = phi i64 [%le, %accept], [%past_next, %next_final]")
+    for name in sizes:
+        e.line(f"%{name}_at = phi ptr [%{name}, %accept], [%{name}_at_next, %next_final]")
+    state = e.load("i64", "%row_m", k.N_STATE)
+    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%now', state)}, 0"), "next_final", "is_final")
+    e.place("is_final")
+    until = e.load("i64", "%row_m", k.N_M)
+    e.branch(e.let(f"icmp sgt i64 {until}, %past"), "differs", "look")
+    e.place("differs")
+    register = e.address("%row_m", HEAD)
+    for word, ssa in ((k.L_KEY, "%key"), (k.L_SIGN, "1"), (k.L_T, "%le"), (k.L_RE, until)):
+        e.store("i64", ssa, "%log_at", word)
+    for word, ssa in ((k.M_T, "%le"), (k.M_RE, until)):
+        e.store("i64", ssa, "%match_at", word)
+    e.copy(register, e.address("%log_at", k.L_REG), width)
+    e.copy(register, e.address("%match_at", k.M_REG), width)
+    for name, size in sizes.items():
+        e.line(f"%{name}_at_more = getelementptr i64, ptr %{name}_at, i64 {size}")
+    e.goto("next_final")
+    e.place("next_final")
+    e.line(f"%past_next = phi i64 [%past, %each_final], [{until}, %differs]")
+    for name in sizes:
+        e.line(f"%{name}_at_next = phi ptr [%{name}_at, %each_final], [%{name}_at_more, %differs]")
+    e.line(f"%row_m_next = getelementptr i8, ptr %row_m, i64 {stride}")
+    e.branch(e.let("icmp eq ptr %row_m_next, %end"), "accepted", "each_final")
+    e.place("accepted")
+    e.line("%mtop_next = add i64 %mtop, %finals")
+    e.line(f"%slice_of_matches = or i64 {e.let('shl i64 %mtop, 24')}, %finals")
+
+
 def _go_on(e: Emitter, ways: Mapping[str, Mapping[str, str]], size: int, runs: bool) -> None:
     """Write the step of the row, and go to the next one."""
     e.place("on")
-    for name, type_ in (LIST | (RUN if runs else {})).items():
+    for name, type_ in (LIST | MATCHES | (RUN if runs else {})).items():
         e.line(f"%{name}1 = phi {type_} " + ", ".join(f"[{way[name]}, %{block}]" for block, way in ways.items()))
     nodes = e.phi("i64", *((way["nodes"], block) for block, way in ways.items()))
+    found = e.phi("i64", *((way["found"], block) for block, way in ways.items()))
     reach = e.phi("i64", *((way["from"], block) for block, way in ways.items())) if runs else "%le"
     e.store("i64", "%step", "%order")
     e.store("i64", "%le", "%times")
-    for column, value in (("EV", "%slice"), ("ND", nodes), ("MT", "0"), ("REACH", reach)):
+    for column, value in (("EV", "%slice"), ("ND", nodes), ("MT", found), ("REACH", reach)):
         e.store("i64", value, "%times", f"%to_{column}")
     for name, words in (("order", 1), ("times", 1), ("event", size)):
         e.line(f"%{name}1 = getelementptr i64, ptr %{name}, i64 {words}")

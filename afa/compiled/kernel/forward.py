@@ -11,7 +11,8 @@
                   end       23  23                        ALONE      its list is written anew, one slice of nodes
 
 The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`),
-of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches.
+of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches of which
+two may be the same.
 
 The runs that a block has at the beginning may be nodes of several steps. They are read into W_SOURCE and can only stay (X_FIXED);
 the first event that changes them (`first_step`) writes a list of one slice, with which the loop goes on.
@@ -67,6 +68,9 @@ def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     w[x + X_SLOTS] = m[C_P] + 8 * p[P_SLOTS]
     w[x + X_NOW] = m[C_P] + 8 * p[P_NOW]
     w[x + X_LAST] = base + 8 * (b + m[b + H_NODES] + m[b + H_NODE_CAP] * (N_REG + m[C_R]))
+    w[x + X_MATCH_LAST] = base + 8 * (b + m[b + H_MATCHES] + m[b + H_MATCH_CAP] * (M_REG + m[C_R]))
+    w[x + X_LOG_LAST] = scratch + 8 * (w[W_LOG] + w[W_LOG_CAP] * (L_REG + m[C_R]))
+    w[x + X_KEY], w[x + X_FINAL] = w[W_KEY], m[C_FINAL]
     w[x + X_CHANGE] = BEGINNING
     for j in range(m[C_V]):
         w[x + X_WORDS + j] = c[0, F_WORDS + 2 * j]
@@ -83,6 +87,9 @@ def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: 
     w[x + X_BOUND] = bound
     w[x + X_ORDER], w[x + X_TIMES] = base + 8 * (b + HEAD + place), base + 8 * (b + HEAD + LE * cap + i)
     w[x + X_STEP], w[x + X_SLICE] = i, top << 24 | 1
+    w[x + X_MTOP] = m[b + H_MATCH_TOP]
+    w[x + X_MATCH] = base + 8 * (b + m[b + H_MATCHES] + m[b + H_MATCH_TOP] * (M_REG + m[C_R]))
+    w[x + X_LOG] = m[C_W] + 8 * (w[W_LOG] + w[W_LOG_TOP] * (L_REG + m[C_R]))
     w[x + X_EVENT] = base + 8 * (b + m[b + H_EVENTS] + top * (E_WORDS + m[C_V]))
     return int(left)
 
@@ -161,6 +168,8 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         w[x + X_OUT], w[x + X_TOP] = m[C_M] + 8 * (nodes + top * s), top
         code = call1(loop, m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
+        w[W_LOG_TOP] += w[x + X_MTOP] - m[b + H_MATCH_TOP]
+        m[b + H_MATCH_TOP] = w[x + X_MTOP]
         if taken > 0:
             i, place, event_top, record, top = i + taken, place + taken, event_top + taken, record + taken, w[x + X_TOP]
             latest = m[times + i - 1]

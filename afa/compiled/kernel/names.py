@@ -366,6 +366,13 @@ X_INDEX_AT = X("address of the numbers of the rows to take")
 X_INDEX_MASK = X("whether there are any")
 X_PLAIN_MASK = X("whether there are none")
 X_CHANGE = X("where other arcs come into force")
+X_MATCH = X("address of the next match")
+X_MATCH_LAST = X("address of the end of the room for matches")
+X_MTOP = X("row of the next match")
+X_LOG = X("address of the next entry of the output log")
+X_LOG_LAST = X("address of the end of its room")
+X_KEY = X("the key at work")
+X_FINAL = X("C_FINAL")
 X_WORDS = X("addresses of the columns of the payload", words=0)
 LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
 
