@@ -42,8 +42,8 @@ from afa.state.states import (
 )
 from punctuation.time import as_count, as_time
 
-PART = 65536
-"""How many changes are loaded at once."""
+PART = 8192
+"""How many changes are loaded at once: few enough for the cache."""
 
 
 def pending(store: Store, code: int) -> list[Change]:
@@ -211,24 +211,31 @@ def load(store: Store, states: States) -> None:
     store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
     if store.arcs.table.timeouts:
         store.call_all(k.TICK)
-    changes = states.changes
-    batch: Any = np.zeros((k.I_WORDS + store.payloads.layout.width, changes.shape[1]), np.int64)
-    batch[k.I_LE], batch[k.I_RE], batch[k.I_DIFF] = changes[LE], changes[RE], changes[COPIES]
-    batch[k.I_KEY] = np.repeat(codes, states.heads[CHANGES])
-    batch[k.I_KIND], batch[k.I_ARC] = k.EVENT, k.NOWHERE
-    _fill(store.payloads, states.payloads, batch[k.I_WORDS :])
-    if store.sequence_slot is not None:
-        batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
-    for low in range(0, batch.shape[1], PART):
-        part = np.ascontiguousarray(batch[:, low : low + PART])
-        store.ready(part.shape[1])
-        store.call(k.RUN, 0, part.shape[1], Batch(part))
+    _load_changes(store, states, np.repeat(codes, states.heads[CHANGES]))
     store.directory.loaded(codes)
     m = store.memory.m
     m[k.C_LOOKED] = 0
-    m[store.directory.entries[codes, k.D_BLOCK] + k.H_CLEANED] = k.BEGINNING  # they may be from before the present punctuation
+    if states.final < store.progress.final:
+        blocks = store.directory.entries[codes, k.D_BLOCK]
+        m[blocks[blocks != 0] + k.H_CLEANED] = k.BEGINNING
     _set_cleaned(store, codes, states)
     store.take_log()
+
+
+def _load_changes(store: Store, states: States, codes: Any) -> None:
+    """Take in events, and retractions that wait, part by part: each belongs to the key of its number."""
+    changes, sources = states.changes, [_numbered(column, store.strings) for column in states.payloads]
+    for low in range(0, len(codes), PART):
+        here = slice(low, low + PART)
+        batch: Any = np.zeros((k.I_WORDS + store.payloads.layout.width, len(codes[here])), np.int64)
+        batch[k.I_LE], batch[k.I_RE], batch[k.I_DIFF] = changes[LE, here], changes[RE, here], changes[COPIES, here]
+        batch[k.I_KEY], batch[k.I_KIND], batch[k.I_ARC] = codes[here], k.EVENT, k.NOWHERE
+        _fill(store.payloads, [column.moved(here) for column in sources], batch[k.I_WORDS :])
+        if store.sequence_slot is not None:
+            batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
+        store.ready(batch.shape[1])
+        store.memory.m[k.C_NEXT] = 0
+        store.call(k.RESTORE_CHANGES, 0, batch.shape[1], Batch(batch))
 
 
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:
@@ -248,7 +255,7 @@ def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered
     batch[4:6, heads] = states.heads[[NUMBER, OVER]][:, covered]
     words = np.zeros((4 + store.registers.layout.width, n), np.int64)
     words[1], words[2], words[3] = states.rows[START], states.rows[M], numbers[states.rows[STATE]]
-    _fill(store.registers, states.registers, words[4:])
+    _fill(store.registers, [_numbered(column, store.strings) for column in states.registers], words[4:])
     behind = np.ones(batch.shape[1], np.bool_)
     behind[heads] = False
     batch[: len(words), behind] = words
@@ -300,13 +307,17 @@ def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
         store.call(k.RESTORE_STEPS, 0, len(columns), Batch(batch))
 
 
+def _numbered(column: Column, strings: Strings) -> Column:
+    """Return a column of texts as their numbers; others as they are."""
+    if column.texts is None or not len(column.values):
+        return column
+    return Column(np.array([strings.number(text) for text in column.texts], np.int64)[column.values], column.present)
+
+
 def _fill(records: Records, columns: Sequence[Column], words: Any) -> None:
-    """Write columns as words, an array of shape (width, n)."""
+    """Write columns, texts as numbers, as words: an array of shape (width, n)."""
     for slot, column in zip(records.layout.slots, columns):
-        values = column.values
-        if column.texts is not None:
-            values = np.array([records.strings.number(text) for text in column.texts], np.int64)[values] if len(values) else values
-        words[slot.value] = values.view(np.int64)
+        words[slot.value] = column.values.view(np.int64)
         if slot.width == 2:
             words[slot.offset] = column.present
             words[slot.value, ~column.present] = 0

@@ -8,7 +8,7 @@ from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback
 from afa.compiled.kernel.key_names import FIRST
 from afa.compiled.kernel.key_out import keys
-from afa.compiled.kernel.key_states import restore_covers, restore_steps, save_keys
+from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
 from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -66,6 +66,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return serve(m, w, p, c, low, 0, EXPIRE, high, 0)
     if what == RESTORE:
         return restore_covers(m, w, c, high)
+    if what == RESTORE_CHANGES:
+        return restore_changes(m, w, p, c, high)
     if what == RESTORE_STEPS:
         return restore_steps(m, w, p, c, high)
     if what == PRUNE:

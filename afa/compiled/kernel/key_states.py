@@ -19,7 +19,7 @@ from afa.compiled.kernel.deadlines import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, prefetch
-from afa.compiled.kernel.one_key import grow, replace_block
+from afa.compiled.kernel.one_key import grow, replace_block, serve
 from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.step import derive_matches
 
@@ -166,6 +166,26 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
     m[b + HEAD + ND * cap] = m[b + H_NODE_TOP] = n
     m[b + H_STEPS] = m[b + H_LAST] = 1
     put_deadlines(m, key, BEGINNING, BEGINNING)
+    return DONE
+
+
+@kernel
+def restore_changes(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """Serve the records of each key, which stand side by side, from column C_NEXT on; nothing is said of it. Returns a status.
+
+    Without gaps to be told, that is. I_KEY is the number of a key in this memory.
+    """
+    while m[C_NEXT] < high:
+        x, n = m[C_NEXT], 0
+        while x + n < high and c[I_KEY, x + n] == c[I_KEY, x]:
+            w[w[W_INDEX] + n] = x + n
+            n += 1
+        status = serve(m, w, p, c, c[I_KEY, x], n, SERVE, 0, 0)
+        if status < 0:
+            return status
+        if m[C_GAPLESS] == 0:
+            w[W_LOG_TOP] = w[W_TAKEN] = 0
+        m[C_NEXT] = x + n
     return DONE
 
 
