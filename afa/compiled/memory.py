@@ -20,10 +20,10 @@ HEAP, RESERVED = 1 << 18, 1 << 29
 """The words of a new heap, and of its address space if that costs nothing."""
 AHEAD = 16
 """By what factor the address space grows when it does not suffice, so that copying is rare."""
-SIZES = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256, "keys": 16}
+SIZES = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256}
 """Of scratch, to begin with: words of the undo log; rows of the output log; steps of a block; records of a batch; rows of a buffer;
-words of matches; keys."""
-ROOMS = {"undo": 1 << 25, "log": 1 << 22, "places": 1 << 22, "batch": 1 << 22, "rows": 1 << 18, "temp": 1 << 22, "keys": 1 << 24}
+words of matches."""
+ROOMS = {"undo": 1 << 25, "log": 1 << 22, "places": 1 << 22, "batch": 1 << 22, "rows": 1 << 18, "temp": 1 << 22}
 """How far they grow in place, if address space costs nothing."""
 APART = 584
 """Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
@@ -131,8 +131,6 @@ class Memory:
         """Make room for so many keys, or raise MemoryError."""
         while keys > self.keys:
             self._grow_directory()
-        if keys > self.sizes["keys"]:
-            self.grow("keys", keys)
         if keys > self.m[k.C_KEYS]:
             self.m[k.C_KEYS] = keys
 
@@ -252,13 +250,13 @@ def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, 
         (k.W_ORDER, sizes["places"]),
         (k.W_INDEX, sizes["batch"]),
         (k.W_SORT, 2 * sizes["batch"]),
-        (k.W_NEXT, sizes["batch"]),
+        (k.W_PAIRS, sizes["batch"]),
         (k.W_TOUCHED, sizes["batch"]),
         *((word, sizes["rows"] * (row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
         (k.W_TEMP, sizes["temp"]),
         (k.W_HASH, 3 * _hashes(sizes["rows"])),
         (k.W_LOOP, k.X_WORDS + payload),
-        (k.W_HEADS, sizes["keys"]),
+        (k.W_COUNTS, 1 << k.DIGIT),
     ]
     places, at = {}, k.SCRATCH
     for word, size in parts:

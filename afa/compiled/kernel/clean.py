@@ -17,7 +17,7 @@ from typing import Any
 
 from afa.compiled.kernel.buffers import load_list, since_of, sorted_rows
 from afa.compiled.kernel.closure import fire
-from afa.compiled.kernel.deadlines import put_deadlines
+from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.gaps import horizon_of, mark_waits
 from afa.compiled.kernel.heap import put, room, save
 from afa.compiled.kernel.lists import copy, unique

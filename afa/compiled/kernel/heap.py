@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.deadlines import put_deadlines
+from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel

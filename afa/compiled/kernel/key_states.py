@@ -15,7 +15,7 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make
 from afa.compiled.kernel.buffers import load_list
-from afa.compiled.kernel.deadlines import put_deadlines
+from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, prefetch

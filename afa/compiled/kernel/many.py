@@ -1,12 +1,11 @@
 """Records of a batch, and all keys that a punctuation or a change of arcs concerns: a unit of work each.
 
-    records  x      0   1   2   3   4          W_TOUCHED  [ b  a ]
-    key             a   b   a   a   b          W_HEADS    a: 1, b: 2            one past the first record, 0: none
-    W_NEXT          2   4   3  -1  -1          W_INDEX    [ 1 4 ] then [ 0 2 3 ]    the records of one key, served as one unit
+    records  x      0   1   2   3   4          W_PAIRS    a:1 a:4 | b:0 b:2 b:3      side by side by key, see `by_key`
+    key             b   a   b   b   a          W_INDEX    [ 1 4 ] then [ 0 2 3 ]      the records of one key, served as one unit
 
     rows in columns, many keys (`group_rows`)
-                                               W_INDEX    [ 1 4 | 0 2 3 ]           all keys side by side, each by LE
-                                               ends       [ 2, 5 ]                  then each part through `forward`
+                                               W_INDEX    [ 1 4 | 0 2 3 ]             all keys side by side, each by LE
+                                               ends       [ 2, 5 ]                    then each part through `forward`
 
 Nothing of a record is copied but its number.
 """
@@ -15,7 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.deadlines import next_due
+from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, pairs_at, sort_pairs
+from afa.compiled.kernel.due_keys import next_due
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 from afa.compiled.kernel.one_key import serve
@@ -79,28 +79,23 @@ def listed_events(w: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def chain_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
-    """Chain the events among records ``low`` to ``high`` by key, in order of arrival. Returns how many keys they have."""
-    count = 0
-    for x in range(high - 1, low - 1, -1):
-        if c[I_KIND, x] != EVENT:
-            continue
-        key = own(m, c[I_KEY, x])
+def events_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
+    """Put the events among records ``low`` to ``high`` side by side by key, in order of arrival, at W_PAIRS. Returns how many."""
+    most, n, before, rises = 0, 0, NOWHERE, True
+    for x in range(low, high):
+        key = own(m, c[I_KEY, x]) if c[I_KIND, x] == EVENT else NOWHERE
         if key != NOWHERE:
-            count = link(w, key, x, low, count)
-    return count
-
-
-@kernel
-def link(w: Any, key: int, x: int, low: int, count: int) -> int:
-    """Put record ``x`` before the records of its key from ``low`` on. Returns how many keys there are now; there were ``count``."""
-    head = w[W_HEADS] + key
-    if w[head] == 0:
-        w[w[W_TOUCHED] + count] = key
-        count += 1
-    w[w[W_NEXT] + x - low] = w[head] - 1
-    w[head] = x + 1
-    return count
+            rises = rises and key >= before
+            most, before = max(most, key), key
+    rounds, bits = digits_of(0 if rises else most)
+    pairs = pairs_at(w, rounds)
+    for x in range(low, high):
+        key = own(m, c[I_KEY, x]) if c[I_KIND, x] == EVENT else NOWHERE
+        if key != NOWHERE:
+            w[pairs + n] = key << RECORD | x - low
+            n += 1
+    sort_pairs(w, n, rounds, bits)
+    return n
 
 
 @kernel
@@ -144,23 +139,20 @@ def serve_records(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     if m[C_KEYED] == 0:
         n = listed_events(w, c, low, high)
         return serve(m, w, p, c, 0, n, SERVE, 0, 0) if n else DONE
-    count = chain_by_key(m, w, c, low, high)
-    status = DONE
-    for k in range(count):
-        key = w[w[W_TOUCHED] + k]
-        x, n = w[w[W_HEADS] + key] - 1, 0
-        w[w[W_HEADS] + key] = 0
-        if status < 0:  # W_INDEX says what the status is about
-            continue
-        while x != NOWHERE:
-            w[index + n] = x
+    count, pairs, first = events_by_key(m, w, c, low, high), w[W_PAIRS], 0
+    while first < count:
+        key, n = w[pairs + first] >> RECORD, 0
+        while first + n < count and w[pairs + first + n] >> RECORD == key:
+            w[index + n] = low + (w[pairs + first + n] & (1 << RECORD) - 1)
             n += 1
-            x = w[w[W_NEXT] + x - low]
+        fetch_ahead(m, w[pairs + min(first + SOON, count - 1)] >> RECORD, w[pairs + min(first + LATER, count - 1)] >> RECORD)
         status = serve(m, w, p, c, key, n, SERVE, 0, 0)
-        if status >= 0:
-            for i in range(n):
-                c[I_KIND, w[index + i]] = TAKEN
-    return status
+        if status < 0:
+            return status
+        for i in range(n):
+            c[I_KIND, w[index + i]] = TAKEN
+        first += n
+    return DONE
 
 
 @kernel
@@ -200,37 +192,49 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED stand the keys; behind the first half of W_SORT where
     the rows of each of them end. Returns how many keys.
     """
-    heads, links, touched, index, ends = w[W_HEADS], w[W_NEXT], w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH]
+    pairs, touched, index, ends = w[W_PAIRS], w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH]
+    le_at, n = c[0, F_LE], pairs_of_rows(m, w, c, low, high)
+    count = first = k = 0
+    while k < n:
+        first, key, before, rises = k, w[pairs + k] >> RECORD, BEGINNING, True
+        while k < n and w[pairs + k] >> RECORD == key:
+            row = low + (w[pairs + k] & (1 << RECORD) - 1)
+            w[index + k] = row
+            le = peek(le_at + 8 * row)
+            rises = rises and le >= before
+            before = le
+            k += 1
+        w[touched + count], w[ends + count] = key, k
+        count += 1
+        if not rises:
+            sort(m, w, c, le_at, index + first, w[W_SORT], k - first)
+    return count
+
+
+@kernel
+def pairs_of_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
+    """Put the rows that `group_rows` is about side by side by key at W_PAIRS. Returns how many; C_PLACE: where they end."""
     le_at, kind_at, key_at = c[0, F_LE], c[0, F_KIND], c[0, F_KEY]
-    x = low
+    most, before, rises, x = 0, NOWHERE, True, low
     while x < high:
         if kind_at != 0 and peek_byte(kind_at + x) != EVENT:
             break
         if peek(le_at + 8 * x) < m[C_EVENTS]:
             break
+        key = peek(key_at + 8 * x)
+        rises = rises and key >= before
+        most, before = max(most, key), key
         x += 1
     m[C_PLACE] = x
-    count = 0
-    for row in range(x - 1, low - 1, -1):
+    rounds, bits = digits_of(0 if rises else most // m[C_SHARDS])
+    pairs, n = pairs_at(w, rounds), 0
+    for row in range(low, x):
         key = own(m, peek(key_at + 8 * row))
         if key != NOWHERE:
-            count = link(w, key, row, low, count)
-    n = 0
-    for k in range(count):
-        first, before, rises = n, BEGINNING, True
-        row = w[heads + w[touched + k]] - 1
-        w[heads + w[touched + k]] = 0
-        while row != NOWHERE:
-            w[index + n] = row
+            w[pairs + n] = key << RECORD | row - low
             n += 1
-            le = peek(le_at + 8 * row)
-            rises = rises and le >= before
-            before = le
-            row = w[links + row - low]
-        w[ends + k] = n
-        if not rises:
-            sort(m, w, c, le_at, index + first, w[W_SORT], n - first)
-    return count
+    sort_pairs(w, n, rounds, bits)
+    return n
 
 
 @kernel
@@ -246,6 +250,7 @@ def forward_keys(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
         end = w[w[W_SORT] + w[W_BATCH] + m[C_NEXT]]
         key = w[w[W_TOUCHED] + m[C_NEXT]]
         m[C_COMING] = rows_to_come(m, c, key)
+        fetch_ahead(m, w[w[W_TOUCHED] + min(m[C_NEXT] + SOON, count - 1)], w[w[W_TOUCHED] + min(m[C_NEXT] + LATER, count - 1)])
         status = serve(m, w, p, c, key, end - m[C_FROM], FORWARD, m[C_FROM], end)
         if status < 0:
             return status

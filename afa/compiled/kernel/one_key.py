@@ -18,7 +18,7 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
-from afa.compiled.kernel.deadlines import put_deadlines
+from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps

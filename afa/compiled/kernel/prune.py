@@ -20,7 +20,7 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.blocks import copy_rows, make, measure
 from afa.compiled.kernel.clean import set_deadlines
-from afa.compiled.kernel.deadlines import put_deadlines
+from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from afa.compiled.kernel import names as k
-from afa.compiled.kernel.deadlines import is_due, next_due, put_deadlines
+from afa.compiled.kernel.due_keys import is_due, next_due, put_deadlines
 from afa.compiled.memory import directory_at
 
 KEYS = 9000

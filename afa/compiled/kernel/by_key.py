@@ -1,0 +1,72 @@
+"""The records of a batch side by side by key: a stable sort of words, each a key and a record, digit by digit.
+
+    records   x      0   1   2   3   4
+    key              7   3   7   7   3
+    W_PAIRS          7:0 3:1 7:2 7:3 3:4   -->   3:1 3:4 | 7:0 7:2 7:3
+
+So keys come in the order of their entries, and of the memory that was taken for them one after the other. What the keys after the
+next few need is fetched ahead (`fetch_ahead`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel, prefetch
+
+RECORD = 22
+"""Bits of a word that tell the record, from the first one of the batch on; the others are the key."""
+SOON, LATER = 6, 12
+"""How many keys ahead the state is fetched, and before that the entry that tells where it is."""
+
+
+@kernel
+def digits_of(most: int) -> Any:
+    """Return in how many rounds keys up to ``most`` are sorted, and by how many bits in each."""
+    bits = 0
+    while most >> bits:
+        bits += 1
+    rounds = (bits + DIGIT - 1) // DIGIT
+    return rounds, (bits + rounds - 1) // max(rounds, 1)
+
+
+@kernel
+def pairs_at(w: Any, rounds: int) -> int:
+    """Return where pairs are to be written that `sort_pairs` is to leave at W_PAIRS."""
+    return int(w[W_SORT] if rounds & 1 else w[W_PAIRS])
+
+
+@kernel
+def sort_pairs(w: Any, n: int, rounds: int, bits: int) -> None:
+    """Sort ``n`` pairs by key, stably, with as many rounds; see `digits_of`."""
+    counts, mask, source = w[W_COUNTS], (1 << bits) - 1, pairs_at(w, rounds)
+    for turn in range(rounds):
+        shift, target = RECORD + turn * bits, w[W_SORT] + w[W_PAIRS] - source
+        for digit in range(mask + 1):
+            w[counts + digit] = 0
+        for k in range(n):
+            w[counts + ((w[source + k] >> shift) & mask)] += 1
+        at = target
+        for digit in range(mask + 1):
+            many = w[counts + digit]
+            w[counts + digit] = at
+            at += many
+        for k in range(n):
+            word = w[source + k]
+            digit = counts + ((word >> shift) & mask)
+            w[w[digit]] = word
+            w[digit] += 1
+        source = target
+
+
+@kernel
+def fetch_ahead(m: Any, soon: int, later: int) -> None:
+    """Fetch the state of a key that is served soon, and the entry of one that is served later."""
+    base = m[C_M]
+    prefetch(base + 8 * (m[C_DIR] + later * D_SIZE))
+    b = base + 8 * abs(m[m[C_DIR] + soon * D_SIZE + D_BLOCK])
+    prefetch(b)
+    prefetch(b + 64)
+    prefetch(b + 128)
+    prefetch(b + 192)
