@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
 from afa import AfaError, Change, Keyed, Punctuation, insert, retract
+from afa.compiled import batches
+from bench.queries import q1
 from tests.strategies import STATES, Seeded, arc, automaton, lifetime, width_of
 from tests.text import E, arc_of, automaton_of
 
@@ -70,3 +73,33 @@ def test_keys_that_wait_for_their_cleaning(part: int) -> None:
 def test_many_more_keys_that_wait() -> None:
     for seed in range(1_000, 21_000):
         world(seed)
+
+
+def parts(batches_of: list[dict[str, Any]], size: int, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Push batches, carried out so many rows at once; what comes out: sign, time and key of each row, and the rows."""
+    monkeypatch.setattr(batches, "KEYED_CHUNK", size)
+    op = Keyed(q1(), key="key", window=90, late="drop")
+    found: list[Any] = []
+    for i, columns in enumerate(batches_of):
+        out = op.push_many(columns)
+        rows = list(zip(*(out[name].tolist() for name in ("diff", "le", "key", "re"))))
+        assert [row[:2] for row in rows] == sorted(row[:2] for row in rows)
+        found += [[row[:3] for row in rows], Counter(rows), op.push_many([Punctuation(40 * i)])]
+        op._check()
+    return found
+
+
+@pytest.mark.parametrize("keys", [3, 40, 300])
+def test_output_of_a_batch_is_in_one_order_whatever_its_parts(keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By sign, then time, then key, though rows of keys come in turn, and late."""
+    random = np.random.default_rng(keys)
+    some = []
+    for i in range(5):
+        n = 400
+        le = 40 * i + np.sort(random.integers(0, 60, n)) + random.integers(0, 20, n) * (random.random(n) < 0.2)
+        change = random.normal(0, 1, n)
+        some.append({"key": random.integers(0, keys, n) ** 2, "price": 100 + change, "change": change, "le": le})
+    whole = parts(some, 1 << 20, monkeypatch)
+    assert sum(map(len, whole)) > 40
+    for size in (1, 7, 64):
+        assert parts(some, size, monkeypatch) == whole
