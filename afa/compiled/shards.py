@@ -138,11 +138,7 @@ class Front(Store):
         self._prepare()
         batches = batch if isinstance(batch, list) else [batch] * len(self.shards)
         jobs = self.each(lambda shard: shard.call(what, low, high, batches[shard.number], final), high - low)
-        failed = [
-            (_begin(shard, what, batches[shard.number], low, high), shard, job)
-            for shard, job in zip(self.shards, jobs)
-            if job.error or job.found == k.TIED
-        ]
+        failed = [(_begin(shard, what), shard, job) for shard, job in zip(self.shards, jobs) if job.error or job.found == k.TIED]
         for _, shard, job in sorted(failed, key=lambda found: found[0]):
             self.memory.w[k.W_KEY] = shard.at_work
             if job.error is not None:
@@ -214,9 +210,7 @@ class Front(Store):
         return rows[np.lexsort((rows[:, k.L_KEY], rows[:, k.L_T], rows[:, k.L_SIGN]))]
 
 
-def _begin(shard: Shard, what: int, batch: Batch, low: int, high: int) -> int:
-    """Return when a shard's unit at work would have been begun in one memory: with EACH by its row, else by its key's last row."""
+def _begin(shard: Shard, what: int) -> int:
+    """Return when a shard's unit at work would have been begun in one memory: with EACH by its row, else by its key's number."""
     w = shard.memory.w
-    if what == k.RUN:
-        return -int(np.flatnonzero(batch.words[k.I_KEY, low:high] == shard.at_work)[-1])
     return int(w[w[k.W_INDEX]]) if what == k.EACH else shard.at_work
