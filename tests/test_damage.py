@@ -103,6 +103,62 @@ def test_what_is_wrong_is_told(place: tuple[int, ...], value: Any, message: str,
         Operator.restore(pair, forged(blob, place, value), engine=engine)
 
 
+KEYS: dict[str, list[Any]] = {
+    "ints": [5, -3, 2**40],
+    "texts": ["b", "ü", "a long text", ""],
+    "floats": [0.5, -2.25],
+    "bools": [True, False],
+    "missing": [("a", 1), ("b", None), ("c", 2)],
+    "any": [1, "a", (2, "b")],
+}
+WRONG_KEYS: list[tuple[str, tuple[int, ...], Any, str]] = [
+    ("ints", (0,), 4, r"expected 4 numbers but got b'"),
+    ("ints", (0,), -1, r"expected a number of keys but got -1"),
+    ("ints", (0,), 2**62, r"expected 4611686018427387904 numbers but got b'"),
+    ("ints", (1,), 2, r"expected a column of keys for each part but got \[2, \['int'\]\]"),
+    ("ints", (1,), -1, r"expected a column of keys for each part but got \[-1, \['int'\]\]"),
+    ("ints", (2,), ["object"], r"expected kinds of keys but got \['object'\]"),
+    ("ints", (2,), [["int"]], r"expected kinds of keys but got \[\['int'\]\]"),
+    ("ints", (3,), None, r"expected a column of keys for each part"),
+    ("ints", (3, 0), b"\xe0", r"expected keys of one kind, some of them None but got int"),
+    ("ints", (4, 0, 1), lambda found: found[8:] + found[:8], r"expected different keys in order but got \["),
+    ("ints", (4, 0, 1), lambda found: found[:8] * 3, r"expected different keys in order but got \[-3, -3, -3\]"),
+    ("texts", (4, 0, 0, 1), lambda found: bytes(4), r"expected texts side by side but got"),
+    ("texts", (4, 0, 0, 0), -1, r"expected counts but got array"),
+    ("texts", (4, 0, 0), [2**62, bytes(4)], r"texts side by side but got|expected counts"),
+    ("texts", (4, 0, 1), lambda found: found[:-1] + b"\xff", r"(?i)invalid UTF8|expected different keys in order"),
+    ("texts", (4, 0, 1), lambda found: found[::-1], r"(?i)invalid UTF8|expected different keys in order"),
+    ("texts", (4, 0, 1), "text", r"expected texts side by side but got text"),
+    ("texts", (4, 0), [], r"expected a snapshot's fields but got something else"),
+    ("floats", (4, 0), lambda found: found[:-1], r"expected 2 floats but got b'"),
+    ("floats", (4, 0), lambda found: found[8:] + found[:8], r"expected different keys in order but got"),
+    ("floats", (4, 0), b"\0\0\0\0\0\0\xf8\x7f\1\0\0\0\0\0\xf8\x7f", r"expected different keys in order but got \[nan, nan\]"),
+    ("floats", (4, 0), b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80", r"expected different keys in order but got \[0.0, 0.0\]"),
+    ("bools", (4, 0), b"\xc0", r"expected different keys in order but got \[True, True\]"),
+    ("bools", (4, 0), b"", r"expected 2 bits but got b''"),
+    ("missing", (3, 1), b"\0", r"expected 0 numbers but got|keys of one kind, some of them None"),
+    ("missing", (3, 1), b"\xe0", r"expected 3 numbers but got"),
+    ("missing", (3, 1), 5, r"expected 3 bits but got 5"),
+    ("any", (4, 0), [1, True, 1.0], r"expected 3 different keys but got \[1, True, 1.0\]"),
+    ("any", (4, 0), [1, [2], 3], r"expected a hashable payload but got \[2\]"),
+    ("any", (4, 0), [1, None, 3], r"expected keys but got \[1, None, 3\]"),
+    ("any", (3, 0), b"\xa0", r"expected a list of 2 keys|expected keys of one kind, some of them None but got any"),
+]
+
+
+@pytest.mark.parametrize(("kind", "place", "value", "message"), WRONG_KEYS)
+def test_what_is_wrong_with_keys_is_told(kind: str, place: tuple[int, ...], value: Any, message: str, engine: Any) -> None:
+    op = Keyed(pair, key=lambda e: e, window=9, engine=engine)
+    for key in KEYS[kind]:
+        op.push(insert(E(2, 1), 1), key=key)
+    blob = op.snapshot()
+    again = Keyed.restore(pair, blob, key=lambda e: e, engine=engine)
+    assert again.snapshot() == blob
+    assert sorted(map(repr, again.keys)) == sorted(map(repr, KEYS[kind]))
+    with pytest.raises(SnapshotError, match=message):
+        Keyed.restore(pair, forged(blob, (8, 0, *place), value), key=lambda e: e, engine=engine)
+
+
 def test_events_twice_are_refused(engine: Any) -> None:
     op = Operator(pair, window=9)
     op.push_many([insert(E(0, 1), 1), insert(E(0, 2), 1)])
