@@ -17,8 +17,10 @@ from tests.automata import two_vees
 Change = Callable[[Any], None]
 
 
-def published(path: Path) -> bytes:
+def published(path: Path, rest: int = k.MOST) -> bytes:
+    """Return an image of 40 keys of one event; ``rest``: the words that a key at rest may have."""
     op = Keyed(two_vees, key="price", window=50, engine="compiled")
+    op._core.engine.store.memory.m[k.C_REST] = rest  # type: ignore[attr-defined]
     op.push_many({"price": [float(i) for i in range(40)], "change": [1.0] * 40, "le": list(range(40))})
     op.snapshot()
     image.publish(op._core, path, "note")
@@ -48,6 +50,24 @@ def entry(name: int, value: int) -> Change:
     return change
 
 
+def record(word: int, value: int) -> Change:
+    """Something else in the first key's record."""
+
+    def change(words: Any) -> None:
+        words[word - words[words[k.C_DIR] + k.D_BLOCK]] = value
+
+    return change
+
+
+def page(word: int, value: int) -> Change:
+    """Something else in the page where the first key's record lies."""
+
+    def change(words: Any) -> None:
+        words[(-words[words[k.C_DIR] + k.D_BLOCK] & -k.PAGE) + word] = value
+
+    return change
+
+
 def header(name: int, value: int) -> Change:
     """Something else in the first block's header."""
 
@@ -66,7 +86,24 @@ WRONG: list[tuple[Change, str]] = [
     (at(k.C_R, 9), rf"expected 2 as control word {k.C_R} but got 9"),
     (at(k.C_FREE + 5, 2**50), r"expected free blocks in the memory"),
     (entry(k.D_BLOCK, 2**50), r"expected blocks in the memory"),
-    (entry(k.D_BLOCK, -1), r"expected blocks in the memory"),
+    (entry(k.D_BLOCK, -1), r"expected records in the memory"),
+    (entry(k.D_BLOCK, -(2**50)), r"expected records in the memory"),
+    (at(k.C_DESK, 2**50), r"expected blocks in the memory"),
+    (at(k.C_DRAFT, 2**50), r"expected a desk in the memory"),
+    (at(k.C_REST, 2**50), r"expected words of a record"),
+    (at(k.C_PAGES, 17), r"expected free pages in the memory"),
+    (at(k.C_CELLS, 17), r"expected pages in the memory"),
+    (record(k.Z_HEAD, 0), r"expected records of some words"),
+    (record(k.Z_HEAD, 2**62), r"expected records of some words"),
+    (record(k.Z_HEAD, 9), r"expected cells of their class"),
+    (record(1 + k.S_FORM, 3 | 9 << k.STEP_BITS), r"expected records that can be read"),
+    (record(1 + k.S_FORM, -1), r"expected records that can be read"),
+    (page(k.A_CLASS, 99), r"expected classes of pages"),
+    (page(k.A_FREE, 2**40), r"expected cells in their pages"),
+    (page(k.A_TOP, 2**40), r"expected cells in their pages"),
+    (page(k.A_NEXT, 2**40), r"expected pages in the memory"),
+]
+BLOCKS: list[tuple[Change, str]] = [
     (header(k.H_CAP, -4), r"expected room in blocks"),
     (header(k.H_CAP, 2**30), r"expected sections of blocks beside each other"),
     (header(k.H_NODES, 5), r"expected sections of blocks beside each other"),
@@ -77,9 +114,11 @@ WRONG: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), WRONG)
-def test_words_point_into_the_memory(change: Change, message: str, tmp_path: Path) -> None:
-    found = published(tmp_path / "image")
+@pytest.mark.parametrize(
+    ("change", "message", "rest"), [*((*wrong, k.MOST) for wrong in WRONG), *((*wrong, 0) for wrong in BLOCKS)]
+)
+def test_words_point_into_the_memory(change: Change, message: str, rest: int, tmp_path: Path) -> None:
+    found = published(tmp_path / "image", rest)
     assert len(taken(tmp_path / "good", found).keys) == 40
     top, _ = image.TAIL.unpack(found[-image.TAIL.size :])
     words = np.frombuffer(bytearray(found[: 8 * top]), np.int64)

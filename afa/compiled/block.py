@@ -1,41 +1,67 @@
-"""Read a block from Python: for snapshots, statistics and checks."""
+"""Read the state of a key from Python: for snapshots, statistics and checks. Of keys at rest what the kernels say of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 from afa.compiled.kernel import names as k
+from afa.compiled.memory import Batch
 from afa.compiled.store import Store
+
+STEPS = -1
+"""Instead of a name H_*: how many steps a key has."""
+
+
+def head_words(store: Store, codes: Any, name: int) -> Any:
+    """Return a word of the header of each of some keys of which something is held."""
+    batch: Any = np.zeros((2, max(1, len(codes))), np.int64)
+    batch[0, : len(codes)] = codes
+    store.call(k.HEADS_OF, name, len(codes), Batch(batch))
+    return batch[1, : len(codes)]
+
+
+def set_head_words(store: Store, codes: Any, name: int, values: Any) -> None:
+    """Set a word of the header of some keys. *Requires* that they changed in this call, or that no call need take it back."""
+    if len(codes):
+        store.memory.m[k.C_NEXT] = 0
+        store.call(k.SET_HEADS, name, len(codes), Batch(np.array(np.broadcast_arrays(codes, values), np.int64)))
 
 
 class Block:
-    """The state of one key, by its number, as it stands in memory."""
+    """The state of one key, by its number, as it stands in memory; of a key at rest a copy."""
 
     def __init__(self, store: Store, code: int) -> None:
         self.store = store
-        self.m = store.memory.m
-        self.at = int(store.directory.entries[code, k.D_BLOCK])
+        held = int(store.directory.entries[code, k.D_BLOCK])
+        self.at = store.call(k.OPENED, code) if held < 0 else held
+        self.m = store.memory.m[self.at :]
+        if held < 0:
+            self.m = self.m[
+                : self.head(k.H_PENDING) + self.head(k.H_PENDING_CAP) * (k.Q_WORDS + store.payloads.layout.width)
+            ].copy()
         self.steps: list[int] = []
         if self.at:
             first, last = self.head(k.H_FIRST), self.head(k.H_LAST)
-            order = self.at + k.HEAD
-            self.steps = self.m[order + first : order + last].tolist()
+            self.steps = self.m[k.HEAD + first : k.HEAD + last].tolist()
 
     def head(self, name: int) -> int:
-        return int(self.m[self.at + name])
+        return int(self.m[name])
 
     def word(self, column: int, step: int) -> int:
-        return int(self.m[self.at + k.HEAD + column * self.head(k.H_CAP) + step])
+        return int(self.m[k.HEAD + column * self.head(k.H_CAP) + step])
 
     def linked(self, place: int) -> bool:
         """Whether the step at a place continues the list before it; see `afa.compiled.kernel.gaps`."""
-        gaps = int(self.m[k.C_GAPLESS])
+        gaps = int(self.store.memory.m[k.C_GAPLESS])
         before, here = self.steps[place - 1], self.steps[place]
         joined = gaps == k.JOIN and self.word(k.LE, here) < self.head(k.H_TOLD)
         return not gaps or joined or self.word(k.SEQ, before) + 1 == self.word(k.SEQ, here)
 
     def rows(self, slice_: int, section: int, width: int) -> list[list[int]]:
-        base = self.at + self.head(section) + (slice_ >> 24) * width
+        base = self.head(section) + (slice_ >> 24) * width
         count = slice_ & k.COUNT
         found: list[list[int]] = self.m[base : base + count * width].reshape(count, width).tolist()
         return found

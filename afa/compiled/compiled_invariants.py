@@ -6,7 +6,9 @@ import itertools
 from collections import Counter
 from typing import Any
 
-from afa.compiled.block import Block
+import numpy as np
+
+from afa.compiled.block import Block, head_words
 from afa.compiled.compiled_states import sizes
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CAPACITIES
@@ -94,13 +96,12 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
 
 def _check_deadlines(store: Store) -> None:
     m = store.memory.m
-    waiting = 0
     for code in range(int(m[k.C_KEYS])):
         at, *deadlines = m[m[k.C_DIR] + code * k.D_SIZE :][: k.D_CLEAN + 1].tolist()
         minimum, above = int(m[k.C_MINIMA]) + (code >> k.LEVEL) * k.MIN_SIZE, int(m[k.C_ABOVE]) + (code >> 2 * k.LEVEL) * k.MIN_SIZE
         for name, deadline in enumerate(deadlines if at else []):
             assert m[above + name] <= m[minimum + name] <= deadline, f"minima over the deadlines of key {code}: {deadlines}"
-        waiting += int(m[at + k.H_PENDING_TOP]) if at else 0
+    waiting = int(head_words(store, np.arange(int(m[k.C_KEYS])), k.H_PENDING_TOP).sum())
     assert waiting == m[k.C_WAITING], f"retractions that wait: {m[k.C_WAITING]}, found {waiting}"
 
 

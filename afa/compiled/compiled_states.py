@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.block import Block
+from afa.compiled.block import STEPS, Block, head_words, set_head_words
 from afa.compiled.code.layout import Slot
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import sequence_words
@@ -77,10 +77,7 @@ def sizes(store: Store) -> Sizes:
 
 def ends(store: Store) -> Ends:
     """Count what `afa.compiled.kernel.ends` counts, with a table that has room for the most beginnings of a key."""
-    m = store.memory.m
-    blocks = store.directory.entries[:, k.D_BLOCK]
-    blocks = blocks[blocks != 0]
-    steps = int((m[blocks + k.H_LAST] - m[blocks + k.H_FIRST]).max()) if blocks.size else 0
+    steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.D_BLOCK]), STEPS).max(initial=0))
     places = 1 << (2 * steps + 30).bit_length()
     while True:
         store.call(k.ENDS, places, 0, Batch(np.zeros((k.T_WORDS, places), np.int64)))
@@ -151,9 +148,9 @@ def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
 
 def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
     """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
-    m, final = store.memory.m, store.progress.final
-    blocks = store.directory.entries[codes[places], k.D_BLOCK]
-    for place, cleaned, last in zip(places.tolist(), m[blocks + k.H_CLEANED].tolist(), m[blocks + k.H_PRUNED].tolist()):
+    final, held = store.progress.final, codes[places]
+    heads = (head_words(store, held, name).tolist() for name in (k.H_CLEANED, k.H_PRUNED))
+    for place, cleaned, last in zip(places.tolist(), *heads):
         promised = cleaned if cleaned > final else k.BEGINNING
         if last == k.BEGINNING:
             yield Pruned(place, promised, None, [])
@@ -216,8 +213,7 @@ def load(store: Store, states: States) -> None:
     m = store.memory.m
     m[k.C_LOOKED] = 0
     if states.final < store.progress.final:
-        blocks = store.directory.entries[codes, k.D_BLOCK]
-        m[blocks[blocks != 0] + k.H_CLEANED] = k.BEGINNING
+        set_head_words(store, codes, k.H_CLEANED, k.BEGINNING)
     _set_cleaned(store, codes, states)
     store.take_log()
 
@@ -241,8 +237,7 @@ def _load_changes(store: Store, states: States, codes: Any) -> None:
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:
     """Let keys of which more is promised than of others be cleaned as far as they were."""
     parts = [part for part in states.pruned if as_time(part.promised, "promised") > store.progress.final]
-    blocks = store.directory.entries[codes[[part.key for part in parts]], k.D_BLOCK]
-    store.memory.m[blocks[blocks != 0] + k.H_CLEANED] = [part.promised for part, block in zip(parts, blocks) if block]
+    set_head_words(store, codes[[part.key for part in parts]], k.H_CLEANED, [part.promised for part in parts])
 
 
 def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered: Any) -> None:

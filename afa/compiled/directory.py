@@ -219,7 +219,7 @@ class Directory:
         if self._saved.keys is not None:
             for memory in self.memories:
                 entries = entries_of(memory)
-                entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = memory.m[k.C_SERIAL]
+                entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = memory.m[k.C_SERIAL] + 1  # not C_SERIAL: the undo log has none
 
     def saved(self) -> None:
         """The last snapshot is one of what there is now. The keys that it says are gone are forgotten at the end of the call."""

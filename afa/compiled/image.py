@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.compiled.image_cells import check_cells, check_records
 from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
 from afa.compiled.memory import directory_at
@@ -70,6 +71,7 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     wanted("as many words as control words at least", top >= k.CONTROL, top)
     here = file.mapped(top)
     _check_words(here, top, room, len(keys), fixed)
+    check_records(store, here, file, len(keys))
     store.memory.adopt(here, file, room, sizes)
     store.directory.take(keys, since)
     store.arcs.installed()
@@ -91,11 +93,15 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int]) 
     wanted("minima behind the directory", control[k.C_DIR : k.C_DIR + 3] == places, places)
     for name, value in fixed.items():
         wanted(f"{value} as control word {name}", control[name] == value, control[name])
-    free = m[k.C_FREE : k.CONTROL]
+    free = m[k.C_FREE : k.C_FREE + k.CLASSES]
     wanted("free blocks in the memory", ((free == 0) | ((free >= k.CONTROL) & (free < top))).all())
-    blocks = m[directory : directory + keys * k.D_SIZE].reshape(keys, k.D_SIZE)[:, k.D_BLOCK]
-    blocks = blocks[blocks != 0]
+    held = m[directory : directory + keys * k.D_SIZE].reshape(keys, k.D_SIZE)[:, k.D_BLOCK]
+    blocks = held[held > 0]
+    if control[k.C_DESK]:
+        blocks = np.append(blocks, control[k.C_DESK])
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
+    if control[k.C_KEYED]:
+        check_cells(m, held, top)
     _check_headers(m, blocks, top, control[k.C_V], control[k.C_R])
 
 

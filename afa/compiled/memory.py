@@ -14,13 +14,15 @@ from afa.compiled import reserve
 from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
 
+REST = k.MOST
+"""The words that the record of a key at rest may have."""
 SAMPLE = 64
 """How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
 HEAP, RESERVED = 1 << 18, 1 << 29
 """The words of a new heap, and of its address space if that costs nothing."""
 AHEAD = 16
 """By what factor the address space grows when it does not suffice, so that copying is rare."""
-SIZES = {"undo": 1 << 10, "log": 16, "places": 64, "batch": 8, "rows": 32, "temp": 256}
+SIZES = {"undo": 1 << 10, "log": 16, "places": 128, "batch": 8, "rows": 32, "temp": 256}
 """Of scratch, to begin with: words of the undo log; rows of the output log; steps of a block; records of a batch; rows of a buffer;
 words of matches."""
 ROOMS = {"undo": 1 << 25, "log": 1 << 22, "places": 1 << 22, "batch": 1 << 22, "rows": 1 << 18, "temp": 1 << 22}
@@ -77,6 +79,7 @@ class Memory:
         m[k.C_V], m[k.C_R], m[k.C_ORDERED], m[k.C_KEYED] = payload, register, ordered, int(keyed)
         m[k.C_TOP], m[k.C_DIR : k.C_DIR + 3] = top, places
         m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
+        m[k.C_REST] = REST if keyed else 0
         m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
         m[k.C_SAMPLE] = SAMPLE
         m[k.C_SHARDS] = 1

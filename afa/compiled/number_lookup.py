@@ -6,8 +6,10 @@ from bisect import bisect_left
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
 from afa.change import Change
-from afa.compiled.block import Block
+from afa.compiled.block import Block, head_words
 from afa.compiled.compiled_states import pending
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
@@ -59,7 +61,7 @@ class NumberLookup:
         at = 0 if code is None else int(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
         if not at or code is None:
             return None
-        if m[at + k.H_CLEANED] < store.progress.final:
+        if head_words(store, [code], k.H_CLEANED)[0] < store.progress.final:
             store.call(k.SERVE, code, 0)
         block = Block(store, code)
         return block if block.at else None
@@ -78,12 +80,10 @@ class NumberLookup:
     @property
     def open_gaps(self) -> int:
         """See there. O(steps of the keys that may have a gap)."""
-        m, blocks = self._store.memory.m, self._store.directory.entries[:, k.D_BLOCK]
-        blocks = blocks[blocks != 0]
+        codes = np.flatnonzero(self._store.directory.entries[:, k.D_BLOCK])
         count = 0
-        for at in blocks[m[blocks + k.H_GAP] < k.FOREVER].tolist():
-            order = at + k.HEAD
-            steps = order + m[order + m[at + k.H_FIRST] : order + m[at + k.H_LAST]]
-            le, numbers = m[steps + k.LE * m[at + k.H_CAP]], m[steps + k.SEQ * m[at + k.H_CAP]]
+        for code in codes[head_words(self._store, codes, k.H_GAP) < k.FOREVER].tolist():
+            block = Block(self._store, code)
+            le, numbers = (np.array([block.word(column, step) for step in block.steps]) for column in (k.LE, k.SEQ))
             count += int(((numbers[1:] - numbers[:-1] != 1) & (le[1:] >= self._store.progress.events)).sum())
         return count

@@ -121,6 +121,7 @@ class Store:
         m = self.memory.m
         bounds = self.progress.events, self.progress.final if final is None else final
         m[k.C_EVENTS], m[k.C_FINAL] = bounds
+        m[k.C_KNOWN] = self.progress.final
         if self.strings.asked:
             self.arcs.know_strings()
         if self.ordered == 2:

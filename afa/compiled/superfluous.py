@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.compiled.block import STEPS, head_words, set_head_words
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.store import Store
@@ -33,23 +34,19 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
 
 def _grown(store: Store) -> list[int]:
     """Return the keys that have grown so much that it pays to look at them."""
-    m, blocks = store.memory.m, store.directory.entries[:, k.D_BLOCK]
-    codes = np.flatnonzero(blocks)
-    blocks = blocks[codes]
-    steps = m[blocks + k.H_LAST] - m[blocks + k.H_FIRST]
-    found: list[int] = codes[steps >= room(m[blocks + k.H_THINNED])].tolist()
+    codes = np.flatnonzero(store.directory.entries[:, k.D_BLOCK])
+    found: list[int] = codes[head_words(store, codes, STEPS) >= room(head_words(store, codes, k.H_THINNED))].tolist()
     return found
 
 
 def _looked_at(store: Store, code: int) -> None:
     """Let a key grow before it is looked at again; a call that fails need not take that back."""
-    m, block = store.memory.m, store.directory.entries[code, k.D_BLOCK]
-    if block:
-        m[block + k.H_THINNED] = m[block + k.H_LAST] - m[block + k.H_FIRST]
+    if store.directory.entries[code, k.D_BLOCK]:
+        set_head_words(store, [code], k.H_THINNED, head_words(store, [code], STEPS))
 
 
 def _cleaned(store: Store, code: int) -> int:
-    return int(store.memory.m[store.directory.entries[code, k.D_BLOCK] + k.H_CLEANED])
+    return int(head_words(store, [code], k.H_CLEANED)[0])
 
 
 def _told(store: Store, said: Promises, arcs: int) -> Batch:

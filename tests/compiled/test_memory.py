@@ -200,8 +200,10 @@ LIMITED = """
 import resource
 import numpy as np
 from afa import Keyed
+from afa.compiled import memory
 from tests.compiled.test_memory import pairs, rows
 
+memory.REST = 0  # keys at rest hold less than the columns of a batch
 told, plenty = set(), (1 << 42, resource.RLIM_INFINITY)
 resource.setrlimit(resource.RLIMIT_AS, plenty)
 for megabytes in (5, 30, 60, 120):

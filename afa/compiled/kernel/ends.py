@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call4, kernel
 from afa.compiled.kernel.order import find_place
@@ -31,7 +32,7 @@ def ends(m: Any, w: Any, p: Any, c: Any, places: int) -> int:
     for i in range(SPARE):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
-        b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
+        b = held_block(m, key)
         if b == 0:
             continue
         status = end_block(m, w, p, c, b, key + 1, places)

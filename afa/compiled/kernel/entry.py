@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback
 from afa.compiled.kernel.key_names import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
+from afa.compiled.kernel.looked_at import heads_of, mark_strings, set_heads, sound
 from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -46,7 +48,7 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
             return TIED
         if w[W_LOG_TOP] == 0:
             commit(m, w)
-            m[C_SERIAL] += 1
+            m[C_SERIAL] += 2
         return int(w[W_LOG_TOP])
     if what == SERVE:
         for k in range(high):
@@ -78,10 +80,20 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return sizes(m, w, p)
     if what == ENDS:
         return ends(m, w, p, c, low)
+    if what == OPENED:
+        return held_block(m, low)
+    if what == HEADS_OF:
+        return heads_of(m, c, high, low)
+    if what == SET_HEADS:
+        return set_heads(m, w, c, high, low)
+    if what == STRINGS:
+        return mark_strings(m, c, high)
+    if what == SOUND:
+        return sound(m, c, high, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
         m[C_WAITING] = m[C_WAITED]
     else:
         commit(m, w)
-    m[C_SERIAL] += 1  # INVARIANT: in one step with the end of the call, as nobody can interrupt a kernel
+    m[C_SERIAL] += 2  # INVARIANT: in one step with the end of the call, as nobody can interrupt a kernel
     return DONE

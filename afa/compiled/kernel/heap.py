@@ -2,12 +2,16 @@
 
 The undo log is a stack of records, read from its top:
 
-    [word.. , address, n]     n words of ``m`` as they were
+    [word.. , address, n]          n words of ``m`` as they were
     [key, block, act, clean, -1]   the entry of a key in the directory; its old block is freed when the call is carried out, and
-                                   the one that stands there now when the call is taken back
+                                   what stands there now when the call is taken back
     [key, act, clean, -2]          the same of a key whose block stays
+    [word.. , n << 32 | key, act, clean, -3]   the record of a key that was at rest, whose cell is free for others at once
+    [-16 - key]                    a key of which nothing was held
+    [key, -4]                      nothing is held of it any more
 
-By key, for the directory may have moved since.
+By key, for the directory may have moved since. What is taken back goes in two rounds: first all that the keys hold now is freed,
+then they get what they had. So there are cells for it: those that others hold are the ones that they held before.
 """
 
 from __future__ import annotations
@@ -18,8 +22,11 @@ from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.slabs import BLOCKS, RECORDS, cell_class, free_cell, take_cell
 
-OWNER, DEADLINES = -1, -2
+OWNER, DEADLINES, REST, GONE, NEW = -1, -2, -3, -4, -16
+KEY_BITS = 32
+KEY = (1 << KEY_BITS) - 1
 SMALLEST, LARGER = 64, 4
 
 
@@ -69,42 +76,109 @@ def save_deadlines(m: Any, w: Any, key: int) -> None:
 
 
 @kernel
+def save_record(m: Any, w: Any, key: int, words: int) -> None:
+    """Copy the record of a key at rest to the undo log, with its entry. *Requires* `room` for ``words + 4``."""
+    top, entry = w[W_UNDO] + w[W_UNDO_TOP], m[C_DIR] + key * D_SIZE
+    copy(m, -m[entry + D_BLOCK], w, top, words)
+    top += words
+    w[top], w[top + 1], w[top + 2], w[top + 3] = words << KEY_BITS | key, m[entry + D_ACT], m[entry + D_CLEAN], REST
+    w[W_UNDO_TOP] += words + 4
+
+
+@kernel
+def save_word(w: Any, word: int) -> None:
+    """Write one word to the undo log. *Requires* `room` for it."""
+    w[w[W_UNDO] + w[W_UNDO_TOP]] = word
+    w[W_UNDO_TOP] += 1
+
+
+@kernel
+def free_held(m: Any, key: int) -> None:
+    """Free what an entry holds."""
+    entry = m[C_DIR] + key * D_SIZE
+    held = m[entry + D_BLOCK]
+    if held > 0:
+        free_block(m, held)
+    elif held < 0:
+        free_cell(m, -held)
+    m[entry + D_BLOCK] = 0
+
+
+@kernel
+def saved_words(w: Any, end: int) -> int:
+    """Return how many words the record of the undo log takes that ends at ``end``."""
+    n = w[end - 1]
+    if n >= 0:
+        return int(n + 2)
+    if n == OWNER:
+        return 5
+    if n == DEADLINES:
+        return 4
+    if n == REST:
+        return int((w[end - 4] >> KEY_BITS) + 4)
+    return 2 if n == GONE else 1
+
+
+@kernel
 def rollback(m: Any, w: Any, mark: int) -> None:
     """Restore what was written since the undo log stood at ``mark``."""
-    base = w[W_UNDO]
-    top = w[W_UNDO_TOP]
-    while top > mark:
-        n = w[base + top - 1]
+    begin, top = w[W_UNDO] + mark, w[W_UNDO] + w[W_UNDO_TOP]
+    end = top
+    while end > begin:
+        n = w[end - 1]
         if n == OWNER:
-            entry = m[C_DIR] + w[base + top - 5] * D_SIZE
-            if m[entry + D_BLOCK]:
-                free_block(m, m[entry + D_BLOCK])
-            m[entry + D_BLOCK] = w[base + top - 4]
-            put_deadlines(m, w[base + top - 5], w[base + top - 3], w[base + top - 2])
-            top -= 5
-            continue
-        if n == DEADLINES:
-            put_deadlines(m, w[base + top - 4], w[base + top - 3], w[base + top - 2])
-            top -= 4
-            continue
-        copy(w, base + top - 2 - n, m, w[base + top - 2], n)
-        top -= n + 2
+            free_held(m, w[end - 5])
+        elif n == REST:
+            free_held(m, w[end - 4] & KEY)
+        elif n <= NEW:
+            free_held(m, NEW - n)
+        end -= saved_words(w, end)
+    end = top
+    while end > begin:
+        take_back(m, w, end)
+        end -= saved_words(w, end)
     w[W_UNDO_TOP] = mark
 
 
 @kernel
+def take_back(m: Any, w: Any, end: int) -> None:
+    """Carry out the record of the undo log that ends at ``end``, when all that its key holds now is freed."""
+    n = w[end - 1]
+    if n >= 0:
+        copy(w, end - 2 - n, m, w[end - 2], n)
+    elif n == OWNER:
+        free_held(m, w[end - 5])  # what a later record has restored
+        m[m[C_DIR] + w[end - 5] * D_SIZE + D_BLOCK] = w[end - 4]
+        put_deadlines(m, w[end - 5], w[end - 3], w[end - 2])
+    elif n == DEADLINES:
+        put_deadlines(m, w[end - 4], w[end - 3], w[end - 2])
+    elif n == REST:
+        key, words = w[end - 4] & KEY, w[end - 4] >> KEY_BITS
+        free_held(m, key)
+        cell = take_cell(m, cell_class(words))
+        copy(w, end - 4 - words, m, cell, words)
+        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = -cell
+        put_deadlines(m, key, w[end - 3], w[end - 2])
+    elif n <= NEW:
+        put_deadlines(m, NEW - n, FOREVER, FOREVER)
+
+
+@kernel
 def commit(m: Any, w: Any) -> None:
-    """Empty the undo log, and free the blocks that were replaced."""
+    """Empty the undo log, and free the blocks that were replaced. What has lost all that it had stands at W_GONE."""
     base = w[W_UNDO]
-    top = w[W_UNDO_TOP]
-    while top > 0:
-        n = w[base + top - 1]
-        if n == OWNER:
-            if w[base + top - 4]:
-                free_block(m, w[base + top - 4])
-            top -= 5
-        else:
-            top -= 4 if n == DEADLINES else n + 2
+    end = gone = base + w[W_UNDO_TOP]
+    w[W_GONES] = 0
+    while end > base:
+        n, next_end = w[end - 1], end - saved_words(w, end)
+        if n == OWNER and w[end - 4]:
+            free_block(m, w[end - 4])
+        elif n == GONE and m[m[C_DIR] + w[end - 2] * D_SIZE + D_BLOCK] == 0:
+            gone -= 1
+            w[gone] = w[end - 2]
+            w[W_GONES] += 1
+        end = next_end
+    w[W_GONE] = gone
     w[W_UNDO_TOP] = 0
     m[C_WAITED] = m[C_WAITING]
 
@@ -130,11 +204,17 @@ def class_of(words: int) -> int:
 def take_block(m: Any, words: int) -> int:
     """Take a block of at least so many words from the heap; its first word is its size class.
 
-    Returns its address, or NEED_HEAP. One that was used before is taken even if it is somewhat larger: new memory costs more.
+    Returns its address, or NEED_HEAP. Of many keys small ones lie in cells. Of the others one that was used before is taken even if
+    it is somewhat larger: new memory costs more.
     """
     size = class_of(words)
     if size + LARGER >= CLASSES:
         return NEED_HEAP
+    if m[C_KEYED] and size <= BLOCKS:
+        cell = take_cell(m, RECORDS + size)
+        if cell > 0:
+            m[cell] = size
+        return int(cell)
     for found in range(size, size + LARGER):
         head = m[C_FREE + found]
         if head != 0:
@@ -153,5 +233,8 @@ def take_block(m: Any, words: int) -> int:
 def free_block(m: Any, address: int) -> None:
     """Put a block, which begins with its size class, on its free list."""
     size = m[address]
+    if m[C_KEYED] and size <= BLOCKS:
+        free_cell(m, address)
+        return
     m[address] = m[C_FREE + size]
     m[C_FREE + size] = address

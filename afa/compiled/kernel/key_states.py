@@ -15,11 +15,12 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make
 from afa.compiled.kernel.buffers import load_list
+from afa.compiled.kernel.desk import SWAPPED, held_block, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, prefetch
-from afa.compiled.kernel.one_key import grow, replace_block, serve
+from afa.compiled.kernel.one_key import grow, serve, settled
 from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.step import derive_matches
 
@@ -35,7 +36,7 @@ def save_keys(m: Any, c: Any, n: int, what: int) -> int:
     at = 0
     for k in range(n):
         ask_ahead(m, c, k, n)
-        b = m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK] if c[0, k] != NOWHERE else 0
+        b = held_block(m, c[0, k]) if c[0, k] != NOWHERE else 0
         if what == HEADS:
             save_head(m, c, b, k)
         elif b == 0:
@@ -149,7 +150,7 @@ def restore_covers(m: Any, w: Any, c: Any, high: int) -> int:
 @kernel
 def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
     """Make a key's first block, with a cover step of ``n`` partial matches. Returns DONE, NEED_UNDO or NEED_HEAP."""
-    b = grow(m, w, key, n, DONE)
+    b = grow(m, w, key, 0, n, DONE)
     if b < 0:
         return int(b)
     s, cap = N_REG + m[C_R], m[b + H_CAP]
@@ -166,7 +167,7 @@ def restore(m: Any, w: Any, c: Any, key: int, at: int, n: int) -> int:
     m[b + HEAD + ND * cap] = m[b + H_NODE_TOP] = n
     m[b + H_STEPS] = m[b + H_LAST] = 1
     put_deadlines(m, key, BEGINNING, BEGINNING)
-    return DONE
+    return int(min(settled(m, w, key, b), DONE))
 
 
 @kernel
@@ -209,7 +210,7 @@ def restore_steps(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
 def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
     """Make a key's first block, with the steps from column ``at`` on. Returns a status."""
     steps, nodes, events, s, v = c[1, at], c[2, at], c[3, at], N_REG + m[C_R], m[C_V]
-    if not room(w, 16):
+    if not room(w, 2 * SWAPPED):
         return NEED_UNDO
     b = make(m, steps + 3, events + 3, nodes + 3, nodes + 3, 1)
     if b < 0:
@@ -241,7 +242,7 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
             m[b + H_EVENT_TOP] += 1
             x += 1
     key = c[0, at]
-    replace_block(m, w, key, b)
+    replace(m, w, key, b)
     put_deadlines(m, key, BEGINNING, BEGINNING)
     w[W_MADE], w[W_KEY] = 0, key
     i = 0
@@ -249,12 +250,14 @@ def restore_given(m: Any, w: Any, p: Any, c: Any, at: int) -> int:
         n = load_list(m, w, b, i, w[W_SOURCE])
         status = derive_matches(m, w, p, b, i, w, w[W_SOURCE], n) if n >= 0 else n
         if status == NEED_MATCHES:  # time-outs may make many of one partial match
-            b = grow(m, w, key, 0, status)
+            b = grow(m, w, key, b, 0, status)
         elif status < 0:
             b = status
         else:
             i += 1
+    if b > 0:
+        b = settled(m, w, key, b)
     if b < 0:
-        replace_block(m, w, key, 0)
+        replace(m, w, key, 0)
         return int(b)
     return DONE

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, pairs_at, sort_pairs
+from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.due_keys import next_due
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
@@ -49,7 +50,7 @@ def serve_due(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) ->
 def next_waiting(m: Any, t: int) -> int:
     """Return the first key from C_NEXT on that has retractions waiting for insertions before ``t``; C_KEYS: there is none."""
     key = next_due(m, m[C_NEXT], t, BEGINNING)
-    while key < m[C_KEYS] and m[m[m[C_DIR] + key * D_SIZE + D_BLOCK] + H_PENDING_TOP] == 0:
+    while key < m[C_KEYS] and m[held_block(m, key) + H_PENDING_TOP] == 0:
         key = next_due(m, key + 1, t, BEGINNING)
     m[C_NEXT] = key + 1
     return key
@@ -161,7 +162,7 @@ def rows_to_come(m: Any, c: Any, key: int) -> int:
     if c[0, F_COUNTS] == 0:
         return 0
     b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
-    held = m[b + H_LAST] - m[b + H_FIRST] if b else 0
+    held = m[b + H_LAST] - m[b + H_FIRST] if b > 0 else m[-b] >> HEAD_BITS & HEAD_MASK if b < 0 else 0
     return int(peek(c[0, F_COUNTS] + 8 * (key * m[C_SHARDS] + m[C_SHARD])) - held)
 
 

@@ -83,15 +83,22 @@ C_SHORT = C("whether `forward` stopped because the block was full")
 C_RUNS = C("whether the block at work keeps runs")
 C_SAMPLE = C("how many last steps tell whether a block should keep runs")
 C_RATE = C("rows of events, nodes and matches that a step takes, in 64ths", words=3)
+C_REST = C("how many words a record may have; 0: no key is at rest")
+C_DESK = C("the block on which records are opened; 0: not made yet")
+C_DRAFT = C("where a record is written before it has a cell")
+C_KNOWN = C("what is final for all keys, though more may be for the key at work: the effective punctuation")
+C_PAGES = C("the first free page, chained by A_NEXT; 0: none")
 CLASSES = 160
 C_FREE = C("first free block of each size class", words=CLASSES)
+CELLS = 52
+C_CELLS = C("first page with room of each size class of cells", words=CELLS)
 CONTROL = -(-C.size // 16) * 16 + 8
 """Where the heap begins: in the middle of a pair of cache lines. Size classes are whole pairs, so that each block does: most words
 of a header that change (from MOVING on) stand in one pair. Many keys take rows 5 to 8 % faster than from the begin of a pair."""
 
 # -- m: an entry of the directory --------------------------------------------------------------------------------------------
 D = Record()
-D_BLOCK = D("address of the key's block; 0: none")
+D_BLOCK = D("address of the key's block; 0: none; below 0: less the address of its record, the key is at rest")
 D_ACT = D("the smallest punctuation that makes the key speak")
 D_CLEAN = D("the smallest punctuation that makes its block smaller")
 D_CHANGED = D("the call in which what a snapshot holds of it last changed")
@@ -103,6 +110,47 @@ MIN_CLEAN = MIN_("of D_CLEAN")
 MIN_SIZE = MIN_.size
 LEVEL = 6
 """A minimum is over 2**LEVEL keys, or minima."""
+# -- m: a page of cells, see `slabs` -------------------------------------------------------------------------------------------
+PAGE = 4096
+A = Record()
+A_CLASS = A("size class of its cells")
+A_USED = A("how many cells are in use")
+A_FREE = A("the first cell that was used and is free, chained by its first word; 0: none")
+A_TOP = A("where the cells begin that were never used, in words from the page's first")
+A_NEXT = A("the next page of the class with room, or the next free page")
+A_BACK = A("the one before it")
+CELL = 8
+"""Where the cells of a page begin."""
+
+# -- m: a record: a key at rest, see `rest` --------------------------------------------------------------------------------------
+Z = Record()
+Z_HEAD = Z("words used | steps | where the last step begins | retractions that wait: HEAD_BITS each | flags ZF_*")
+Z_WORDS = Z("what is not as usual, by flags; retractions; steps", words=0)
+HEAD_BITS = 10
+HEAD_MASK = (1 << HEAD_BITS) - 1
+HEAD_FLAGS = 4 * HEAD_BITS
+ZF_RUNS, ZF_CLEANED, ZF_SINCE, ZF_PRUNED, ZF_THINNED, ZF_TOLD, ZF_GAP, ZF_OVER = 1, 2, 4, 8, 16, 32, 64, 128
+"""H_RUNS; then of which names of the header a word follows, in this order. H_SINCE without a word is H_CLEANED."""
+S = Record()
+S_FORM = S("events | nodes | matches: STEP_BITS each | forms SF_* | RE less LE, SPAN_BITS bits")
+S_LE = S("LE, ticks")
+S_WORDS = S("sequence where steps have one; REACH by form; events; nodes; matches", words=0)
+STEP_BITS = 7
+STEP_COUNT = (1 << STEP_BITS) - 1
+STEP_FORMS = 3 * STEP_BITS
+SF_FOREVER, SF_SPAN, SF_COPIES, SF_REACH, SF_HERE = 1, 2, 4, 8, 16
+"""All events have RE FOREVER; LE and the span; a word of copies; REACH is a word, not LE; all matches have T = LE, no word."""
+STEP_SPANS = STEP_FORMS + 5
+SPAN_BITS = 62 - STEP_SPANS
+V = Record()
+V_FORM = V("state | where the step of its start begins in the record, 0: not there | forms VF_*")
+V_WORDS = V("start, m, end, as far as forms say so; words of the register", words=0)
+NODE_STATES = 32
+VF_M, VF_OPEN, VF_END = 1, 2, 4
+"""m is not RE of the first event of its start's step; end is OPEN; end is a word. Else it is ALONE."""
+NODE_FORMS = NODE_STATES + HEAD_BITS
+MOST = 127
+"""The most words of a record: each row of it has one at least, so that STEP_BITS count them."""
 
 # -- m: header of a block ----------------------------------------------------------------------------------------------------
 H = Record()
@@ -249,6 +297,8 @@ W = Record()
 W_UNDO = W("the undo log, see `heap`")
 W_UNDO_TOP = W("how many words of it are used")
 W_UNDO_CAP = W("room, in words")
+W_GONE = W("after a call: where the numbers of the keys stand that lost all they had in it")
+W_GONES = W("how many")
 W_LOG = W("the output log")
 W_LOG_TOP = W("how many rows of it are used")
 W_LOG_CAP = W("room, in rows")
@@ -394,7 +444,7 @@ T_STAMP, T_START, T_UNTIL, T_M, T_PAST, T_WORDS = range(6)
 
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
-GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS = range(16, 23)
+GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS, OPENED, HEADS_OF, SET_HEADS, STRINGS, SOUND = range(16, 28)
 RESTORE_CHANGES = 40
 ALL_KEYS, CHANGED_KEYS, IDLE_KEYS = 1, 2, 3  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes

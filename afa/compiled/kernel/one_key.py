@@ -1,7 +1,7 @@
 """A unit of work: one key.
 
     serve    D_BLOCK --> block        room is short?  `grow`: a larger block, the old one noted in the undo log
-               |
+               |                      at rest?  its record is opened on the desk, and laid to rest again in the end
                v
              attempt                  clean as far as is promised > records into steps > walk
                |  NEED_*              taken back, a larger block, and the same again
@@ -18,11 +18,12 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
+from afa.compiled.kernel.desk import SWAPPED, TOO_MUCH, lay_to_rest, opened, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
-from afa.compiled.kernel.heap import free_block, rollback, room, save, save_deadlines, save_entry, size_of
+from afa.compiled.kernel.heap import rollback, room, save, save_deadlines, size_of
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import arrange, find_place
@@ -33,36 +34,22 @@ from afa.compiled.kernel.walk_runs import form_fits, write_lists
 
 LARGE = 1 << 13
 """How many words a block must have to be worth leaving."""
+LITTLE = 8
+"""At how many steps a block is looked at whether it could be a record of half the words that one may have."""
 FEW = 32
 """After so many records the rates of rows a step are learnt."""
 
 
 @kernel
-def replace_block(m: Any, w: Any, key: int, b: int) -> None:
-    """Give a key another block, or none (0); the old one is kept for as long as the call can be taken back.
-
-    Of an old one that was made in this call the undo log has what stood there before, so that it goes at once.
-    """
-    entry = m[C_DIR] + key * D_SIZE
-    old = m[entry + D_BLOCK]
-    if old and m[old + H_BORN] == m[C_SERIAL]:
-        free_block(m, old)
-    else:
-        save_entry(m, w, key)
-    m[entry + D_BLOCK] = b
-
-
-@kernel
-def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
-    """Move a key's state to a block with room for ``n`` records more, or make its first one.
+def grow(m: Any, w: Any, key: int, b: int, n: int, status: int) -> int:
+    """Move a key's state, which stands in block ``b``, to a block with room for ``n`` records more, or make its first one (0).
 
     What `clean` is about to drop stays behind. There is room for all that is known to come in the call: with less, a long one would
     move the state again and again. ``status`` is what the old block, which was made for the same records, was short of; DONE for
     another one. Returns the block, or NEED_UNDO, NEED_HEAP.
     """
-    if not room(w, 8):
+    if not room(w, SWAPPED):
         return NEED_UNDO
-    b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     steps = events = nodes = matches = waiting = first = 0
     if b:
         cleans = n and m[b + H_CLEANED] < m[C_FINAL] and (m[C_GAPLESS] == 0 or m[b + H_GAP] >= m[C_FINAL])  # gaps are to be told
@@ -87,7 +74,7 @@ def grow(m: Any, w: Any, key: int, n: int, status: int) -> int:
     m[to + H_RUNS] = 1
     if b:
         move(m, b, to, first)
-    replace_block(m, w, key, to)
+    replace(m, w, key, to)
     return to
 
 
@@ -106,14 +93,13 @@ def is_short(m: Any, b: int, n: int) -> bool:
 
 
 @kernel
-def to_whole_lists(m: Any, w: Any, key: int) -> int:
-    """Move a key's state to a block in which each step has its whole list.
+def to_whole_lists(m: Any, w: Any, key: int, b: int) -> int:
+    """Move a key's state, which stands in block ``b``, to a block in which each step has its whole list.
 
     Returns the block, or NEED_UNDO, NEED_ROWS, NEED_HEAP.
     """
-    if not room(w, 8):
+    if not room(w, SWAPPED):
         return NEED_UNDO
-    b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
     steps, events, nodes, matches = measure(m, b, m[b + H_FIRST])
     more = write_lists(m, w, b, 0)
     if more < 0:
@@ -126,7 +112,7 @@ def to_whole_lists(m: Any, w: Any, key: int) -> int:
         return to
     move(m, b, to, m[b + H_FIRST])
     write_lists(m, w, b, to)
-    replace_block(m, w, key, to)
+    replace(m, w, key, to)
     return to
 
 
@@ -158,60 +144,83 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     begun, origin = save_counters(m, w, p), w[W_UNDO_TOP]
     start = origin
     again = False
-    b = m[entry + D_BLOCK]
     w[W_KEY] = key
-    if b == 0 and n == 0:
+    if m[entry + D_BLOCK] == 0 and n == 0:
         return DONE
+    b = opened(m, key)
+    if b < 0:
+        return int(b)
     if m[C_GAPLESS] and what == SERVE and m[C_LOOKED] == 0 and not ascend(m, w, c, b, n):
         m[C_NEED] = n
         return NUMBERS
     if b == 0 or (n and is_short(m, b, n)):
-        b = grow(m, w, key, n, DONE)
+        b = grow(m, w, key, b, n, DONE)
     while b > 0:
         start = w[W_UNDO_TOP]
-        if not room(w, HEAD + 16):
+        if not room(w, HEAD + 16 + SWAPPED):
             b = NEED_UNDO
             break
-        save(m, w, b + MOVING, HEAD - MOVING)
-        if m[b + H_BORN] != m[C_SERIAL]:
-            save_deadlines(m, w, key)
+        if b != m[C_DESK]:
+            save(m, w, b + MOVING, HEAD - MOVING)
+            if m[b + H_BORN] != m[C_SERIAL]:
+                save_deadlines(m, w, key)
         status = attempt(m, w, p, c, b, n, simple, what, low, high)
         if status >= 0:
-            if m[b + H_BORN] == m[C_SERIAL]:
+            if b == m[C_DESK] or m[b + H_BORN] == m[C_SERIAL]:
                 w[W_UNDO_TOP] = start
             break
         rollback(m, w, start)
         restore_counters(m, w, p, begun)
+        if b == m[C_DESK]:
+            opened(m, key)
         if status == NEED_LISTS:
-            b = to_whole_lists(m, w, key)
+            b = to_whole_lists(m, w, key, b)
         elif status == NEED_BLOCK or status <= NEED_EVENTS:
-            b = grow(m, w, key, n, status if again else DONE)
+            b = grow(m, w, key, b, n, status if again else DONE)
             again = True
         else:
             b = status
     if b > 0 and what == CLEAN and m[b + H_FIRST] < m[b + H_LAST] and is_spacious(m, b):
-        b = grow(m, w, key, 0, DONE)
+        b = grow(m, w, key, b, 0, DONE)
     elif b > 0 and what == FORWARD and n >= FEW:
         learn_rates(m, b)
     empty = b > 0 and m[b + H_FIRST] == m[b + H_LAST] and m[b + H_PENDING_TOP] == 0
-    if empty and m[b + H_BORN] != m[C_SERIAL]:  # its block, as it was, is all that it takes to bring it back
+    if empty and b != m[C_DESK] and m[b + H_BORN] != m[C_SERIAL]:  # its block, as it was, is all that it takes to bring it back
         rollback(m, w, start)
-    elif empty and not room(w, 8):
+    if empty and not room(w, SWAPPED):
         b = NEED_UNDO
+    elif b > 0 and not empty:
+        b = settled(m, w, key, b)
     if b < 0:
         rollback(m, w, origin)
         restore_counters(m, w, p, begun)
         return b
     if m[C_LOOKED] == ONCE and what == SERVE:
         m[C_LOOKED] = 0
-    if what != TICK:
-        m[entry + D_CHANGED] = m[C_SERIAL]
     if empty:
-        replace_block(m, w, key, 0)
+        replace(m, w, key, 0)
         put_deadlines(m, key, FOREVER, FOREVER)
     else:
         set_deadlines(m, p, b, key)
+    if what != TICK:
+        m[entry + D_CHANGED] = m[C_SERIAL]
     return DONE
+
+
+@kernel
+def settled(m: Any, w: Any, key: int, b: int) -> int:
+    """Lay a key to rest whose state stands in block ``b`` and is little; move what is too much from the desk to a block of its own.
+
+    Returns a block where the state stands still, or NEED_UNDO, NEED_HEAP.
+    """
+    status = TOO_MUCH
+    if b == m[C_DESK]:
+        status = lay_to_rest(m, w, key, b, m[C_REST])
+    elif m[C_REST] and m[b + H_LAST] - m[b + H_FIRST] <= LITTLE:
+        status = lay_to_rest(m, w, key, b, m[C_REST] // 2)
+    if status == TOO_MUCH and b == m[C_DESK]:
+        return int(grow(m, w, key, b, 0, DONE))
+    return int(status if status < 0 else b)
 
 
 @kernel

@@ -20,12 +20,13 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.blocks import copy_rows, make, measure
 from afa.compiled.kernel.clean import set_deadlines
+from afa.compiled.kernel.desk import SWAPPED, held_block, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
-from afa.compiled.kernel.one_key import replace_block
+from afa.compiled.kernel.one_key import settled
 from afa.compiled.kernel.order import find_place
 
 
@@ -33,7 +34,7 @@ from afa.compiled.kernel.order import find_place
 def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     """Drop of a key what G_* say that nothing needs. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
     entry = m[C_DIR] + key * D_SIZE
-    b = m[entry + D_BLOCK]
+    b = held_block(m, key)
     if b == 0:
         return DONE
     first = m[b + H_FIRST]
@@ -43,7 +44,7 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     spare = steps // 2 + 3
     if steps + spare > w[W_PLACES]:
         return NEED_PLACES
-    if not room(w, 32):
+    if not room(w, 3 * SWAPPED):
         return NEED_UNDO
     to = make(m, steps + spare, events + spare, nodes + spare, matches + spare // 4 + 1, m[b + H_PENDING_CAP])
     if to < 0:
@@ -55,11 +56,13 @@ def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     copy_nodes(m, w, p, c, b, to)
     copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + m[C_V])
     m[to + H_LAST] = m[to + H_THINNED] = drop_stones(m, w, c, to, steps)
-    replace_block(m, w, key, to)
+    replace(m, w, key, to)
     set_deadlines(m, p, to, key)
     if m[to + H_LAST] == 0 and m[to + H_PENDING_TOP] == 0:
-        replace_block(m, w, key, 0)
+        replace(m, w, key, 0)
         put_deadlines(m, key, FOREVER, FOREVER)
+    else:
+        settled(m, w, key, to)
     m[entry + D_CHANGED] = m[C_SERIAL]
     return DONE
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.matches import held_elsewhere
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -55,7 +56,7 @@ def sizes(m: Any, w: Any, p: Any) -> int:
     for i in range(9):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
-        b = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
+        b = held_block(m, key)
         if b == 0:
             continue
         size_up(m, w, p, b)

@@ -14,6 +14,7 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "CHUNK": (batches, [7, 64]),
     "KEYED_CHUNK": (batches, [7, 64]),
     "SAMPLE": (memory, [3, 8]),
+    "REST": (memory, [0, 9, 14, 25, 60]),
     "HEAP": (memory, [1 << 9]),
     "RESERVED": (memory, [1 << 10]),
     "AHEAD": (memory, [2]),

@@ -1,0 +1,130 @@
+"""The desk: a block, nobody's own, on which keys at rest are opened, one at a time; and what a key holds is replaced.
+
+D_BLOCK    0      nothing held         opened --> the desk, empty
+         < 0      at rest              opened --> the desk, with what its record says
+         > 0      a block of its own   opened --> that block
+
+replace   D_BLOCK old --> new          the undo log has what was held when the call began; what came to be in the call goes
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.blocks import make
+from afa.compiled.kernel.heap import GONE, NEW, free_block, room, save_entry, save_record, save_word, take_block
+from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.rest import read_record, write_record
+from afa.compiled.kernel.slabs import cell_class, free_cell, take_cell
+
+TOO_MUCH = 1
+"""What `lay_to_rest` says of a state that is no record."""
+SWAPPED = MOST + 8
+"""The words that `replace` may need of the undo log."""
+STEPS, ROWS, WAITING = 96, 160, 64
+"""The room of the desk: for any record, and some more."""
+
+
+@kernel
+def opened(m: Any, key: int) -> int:
+    """Return the block where the state of a key stands, or can be put: 0 where it needs one of its own, or NEED_HEAP."""
+    held = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
+    if held > 0 or (held == 0 and m[C_REST] == 0):
+        return int(held)
+    if m[C_DESK] == 0:
+        status = make_desk(m)
+        if status < 0:
+            return int(status)
+    b = m[C_DESK]
+    if held < 0:
+        read_record(m, -held, b)
+        return int(b)
+    for name in range(MOVING, HEAD):
+        m[b + name] = 0
+    m[b + H_RUNS], m[b + H_SINCE], m[b + H_CLEANED], m[b + H_PRUNED] = 1, BEGINNING, BEGINNING, BEGINNING
+    m[b + H_TOLD], m[b + H_GAP] = m[C_EVENTS], FOREVER
+    return int(b)
+
+
+@kernel
+def held_block(m: Any, key: int) -> int:
+    """Return the block where the state of a key stands, to be read; 0: nothing is held."""
+    return 0 if m[m[C_DIR] + key * D_SIZE + D_BLOCK] == 0 else opened(m, key)
+
+
+@kernel
+def make_desk(m: Any) -> int:
+    """Make the desk, and a place to draft records on. Returns DONE or NEED_HEAP."""
+    words = 2 * MOST + 64 + m[C_V] + 2 * m[C_R] + m[C_V]
+    if m[C_DRAFT] == 0:
+        draft = take_block(m, words)
+        if draft < 0:
+            return int(draft)
+        m[C_DRAFT] = draft + 1
+    b = make(m, STEPS, ROWS, ROWS + STEPS, ROWS, WAITING)
+    if b < 0:
+        return int(b)
+    m[b + H_BORN] = 0
+    m[C_DESK] = b
+    return DONE
+
+
+@kernel
+def replace(m: Any, w: Any, key: int, new: int) -> None:
+    """Let a key hold another block, or another record, or nothing; the old one is kept for as long as the call can be taken back.
+
+    Of what came to be in this call the undo log has what was held before, so that it goes at once. *Requires* `room` for SWAPPED.
+    """
+    entry = m[C_DIR] + key * D_SIZE
+    old = m[entry + D_BLOCK]
+    if old == 0:
+        save_word(w, NEW - key)
+    elif old < 0:
+        note_record(m, w, key)
+        free_cell(m, -old)
+    elif m[old + H_BORN] == m[C_SERIAL]:
+        free_block(m, old)
+    else:
+        save_entry(m, w, key)
+    m[entry + D_BLOCK] = new
+    if new == 0 and old != 0:
+        save_word(w, key)
+        save_word(w, GONE)
+
+
+@kernel
+def note_record(m: Any, w: Any, key: int) -> None:
+    """Copy the record of a key to the undo log, if it is not of this call."""
+    entry = m[C_DIR] + key * D_SIZE
+    if m[entry + D_CHANGED] != m[C_SERIAL]:
+        save_record(m, w, key, m[-m[entry + D_BLOCK]] & HEAD_MASK)
+
+
+@kernel
+def lay_to_rest(m: Any, w: Any, key: int, b: int, limit: int) -> int:
+    """Let a key be at rest with the state of a block, if its record has no more than ``limit`` words.
+
+    Returns DONE, TOO_MUCH, or NEED_UNDO, NEED_HEAP; then nothing is done.
+    """
+    if m[C_DESK] == 0:
+        status = make_desk(m)
+        if status < 0:
+            return int(status)
+    words = write_record(m, w, b, m[C_DRAFT], limit)
+    if words == 0:
+        return TOO_MUCH
+    if not room(w, SWAPPED):
+        return NEED_UNDO
+    size, held = cell_class(words), m[m[C_DIR] + key * D_SIZE + D_BLOCK]
+    if held < 0 and cell_class(m[-held] & HEAD_MASK) == size:
+        note_record(m, w, key)
+        cell = -held
+    else:
+        cell = take_cell(m, size)
+        if cell < 0:
+            return int(cell)
+        replace(m, w, key, -cell)
+    copy(m, m[C_DRAFT], m, cell, words)
+    return DONE
