@@ -14,7 +14,8 @@ store                the data: all of the below that lasts, and the call of the 
 fit                  which automata and arcs are served, what is said of the others, what is refused
 memory               the arrays, and their growth; reserve: address space that grows in place; mapped_heap: a heap in a file
 directory            the entries of keys, and which of them the last snapshot has
-key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them
+key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
+                     key_image: as plain data
 record_words         payloads and registers as words, and back; inuse: which strings may be forgotten
 program              the arcs in force as the kernels read them; inforce: when one is made, and code for it
 encode               batches as columns of words; batches: how they go through the kernels

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.compiled.kernel import names as k
+from afa.compiled.key_image import take_image
 from afa.compiled.key_numbers import KeyNumbers
 from afa.compiled.memory import Memory
 from afa.state.key_columns import KeyColumns
@@ -251,21 +252,11 @@ class Directory:
             return False
         return bool((here[: len(saved)] == saved).all() and not here[len(saved) :].any())
 
-    def names(self) -> list[Any]:
-        """Return the keys by their numbers; None: no key has the number."""
-        found: list[Any] = [None] * self.keys.top
-        codes = self.keys.live()
-        for code, name in zip(codes.tolist(), self.names_of(codes)):
-            found[code] = name
-        return found
-
-    def take(self, names: list[Any], since: int) -> None:
-        """Take over what another directory was right after a snapshot at the call ``since``, with these `names`.
-
-        Raises ValueError.
-        """
-        known = np.fromiter((name is not None for name in names), np.bool_, len(names))
-        self.keys.take(KeyColumns.of([name for name in names if name is not None]), np.flatnonzero(known), len(names))
+    def take(self, keys: list[Any], since: int) -> None:
+        """Take over the keys of an image (`afa.compiled.key_image`) that was made right after a snapshot at the call ``since``."""
+        take_image(self.keys, keys)
+        known = np.zeros(self.keys.top, np.bool_)
+        known[self.keys.live()] = True
         self._known = int(self.memories[0].m[k.C_KEYS])
         self.put_saved(Saved(known, since))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from afa.compiled.image_cells import check_cells, check_records
 from afa.compiled.kernel import names as k
+from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
 from afa.compiled.memory import directory_at
 from afa.compiled.store import Store
@@ -38,7 +39,7 @@ def names(store: Store) -> list[Any]:
         store.memory.sizes,
         store.strings.numbers(),
         store.arcs.numbers(),
-        store.directory.names(),
+        image_of(store.directory.keys),
         store.directory.since,
         store.idle,
     ]
@@ -51,10 +52,10 @@ def words(store: Store) -> Any:
 def take_names(store: Store, found: list[Any]) -> None:
     """Give strings and states the numbers that they had, before any arc is in force; those that are none raise."""
     top, room, sizes, (texts, free, bound), (states, with_runs, *_), keys, since, idle = found
-    numbers = [top, room, bound, since, idle, with_runs, *free]
+    numbers = [top, room, bound, since, idle, with_runs, keys[0], *free]
     wanted("numbers", all(type(n) in (int, bool) for n in numbers) and min(top, room) >= 0, numbers)
     wanted("names of strings and states", isinstance(texts, list) and set(map(type, [*texts, *states])) <= {str}, states)
-    wanted("numbers of strings", all(0 <= number < len(texts) for number in free) and isinstance(keys, list), free)
+    wanted("numbers of strings", all(0 <= number < len(texts) for number in free), free)
     _check_sizes(sizes, store.memory.sizes)
     store.strings.take_numbers(found[3])
     store.arcs.take_numbers(found[4])
@@ -70,8 +71,8 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ)}
     wanted("as many words as control words at least", top >= k.CONTROL, top)
     here = file.mapped(top)
-    _check_words(here, top, room, len(keys), fixed)
-    check_records(store, here, file, len(keys))
+    _check_words(here, top, room, keys[0], fixed)
+    check_records(store, here, file, keys[0])
     store.memory.adopt(here, file, room, sizes)
     store.directory.take(keys, since)
     store.arcs.installed()

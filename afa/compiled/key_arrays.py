@@ -130,12 +130,25 @@ class KeyArrays:
         self.w[places] = np.append(codes[1:] + 1, 0)[: len(codes)]
         self.m[t.K_TOP], self.m[t.K_FREE] = top, codes[0] + 1 if len(codes) else 0
 
-    def compact(self, call: Any) -> None:
-        """Make the arena anew where most of it is free."""
+    def take(self, w: Any, p: Any, top: int) -> None:
+        """Let these be the keys of the numbers below ``top``, and their records; the table, without any yet, has slots for them."""
+        bits = max(BITS, (-(-4 * top // 3)).bit_length())
+        m = _words(t.SLOTS + (1 << bits))
+        m[: t.SLOTS] = self.m[: t.SLOTS]
+        m[t.K_BITS] = bits
+        self._use(m=m)
+        self.reach(top)
+        self.w[: len(w)] = w
+        self.grow_arena(len(p) - t.ARENA + WORDS, SPARE)
+        self.p[t.A_TOP] = len(p)
+        self.p[t.ARENA : len(p)] = p[t.ARENA :]
+
+    def compact(self, call: Any, whole: bool = False) -> None:
+        """Make the arena anew where most of it is free; ``whole``: where anything is."""
         p, m = self.p, self.m
         free, top = int(p[t.A_FREED]), int(m[t.K_TOP])
         held = int(p[t.A_TOP]) - t.ARENA - free
-        if free <= max(held, top, SMALL):
+        if free <= (0 if whole else max(held, top, SMALL)):
             return
         spare, groups = len(p) - int(p[t.A_ROOM]), -(-top // 8) * t.GROUP
         new, w = _words(t.ARENA + held + held // 4 + WORDS + spare, AHEAD), _words(len(self.w), 1)

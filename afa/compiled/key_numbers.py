@@ -75,10 +75,15 @@ class KeyNumbers:
         self._out = ctypes.c_int64.from_address(self._call.at + 8 * t.OUT * self._call.n)
         self._word_at = self._call.at + 8 * WORD
 
+    @property
+    def odd(self) -> bool:
+        """Whether Python has names that the table does not have."""
+        return bool(self._odd)
+
     def __len__(self) -> int:
         return int(self.arrays.m[t.K_COUNT])
 
-    def _run(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, arrays: KeyArrays | None = None) -> int:
+    def run(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, arrays: KeyArrays | None = None) -> int:
         arrays = arrays or self.arrays
         return int(self._main(arrays, arrays, batch, what, low, high))
 
@@ -93,7 +98,7 @@ class KeyNumbers:
         if form is None:
             return self._objects.get(key)
         self._put(form)
-        return None if self._run(t.FIND, 0, 1, self._call) else self._out.value
+        return None if self.run(t.FIND, 0, 1, self._call) else self._out.value
 
     def code(self, key: Hashable) -> int:
         """Return the number of a key, a new one if it has none."""
@@ -125,8 +130,8 @@ class KeyNumbers:
         torn, before = self._torn, self.news
         self.news = self._torn = True
         self._put(form or Form(t.OBJECT | t.ODD, hash(key)))
-        while (new := self._run(t.GIVE, 0, 1, self._call)) < 0:
-            self.arrays.provide(new, self._run)
+        while (new := self.run(t.GIVE, 0, 1, self._call)) < 0:
+            self.arrays.provide(new, self.run)
         found = self._out.value
         if new and (form is None or form.kind & ~t.CLASS == t.ODD):
             self._odd[found] = key
@@ -145,8 +150,8 @@ class KeyNumbers:
         self.news = self._torn = True
         arrays.m[t.K_NEXT] = arrays.m[t.K_LOGGED] = 0
         try:
-            while (status := self._run(t.INSERT, 0, n, call)) < 0:
-                arrays.provide(status, self._run)
+            while (status := self.run(t.INSERT, 0, n, call)) < 0:
+                arrays.provide(status, self.run)
         finally:
             if logged := int(arrays.m[t.K_LOGGED]):
                 self._again.append(call.words[t.LOG, :logged].copy())
@@ -204,10 +209,10 @@ class KeyNumbers:
         words = [not single, len(parts), rows, width, 0, 0, *(word for part in parts for word in part.words())]
         call.words[0, : len(words)] = words
         if self.together is None or len(lows) == 1:
-            return call, self._run(t.FIND, 0, n, call)
+            return call, self.run(t.FIND, 0, n, call)
         self.arrays.alone = True
         try:
-            jobs = [functools.partial(self._run, t.FIND, low, min(low + rows, n), call) for low in lows]
+            jobs = [functools.partial(self.run, t.FIND, low, min(low + rows, n), call) for low in lows]
             return call, sum(self.together(jobs))
         finally:
             self.arrays.alone = False
@@ -260,18 +265,18 @@ class KeyNumbers:
             return KeyColumns.of([])
         call = Batch(np.empty((4, n), np.int64))
         call.words[t.OUT] = codes
-        self._run(t.CELLS, t.NONE_OF, n, call)
+        self.run(t.CELLS, t.NONE_OF, n, call)
         kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
         if kinds == {t.TUPLE}:
             width = int(self.arrays.p[call.words[3, 0] >> t.LENGTH]) & 255
-            if width and self._run(t.CELLS, width - 1, n, call) == n and not self._run(t.CELLS, width, n, call):
+            if width and self.run(t.CELLS, width - 1, n, call) == n and not self.run(t.CELLS, width, n, call):
                 return KeyColumns(width, [self._column(call, part, n) for part in range(width)])
             return KeyColumns.of(list(map(self.name, codes.tolist())))
         column = self._cells(call, kinds, n)
         return KeyColumns(0, [column or KeyColumn(None, list(map(self.name, codes.tolist())))])
 
     def _column(self, call: Batch, part: int, n: int) -> KeyColumn:
-        self._run(t.CELLS, part, n, call)
+        self.run(t.CELLS, part, n, call)
         kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
         found = self._cells(call, kinds, n)
         return found or KeyColumn(None, list(map(self._value, call.words[2].tolist(), call.words[3].tolist())))
@@ -296,7 +301,7 @@ class KeyNumbers:
         np.cumsum(lengths, out=offsets[1:])
         packed = np.empty(int(offsets[-1]) // 8 + 2, np.int64)
         other = self.arrays.beside(packed)
-        self._run(t.PACK, 0, n, call, other)
+        self.run(t.PACK, 0, n, call, other)
         return texts_between(offsets, packed.view(np.uint8)[: offsets[-1]])
 
     # -- which there are -----------------------------------------------------------------------------------------------------
@@ -334,11 +339,11 @@ class KeyNumbers:
                 del self._objects[self._odd[code]]
         call = Batch(np.empty((3, max(len(codes), 1)), np.int64))
         call.words[t.OUT, : len(codes)] = codes
-        self._run(t.REMOVE, 0, len(codes), call)
+        self.run(t.REMOVE, 0, len(codes), call)
         for code in odd:
             self._odd.pop(code, None)
         with contextlib.suppress(MemoryError):  # then the arena stays as it is
-            self.arrays.compact(self._run)
+            self.arrays.compact(self.run)
 
     def take(self, names: KeyColumns, codes: Any, top: int) -> None:
         """Let a table without keys give these numbers, which rise, to these keys; the others below ``top`` are free.

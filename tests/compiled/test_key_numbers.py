@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,14 +13,17 @@ import pytest
 
 from afa.compiled import key_arrays, key_numbers, reserve
 from afa.compiled.kernel import key_names as t
+from afa.compiled.key_form import form_of
+from afa.compiled.key_image import image_of, take_image
 from afa.compiled.key_numbers import KeyNumbers
+from afa.errors import SnapshotError
 from afa.model.keys import take_key
 from afa.state.key_columns import KeyColumns
 from afa.state.plain import Unfit, keys_in
 from tests.compiled.hostile_keys import columns, key
 from tests.nojit import DISABLED
 
-WORLDS = range(3) if DISABLED else range(24)
+WORLDS = range(3) if DISABLED else range(12)
 MASKS = [key_arrays.MASK, 3 << 29, 3, 0]
 """Bits of tags: all; few places and few tags; one place; one tag."""
 
@@ -212,13 +216,64 @@ def test_numbers_may_be_taken_over() -> None:
         KeyNumbers().take(KeyColumns.of(["a", "a"]), np.array([0, 1]), 2)
 
 
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("seed", range(2 if DISABLED else 12))
+def test_an_image_has_the_same_keys(seed: int, odd: bool) -> None:
+    numbers, slow, rng = KeyNumbers(), Slow(), random.Random(seed)
+    for _ in range(rng.choice([0, 1, 300])):
+        name = take_key(key(rng))
+        form = form_of(name)
+        if odd or (form is not None and form.kind & ~t.CLASS != t.ODD):
+            slow.agree(name, numbers.code(name))
+    gone = [code for code in slow.names if rng.random() < 0.3]
+    numbers.gone(np.array(gone, np.int64))
+    slow.forget(gone)
+    found = image_of(numbers)
+    assert odd or len(found) == 3
+    other = KeyNumbers()
+    take_image(other, found)
+    check(other, slow, rng)
+    assert not other.news
+    assert {name: other.find(name) for name in slow.codes} == slow.codes
+    free = {other.code(("new", i)) for i in range(other.top)}
+    assert not free & slow.names.keys()
+    assert len(found) < 3 or free >= set(range(found[0])) - slow.names.keys()
+
+
+def test_a_torn_image_leads_nobody_astray() -> None:
+    numbers, rng, refused = KeyNumbers(), random.Random(1), 0
+    for i in range(40):
+        for name in (i, str(i) * (i % 5), (i, str(i), None), i / 2):
+            numbers.code(name)
+    numbers.gone(np.arange(7))
+    top, *parts = image_of(numbers)
+    words = np.frombuffer(b"".join(parts), np.int64)
+    for _ in range(30 if DISABLED else 300):
+        torn = words.copy()
+        torn[rng.randrange(len(torn))] ^= rng.choice([1 << rng.randrange(63), rng.randrange(1 << 62)])
+        other = KeyNumbers()
+        try:
+            take_image(other, [top, torn[: len(parts[0]) // 8].tobytes(), torn[len(parts[0]) // 8 :].tobytes()])
+        except SnapshotError:
+            refused += 1
+            continue
+        with contextlib.suppress(ValueError, OverflowError):  # bytes of texts are believed
+            list(other.names_of(other.live()))
+        other.gone(other.live())
+        assert len(other) == 0
+    assert refused > 5
+    for part in ([top, parts[0], parts[1][:-8]], [top + 8, *parts], [1, b"", parts[1]], [2, ["a"]]):
+        with pytest.raises(SnapshotError, match=r"expected (keys in groups|an arena without free places|a name for each key)"):
+            take_image(KeyNumbers(), part)
+
+
 def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that ends between the kernel and Python."""
     numbers = KeyNumbers()
     numbers.code("a")
     numbers.given()
     numbers.gone(np.array([0]))
-    run = numbers._run
+    run = numbers.run
 
     def interrupted(what: int, *args: Any) -> int:
         found = run(what, *args)
@@ -226,7 +281,7 @@ def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(numbers, "_run", interrupted)
+    monkeypatch.setattr(numbers, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         numbers.code(object())
     monkeypatch.undo()

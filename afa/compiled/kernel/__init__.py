@@ -19,7 +19,7 @@
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
   key_table          look for keys, give and forget numbers
-  key_hash           where a key stands; key_records: keys that are no word
+  key_hash           where a key stands; key_records: keys that are no word; key_rebuild: the table made anew
   key_names          where everything stands in these arrays
 
 names        where everything stands in the arrays: read it first; record: how its numbers are made

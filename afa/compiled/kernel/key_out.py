@@ -6,6 +6,7 @@ from typing import Any
 
 from afa.compiled.kernel.key_hash import heads_of, words_of
 from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_rebuild import rebuild
 from afa.compiled.kernel.key_records import take_record
 from afa.compiled.kernel.key_table import ROUND, find, give, insert, kind_at, refill, remove, value_at
 from afa.compiled.kernel.names import C_P, C_W, DONE
@@ -27,6 +28,8 @@ def keys(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return refill(m, w)
     if what == COMPACT:
         return compact(m, w, p, c, high)
+    if what == REBUILD:
+        return rebuild(m, w, p, c, high)
     if what == CELLS:
         return cells(m, w, p, c, low, high)
     return pack(m, w, p, c, high)

@@ -1,0 +1,84 @@
+"""The table of keys made anew from the keys themselves, which came from elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.key_hash import heads_of, words_of
+from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_table import ROUND, home_of, kind_at, search, tag_at, value_at
+from afa.compiled.kernel.names import C_M, DONE, NOWHERE
+from afa.compiled.kernel.native_call import kernel, prefetch
+
+
+@kernel
+def rebuild(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+    """Fill an empty table with the keys of the numbers below ``high``; the others are free, and given again from the least on.
+
+    Returns DONE; NOWHERE if something there is no key, or a key is there twice. *Requires* slots for all, ROUND words in ``c``.
+    """
+    row = 0
+    while row < high:
+        end = min(row + ROUND, high)
+        for number in range(row, end):
+            kind = kind_at(w, number)
+            if kind != 0:
+                if not is_sound(p, kind, int(w[value_at(number)])):
+                    return NOWHERE
+                c[0, number - row] = tag_at(m, w, p, number)
+                prefetch(m[C_M] + 8 * (SLOTS + home_of(m, int(c[0, number - row]))))
+        for number in range(row, end):
+            if kind_at(w, number) != 0 and not enter(m, w, p, number, int(c[0, number - row])):
+                return NOWHERE
+        row = end
+    m[K_TOP], m[K_FREE] = high, 0
+    for number in range(high - 1, -1, -1):
+        if kind_at(w, number) == 0:
+            w[value_at(number)] = m[K_FREE]
+            m[K_FREE] = number + 1
+    return DONE
+
+
+@kernel
+def enter(m: Any, w: Any, p: Any, number: int, tag: int) -> bool:
+    """Give a key that has a number a slot. Returns whether it had none."""
+    kind, value = kind_at(w, number), int(w[value_at(number)])
+    if kind & CLASS in (TEXT, TUPLE):
+        found, slot = search(m, w, p, tag, kind, value & LONGEST, value >> LENGTH)
+    else:
+        found, slot = search(m, w, p, tag, kind, value, 0)
+    if found >= 0:
+        return False
+    m[SLOTS + slot] = tag << 32 | number + 1
+    m[K_COUNT] += 1
+    return True
+
+
+@kernel
+def is_sound(p: Any, kind: int, value: int) -> bool:
+    """Return whether a value is one of its kind: its record lies in the arena, and its parts in the record."""
+    if kind & ~CLASS == ODD:
+        return False
+    if kind & CLASS in (INT, REAL):
+        return True
+    at, length = value >> LENGTH, value & LONGEST
+    if kind & CLASS not in (TEXT, TUPLE) or at < ARENA or at + words_of(kind, length) > p[A_TOP]:
+        return False
+    if kind & CLASS == TEXT:
+        return True
+    if length == 0:
+        return False
+    parts = int(p[at]) & 255
+    end, heads = at + length, at
+    at += heads_of(TUPLE, parts)
+    for i in range(parts):
+        if at > end:
+            return False
+        kind = (p[heads + (i + 1 >> 3)] >> 8 * (i + 1 & 7)) & CLASS
+        if kind == TEXT:
+            if at == end or p[at] < 0 or p[at] > LONGEST:
+                return False
+            at += 1 + words_of(TEXT, int(p[at]))
+        elif kind != NONE:
+            at += 1
+    return bool(at == end)
