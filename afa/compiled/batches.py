@@ -17,7 +17,7 @@ from afa.cuts import Cuts
 from afa.engine import Host
 from afa.errors import blame
 
-KEYED_CHUNK = 65536
+KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
 ROOM, LEAST = 1 << 21, 256
 """How many words the lists of a chunk may take; and the least number of records in it."""
