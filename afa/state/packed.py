@@ -154,7 +154,11 @@ def _read_keys(data: Any) -> KeyColumns:
 
 def _read_columns(n: Any, width: Any, names: Any, bits: Any, columns: Any) -> KeyColumns:
     wanted("a number of keys", as_time(n, "n") >= 0, n)
-    lists = type(width) is int and width >= 0 and all(isinstance(part, list) and len(part) == max(width, 1) for part in (names, bits, columns))
+    lists = (
+        type(width) is int
+        and width >= 0
+        and all(isinstance(part, list) and len(part) == max(width, 1) for part in (names, bits, columns))
+    )
     wanted("a column of keys for each part", lists, [width, names])
     wanted("kinds of keys", all(isinstance(name, str) and name in _OF_NAME for name in names), names)
     return KeyColumns(width, [_read_key_column(*parts, n) for parts in zip(names, bits, columns)])

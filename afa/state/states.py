@@ -292,8 +292,33 @@ def _arrays(numbers: Iterable[Any], more: Iterable[Column]) -> Iterator[Any]:
 
 
 def _order(numbers: list[Any], more: list[Column]) -> Any:
-    """Return the places of rows in order. None: the rows are in order already."""
-    return None if ascends(_arrays(numbers, more)) else np.lexsort(list(_arrays(numbers, more))[::-1])
+    """Return the places of rows in order, of which the first array, that of their keys, is. None: all are in order already.
+
+    O(rows), and the sorting of the rows of those keys that are not in order.
+    """
+    of, below = numbers[0], _descents(_arrays(numbers, more))
+    if not below.any():
+        return None
+    wrong = np.zeros(int(of[-1]) + 1, np.bool_)
+    wrong[of[1:][below]] = True
+    rows = np.flatnonzero(wrong[of])
+    order = np.arange(len(of))
+    some = [numbers_of[rows] for numbers_of in numbers], [column.moved(rows) for column in more]
+    order[rows] = rows[np.lexsort(list(_arrays(*some))[::-1])]
+    return order
+
+
+def _descents(arrays: Iterable[Any]) -> Any:
+    """Return which rows are below the one before: an array with one bool fewer than there are rows."""
+    below = level = None
+    for array in arrays:
+        level = np.ones(max(len(array) - 1, 0), np.bool_) if level is None else level
+        here = level & (array[1:] < array[:-1])
+        below = here if below is None else below | here
+        level &= array[1:] == array[:-1]
+        if not level.any():
+            break
+    return below
 
 
 def same(arrays: Sequence[Any]) -> Any:
