@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Let so many keys come and go."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=100_000_000)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="of a batch")
+    parser.add_argument("--rows", type=int, default=500_000, help="of a batch")
     parser.add_argument("--text", action="store_true", help="keys that are strings")
     options = parser.parse_args(arguments)
     begin = time.process_time()
