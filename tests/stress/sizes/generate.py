@@ -4,6 +4,7 @@
                                             ``how``: None, or what befalls it; ``way``: a number that chooses encodings
     ("save", what, way)                     "whole", "more" (of what has changed), "again" (restored from the chain), "turn" (by
                                             the other engine)
+    ("arcs", t)                             a promise of the arc input
     ("check",)                              the oracle is asked
 
 Items are ``("e", key number, payload, le, re, diff)``, ``("p", t, condition)`` and ``("a", sign, index in the pool, le, re)``.
@@ -67,7 +68,7 @@ def options(choose: Choices, family: Spec) -> Spec:
         "window": choose.one(windows[family["program"]] if "program" in family else [2, 4, 9]),
         "sequence": field if about == "ordered" else None,
         "late": choose.one(["raise", "drop", "drop"]),
-        "arc_punctuation": choose.chance(8),
+        "arc_punctuation": choose.chance(8) and about != "only",
         "retractions": about != "only",
         "gapless": "seq" if gapless else None,
         "threads": choose.one([1, 1, 2, 3]),
@@ -175,6 +176,9 @@ class Maker:
 
     def _promise(self) -> None:
         self.push([self.promise()])
+        if self.options["arc_punctuation"]:
+            self.arcs_promised = max(self.arcs_promised, self.promised - self.choose.one([0, 0, 5]))
+            self.op(("arcs", self.arcs_promised))
 
     def _arc(self) -> None:
         self.push([self.arc() for _ in range(self.choose.number(1, 3))])
@@ -296,7 +300,8 @@ class Maker:
         choose, index = self.choose, self.choose.number(0, self.arcs - 1)
         if choose.chance(50):
             return ("a", choose.one([1, -1]), index, None, None)
-        le = max(self.promised, self.clock + choose.number(-20, 5))
+        low = self.arcs_promised if self.options["arc_punctuation"] else self.promised
+        le = max(low, self.clock + choose.number(-20, 5))
         return ("a", 1, index, le, choose.one([FOREVER, le + 2, le + 15]))
 
 

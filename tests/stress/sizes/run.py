@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any, NamedTuple
 
-from afa import AfaError, Keyed
+from afa import AfaError, Keyed, Punctuation
 from tests import oracle
 from tests.interrupts import at_line
 from tests.model import OK, Model
@@ -208,6 +208,14 @@ class Running:
                 self.alike = self.side.chain == self.twin.chain
         self._count(restored=int(what in ("again", "turn")))
         self._look(way * 4)  # a snapshot of what has changed may be another one, but not what the chain says
+
+    def _arcs(self, t: int) -> None:
+        """A promise of the arc input: what was a change is one, or final."""
+        sides = [side for side in (self.lead, self.side, self.twin) if side is not None]
+        ends = [_ended(lambda: self.form.changes(side.operator.push_arc(Punctuation(t)))) for side in sides]  # noqa: B023
+        assert all(end == ends[0] for end in ends), f"they end otherwise: {ends}"
+        outcome = self.model.push_arc(Punctuation(t))
+        assert (outcome == OK) == (ends[0][1] is None), f"it ended {ends[0]}, expected {outcome}"
 
     def _check(self) -> None:
         """The oracle, over all that ever came."""
