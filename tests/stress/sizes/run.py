@@ -141,7 +141,7 @@ class Running:
         lead = "single" if form == "single" else "list"
         looks = bool(how) or way % 4 == 0
         before = self.lead.state() if looks else b""
-        ours = before if self.same or not looks else self.side.state()
+        ours = before if self.same or not looks else self._ours()
         wanted, refusal = _ended(lambda: self.form.push(self.lead.operator, lead, net, items, Seeded(way)))
         if not refusal:
             self._model(items)
@@ -160,7 +160,7 @@ class Running:
             assert not self.alike or out == twin[0], f"with one thread {twin[0]}, with several {out}"
         if refusal:
             if looks:
-                assert self.side.state() == ours, "a refused call left a trace"
+                assert self._ours() == ours, "a refused call left a trace"
             return
         if out is not None:
             missing, more = (Counter(a) - Counter(b) for a, b in ((wanted, out), (out, wanted)))
@@ -186,12 +186,12 @@ class Running:
                 with refused(number):
                     return _ended(work)
             except MemoryError:
-                assert self.side.state() == before, "a call without memory left a trace"
+                assert self._ours() == before, "a call without memory left a trace"
         else:
             (out, refusal), interrupted = _interrupted(work, number)
             if not interrupted:
                 return out, refusal
-            found = self.side.state()
+            found = self._ours()
             if found == self.lead.state() and found != before:
                 self._count(interrupted=1)
                 return None, None
@@ -237,17 +237,26 @@ class Running:
             outcome = (self.model.push_arc if item[0] == "a" else self.model.push)(self.form.item(item, model=True))
             assert outcome == OK or not self.judged, f"taken, but {outcome}: {item}"
 
+    def _ours(self) -> bytes:
+        """The whole state; what is asked for cleans keys, so that the twin is asked as well."""
+        if self.twin is not None:
+            self.twin.state()
+        return self.side.state()
+
     def _look(self, way: int) -> None:
         """Now and then: invariants, statistics, the whole state. Each of them cleans what a promise has left."""
         if way % 5 == 0:
-            self.side.operator._check()
-            self.lead.operator._check()
+            for side in (self.side, self.lead, self.twin):
+                if side is not None:
+                    side.operator._check()
         if way % 7 == 0:
             found, wanted = self.side.statistics(), self.lead.statistics()
+            assert self.twin is None or self.twin.statistics() == found or not self.same
             found["events"] = found["events"] if self.same else wanted["events"]
             assert found == wanted, f"statistics: {found}, expected {wanted}"
         if way % 4 == 0 and self.same:
-            assert self.side.state() == self.lead.state(), "the states differ"
+            assert self._ours() == self.lead.state(), "the states differ"
+            assert self.twin is None or self.twin.chain == self.side.chain, "with one thread it is another state"
 
     def _sizes(self) -> None:
         """Count which keys have come to another size."""
