@@ -9,20 +9,22 @@ does not know that they differ or that there is room: its event and list are wri
 `afa.compiled.code.step_function` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
-    runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN
+    runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN;
+            what comes behind it goes through a loop of its own (`afa.compiled.code.still`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
-from afa.compiled.code.layout import Layout, Slot
+from afa.compiled.code.columns import base_of, write_event
+from afa.compiled.code.emit import Emitter
+from afa.compiled.code.layout import Layout
 from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of
+from afa.compiled.code.still import put_still
 from afa.compiled.kernel import names as k
 
 LOOP = "i64 @f(ptr noalias %x) nounwind"
-NAN = "0x7FF8000000000000"
 AHEAD = 12
 """So many rows before a row is taken its memory is asked for, where it may stand anywhere."""
 MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slice": "i64", "step": "i64", "latest": "i64"}
@@ -36,7 +38,7 @@ RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
-    kinds = ",".join(_base(slot) + "?" * (slot.width - 1) for slot in payload.slots)
+    kinds = ",".join(base_of(slot) + "?" * (slot.width - 1) for slot in payload.slots)
     return f"in order {'runs' if runs else 'plain'} {start} {width} {kinds} {text_of(classes)}"
 
 
@@ -48,12 +50,14 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     e.goto("each")
     e.place("each")
     for name, type_ in moving.items():
-        e.line(f"%{name} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
+        e.line(f"%{name}{'_each' if runs and name in MOVING else ''} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
+    if runs:
+        put_still(e, classes, start, payload, MOVING)
     e.branch(e.let("icmp slt i64 %record, %high"), "read", "stop")
     e.place("read")
     _ask_ahead(e, payload)
     _read_row(e)
-    _write_event(e, payload)
+    write_event(e, payload)
     ways: dict[str, dict[str, str]] = {}  # by block: the list of the row, and its slice of nodes
     if runs:
         ways["still"] = _stay(e, classes, start, stride)
@@ -75,12 +79,6 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     _go_on(e, ways, k.E_WORDS + payload.width, runs)
     _leave(e, moving, count)
     return e.function(LOOP)
-
-
-def _base(slot: Slot) -> str:
-    """Return the kind of a field, by the name that `afa.compiled.code.emit` has for it."""
-    assert slot.field.type is not None
-    return slot.field.type.__name__
 
 
 def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
@@ -142,29 +140,6 @@ def _read_row(e: Emitter) -> None:
     e.branch(e.let(f"or i1 {other}, {e.let(f'or i1 {late}, {later}')}"), "stop", "taken")
     e.place("taken")
     e.line(f"%re = add i64 {masked('%re_at', '%re_mask')}, {e.let('and i64 %le, %le_mask')}")
-
-
-def _write_event(e: Emitter, payload: Layout) -> None:
-    """The event's words in their one form: one NaN, no -0.0."""
-    e.store("i64", "%re", "%event", k.E_RE)
-    e.store("i64", "1", "%event", k.E_COPIES)
-    e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.E_WORDS}")
-
-    for slot in payload.slots:
-        base = _base(slot)
-        type_, present = TYPES[base], None
-        if slot.width == 2:
-            byte = e.let(f"getelementptr i8, ptr %at{slot.offset}, i64 %line")
-            present = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {byte}')}, 0")
-            e.store("i1", present, "%ev", slot.offset)
-        value = e.load(type_, f"%at{slot.value}", "%line")
-        if base == "float":
-            value = e.let(f"fadd double {value}, 0.0")
-            value = e.let(f"select i1 {e.let(f'fcmp uno double {value}, {value}')}, double {NAN}, double {value}")
-        if present is not None:
-            value = e.let(f"select i1 {present}, {type_} {value}, {type_} {ZEROS[type_]}")
-        e.store(type_, value, "%ev", slot.value)
-        e.known["e", slot.offset, slot.width] = Value(base, value, present)
 
 
 def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> dict[str, str]:
