@@ -53,7 +53,26 @@ def world(choose: Choices, shared: Choices | None = None) -> Spec:
     if choose.chance(20):
         maker.push([("p", FOREVER, None)])
     maker.op(("check",))
-    return spec
+    return scaled(spec, choose.one(UNITS))
+
+
+UNITS = (1, 1, 1, 1000, 1024, 10**9, 60 * 10**9)
+
+
+def scaled(spec: Spec, unit: int) -> Spec:
+    """The world with so many ticks for each of its ticks: milliseconds, nanoseconds."""
+
+    def of(t: int | None) -> int | None:
+        return t if t is None or t == FOREVER else t * unit
+
+    def item(found: Any) -> Any:
+        if found[0] == "p":
+            return ("p", of(found[1]), found[2])
+        return (*found[:3], of(found[3]), of(found[4]), *found[5:])
+
+    ops = [(*op[:3], list(map(item, op[3])), *op[4:]) if op[0] == "push" else op for op in spec["ops"]]
+    ops = [("arcs", of(op[1])) if op[0] == "arcs" else op for op in ops]
+    return {**spec, "ops": ops, "options": {**spec["options"], "window": of(spec["options"]["window"])}}
 
 
 def options(choose: Choices, family: Spec) -> Spec:
