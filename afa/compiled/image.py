@@ -68,7 +68,7 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     """
     top, room, sizes, _, _, keys, since, store.idle = found
     words = store.memory.m
-    fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ)}
+    fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ, k.C_SMALL)}
     wanted("as many words as control words at least", top >= k.CONTROL, top)
     here = file.mapped(top)
     _check_words(here, top, room, keys[0], fixed)

@@ -29,7 +29,7 @@ ROOMS = {"undo": 1 << 25, "log": 1 << 22, "places": 1 << 22, "batch": 1 << 22, "
 """How far they grow in place, if address space costs nothing."""
 APART = 584
 """Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
-LASTING = {"undo": 1 << 22, "log": 1 << 19}
+LASTING = {"undo": 1 << 19, "log": 1 << 19}
 """How much of them stays when a large call has ended."""
 
 
@@ -80,6 +80,7 @@ class Memory:
         m[k.C_TOP], m[k.C_DIR : k.C_DIR + 3] = top, places
         m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
         m[k.C_REST] = REST if keyed else 0
+        m[k.C_SMALL] = (62 - k.NODE_SMALL) // register if register else 0
         m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
         m[k.C_SAMPLE] = SAMPLE
         m[k.C_SHARDS] = 1

@@ -142,13 +142,14 @@ def sound_step(m: Any, at: int, x: int, end: int, first: int, states: int) -> in
         if x >= end:
             return 0
         node = m[x]
-        begin, kinds = node >> NODE_STATES & HEAD_MASK, node >> NODE_FORMS
-        if node < 0 or node & ((1 << NODE_STATES) - 1) >= states or kinds > 2 * VF_END - 1:
+        begin, kinds = node >> NODE_STATES & MOST, node >> (NODE_STATES + NODE_BEGINS) & (2 * VF_SMALL - 1)
+        if node < 0 or node & ((1 << NODE_STATES) - 1) >= states or (kinds & VF_SMALL and m[C_SMALL] == 0):
             return 0
         if begin and (at + begin < first or at + begin > step):
             return 0
         if kinds & VF_M == 0 and (begin == 0 or not has_end(m, at + begin, end)):
             return 0
-        x += V_WORDS + (begin == 0) + (kinds & VF_M != 0) + (kinds & (VF_OPEN | VF_END) == VF_END) + r
+        x += V_WORDS + (begin == 0) + (kinds & VF_M != 0) + (kinds & (VF_OPEN | VF_END) == VF_END)
+        x += 0 if kinds & VF_SMALL else r
     x += (form >> 2 * STEP_BITS & STEP_COUNT) * (M_REG - M_RE + r + (forms & SF_HERE == 0))
     return x if x <= end else 0

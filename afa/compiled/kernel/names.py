@@ -86,6 +86,7 @@ C_RATE = C("rows of events, nodes and matches that a step takes, in 64ths", word
 C_REST = C("how many words a record may have; 0: no key is at rest")
 C_DESK = C("the block on which records are opened; 0: not made yet")
 C_DRAFT = C("where a record is written before it has a cell")
+C_SMALL = C("how many bits a word of a register has in the form of a node of a record; 0: none")
 C_KNOWN = C("what is final for all keys, though more may be for the key at work: the effective punctuation")
 C_PAGES = C("the first free page, chained by A_NEXT; 0: none")
 CLASSES = 160
@@ -143,12 +144,13 @@ SF_FOREVER, SF_SPAN, SF_COPIES, SF_REACH, SF_HERE = 1, 2, 4, 8, 16
 STEP_SPANS = STEP_FORMS + 5
 SPAN_BITS = 62 - STEP_SPANS
 V = Record()
-V_FORM = V("state | where the step of its start begins in the record, 0: not there | forms VF_*")
+V_FORM = V("state | where the step of its start begins in the record, 0: not there | forms VF_* | register, where it is small")
 V_WORDS = V("start, m, end, as far as forms say so; words of the register", words=0)
-NODE_STATES = 32
-VF_M, VF_OPEN, VF_END = 1, 2, 4
-"""m is not RE of the first event of its start's step; end is OPEN; end is a word. Else it is ALONE."""
-NODE_FORMS = NODE_STATES + HEAD_BITS
+NODE_STATES, NODE_BEGINS, NODE_FORMS = 16, 7, 4
+"""Bits of the parts of a form."""
+VF_M, VF_OPEN, VF_END, VF_SMALL = 1, 2, 4, 8
+"""m is not RE of the first event of its start's step; end is OPEN; end is a word, else it is ALONE; the register is in the form."""
+NODE_SMALL = NODE_STATES + NODE_BEGINS + NODE_FORMS
 MOST = 127
 """The most words of a record: each row of it has one at least, so that STEP_BITS count them."""
 

@@ -202,6 +202,21 @@ def event_forms(m: Any, b: int, le: int, events: int) -> int:
 
 
 @kernel
+def small_register(m: Any, at: int) -> int:
+    """Return the words of a register side by side, C_SMALL bits each, or NOWHERE if one of them has more."""
+    bits, found = m[C_SMALL], 0
+    half = 1 << bits >> 1
+    if bits == 0:
+        return NOWHERE
+    for i in range(m[C_R]):
+        word = m[at + i]
+        if word < -half or word >= half:
+            return NOWHERE
+        found |= (word + half) << i * bits
+    return found
+
+
+@kernel
 def write_nodes(m: Any, w: Any, b: int, nodes: int, to: int, at: int, limit: int, before: int) -> int:
     """Write the nodes of a step, where ``before`` steps stand before it. Returns what follows, or 0: there is no room."""
     r, j, steps = m[C_R], 0, w[W_ORDER]
@@ -227,9 +242,15 @@ def write_nodes(m: Any, w: Any, b: int, nodes: int, to: int, at: int, limit: int
             forms |= VF_END
             m[at] = end
             at += 1
-        m[form_at + V_FORM] = state | begin << NODE_STATES | forms << NODE_FORMS
-        copy(m, row + N_REG, m, at, r)
-        at += r
+        small = small_register(m, row + N_REG)
+        if small != NOWHERE:
+            forms |= VF_SMALL | small << NODE_FORMS
+        else:
+            copy(m, row + N_REG, m, at, r)
+            at += r
+        if state >> NODE_STATES:
+            return 0
+        m[form_at + V_FORM] = state | begin << NODE_STATES | forms << (NODE_STATES + NODE_BEGINS)
         row += s
         if at - to > limit:
             return 0
@@ -333,7 +354,7 @@ def read_nodes(m: Any, at: int, x: int, row: int, n: int) -> int:
     r = m[C_R]
     for _ in range(n):
         form = m[x + V_FORM]
-        begin, forms = form >> NODE_STATES & HEAD_MASK, form >> NODE_FORMS
+        begin, forms = form >> NODE_STATES & MOST, form >> (NODE_STATES + NODE_BEGINS)
         x += V_WORDS
         m[row + N_STATE], m[row + N_END] = form & ((1 << NODE_STATES) - 1), ALONE
         if begin:
@@ -351,7 +372,12 @@ def read_nodes(m: Any, at: int, x: int, row: int, n: int) -> int:
         elif forms & VF_END:
             m[row + N_END] = m[x]
             x += 1
-        copy(m, x, m, row + N_REG, r)
-        x += r
+        if forms & VF_SMALL:
+            small, bits = form >> NODE_SMALL, m[C_SMALL]
+            for i in range(r):
+                m[row + N_REG + i] = (small >> i * bits & ((1 << bits) - 1)) - (1 << bits >> 1)
+        else:
+            copy(m, x, m, row + N_REG, r)
+            x += r
         row += N_REG + r
     return x
