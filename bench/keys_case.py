@@ -6,6 +6,8 @@ is a checkout whose afa is taken instead of this one's, or null; options are tho
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import hashlib
 import json
@@ -45,6 +47,11 @@ class Afa:
 
         self.op.push(Punctuation(t))
 
+    def said(self) -> int:
+        """Bytes of its heap as the operator knows them; 0: it does not say."""
+        store = getattr(self.op._core.engine, "store", None)
+        return 0 if store is None else int(store.memory.used)
+
     def matches(self, out: Any) -> Columns:
         """An output as columns of numbers; of each match one row: nothing here is withdrawn."""
         found = {name: np.asarray(out[name]) for name in ("key", "le", "re", "diff")}
@@ -65,6 +72,9 @@ class Hand:
 
     def promise(self, t: int) -> None:
         self.op.promise(t)
+
+    def said(self) -> int:
+        return 0
 
     def matches(self, out: Any) -> Columns:
         key, le, re = ([row[i] for row in out] for i in range(3))
@@ -136,7 +146,7 @@ def each(make: Callable[..., Any], keys: int, text: bool = False, **options: Any
     gc.collect()
     begin = resident()
     first, _, found = pushed(op, batches[:1])
-    small = resident() - begin
+    small, said = resident() - begin, op.said()
     more, more_wall, others = pushed(op, batches[1:])
     large = resident() - begin
     return {
@@ -145,6 +155,7 @@ def each(make: Callable[..., Any], keys: int, text: bool = False, **options: Any
         "more, M rows/s of wall": STEADY * keys / more_wall / 1e6,
         "1 event, bytes a key": small / keys,
         f"{1 + STEADY} events, bytes a key": large / keys,
+        **({"1 event, by the operator": said / keys, f"{1 + STEADY} events, by the operator": op.said() / keys} if said else {}),
         "answer": digest([*found, *others]),
     }
 
@@ -240,7 +251,9 @@ CASES: dict[str, Callable[..., Columns]] = {
 
 
 def resident() -> float:
-    """Bytes that this process holds."""
+    """Bytes that this process holds, without what C's allocator keeps of arrays that are gone."""
+    with contextlib.suppress(AttributeError, OSError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
     from bench.bench_memory import resident as mebibytes
 
     return mebibytes() * 2**20
