@@ -169,14 +169,17 @@ class Store:
             self.missing += ((self.key_of(key), first, last) for key, _, first, last, *_ in rows[gaps].tolist())
             signs[gaps], taken = 0, taken + 1
         changes = None if cuts is None else cuts.change_of(n)
+        order: Any = None
         if n > 1 and taken:
-            of = np.zeros(n, np.int64) if changes is None else changes
-            by_key = np.lexsort((rows[:, k.L_KEY], times, of))
-            self.call(k.NET, n, self.registers.layout.width, Batch(np.stack([by_key, of[by_key]])))
-        columns = [column for column in (changes, signs if taken else None, times, keys) if column is not None]
-        order: Any = None if not taken and ascends(columns) else np.lexsort(columns[::-1])
-        if order is not None and taken:
-            order = order[signs[order] != 0]
+            by_time = _ordered(changes, times, keys)
+            of = np.zeros(n, np.int64) if changes is None else changes[by_time]
+            self.call(k.NET, n, self.registers.layout.width, Batch(np.stack([by_time, of])))
+            if changes is None:
+                found = signs[by_time]
+                order = np.concatenate([by_time[found < 0], by_time[found > 0]])
+        if order is None and (taken or not ascends([column for column in (changes, times, keys) if column is not None])):
+            order = _ordered(changes, signs if taken else None, times, keys)
+            order = order[signs[order] != 0] if taken else order
         if cuts is not None:
             cuts.keep(np.arange(n) if order is None else order)
         rows = rows.copy() if order is None else rows[order]
@@ -186,3 +189,9 @@ class Store:
     def _crowded(self, batch: Batch) -> ChangeError:
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
         return crowded(self.payloads.record(payload), le, diff)
+
+
+def _ordered(*columns: Any) -> Any:
+    """Return the rows in order of columns, the first of which counts most; of those that are not None."""
+    found = [column for column in columns if column is not None]
+    return np.argsort(found[0], kind="stable") if len(found) == 1 else np.lexsort(found[::-1])
