@@ -80,11 +80,20 @@ def test_every_form_of_input_and_every_batch_size_give_the_same(there: Path) -> 
             ("in.jsonl", "--batch", "40"),
             ("in.jsonl.gz", "--batch", "2", "--lateness", "40"),
             ("in.data", "--format", "csv"),
+            ("in.parquet", "--threads", "2"),
         ]
     ):
         output = f"out{i}.{'jsonl' if i % 2 else 'parquet'}"
         assert run("every", file, "--key", "symbol", "--window", "5", "--matches", "0", "--output", output, *more) == []
         assert changes(output) == expected, file
+
+
+def test_threads_need_a_key() -> None:
+    file = write("k.csv", "le,price,change\n1,1,1\n")
+    said = "expected a key, as threads share out its values, but got --threads 2 without one"
+    assert fails("run", "p.py:every", file, "--threads", "2") == said
+    text = write("q.sase", "PATTERN SEQ(Tick a, Tick b) WHERE a.price > b.price WITHIN 5 RETURN a.price")
+    assert fails("run", text, file, "--threads", "2") == said
 
 
 def load(name: str) -> afa.Automaton:

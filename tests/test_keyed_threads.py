@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, retract
+from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, query, retract
 from afa.compiled import batches, crew, inforce, shards
-from afa.compiled.memory import Memory
+from afa.compiled.kernel import names as k
 from afa.compiled.sharded_engine import ShardedEngine
 from afa.operator.call import Core
 from tests.kinds_of_calls import KINDS, PLAIN, PYTHON, SWAPPED, WAITS, Sum, Tick, columns, mixed, tick
@@ -209,25 +209,21 @@ def test_a_late_row_and_ties_are_told_alike() -> None:
 
 def test_one_memory_that_does_not_grow_fails_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (1, 2))
-    rows = columns(5000, keys=1000)
-    for op in (one, two):
+    for op, store in ((one, one._core.engine.store), (two, two._core.engine.store.shards[1])):  # type: ignore[attr-defined]
         op.push_many(columns(20))
-    with monkeypatch.context() as patch:
-        grow = Memory.provide
-        last = [one._core.engine.store.memory, two._core.engine.store.shards[1].memory]  # type: ignore[attr-defined]
-
-        def refused(self: Memory, status: int) -> bool:
-            if self in last:
-                raise MemoryError("no more, for a test")
-            return grow(self, status)
-
-        patch.setattr(Memory, "provide", refused)
-        for op in (one, two):
+        with monkeypatch.context() as patch:
+            patch.setattr(store.memory, "provide", _refused)
+            main = store._main
+            patch.setattr(store, "_main", lambda *call, main=main: k.NEED_HEAP if call[3] in (k.GROUPS, k.RUN) else main(*call))
             with pytest.raises(MemoryError, match="no more"):
-                op.push_many(rows)
+                op.push_many(columns(500, keys=40))
     alike([one, two])
-    assert plain(one.push_many(rows)) == plain(two.push_many(rows))
+    assert plain(one.push_many(columns(500, keys=40))) == plain(two.push_many(columns(500, keys=40)))
     alike([one, two])
+
+
+def _refused(status: int) -> bool:
+    raise MemoryError("no more, for a test")
 
 
 @pytest.mark.parametrize("threads", [0, -1, 2.0, True, "2", None])
@@ -332,6 +328,21 @@ def test_copies_pickles_and_restores() -> None:
     outs = [plain(each.push_many(rows)) for each in (op, *others, *restored)]
     assert all(sorted(out) == sorted(outs[0]) for out in outs)
     same([each.snapshot() for each in (op, *others, *restored)])
+
+
+def test_queries() -> None:
+    text = "PATTERN SEQ(Tick a, Tick b) WHERE {} a.x > 5 and b.x < 3 WITHIN 20 RETURN a.x, b.x"
+    keyed, plain_one = query(text.format("[sym] and"), event=Tick), query(text.format(""), event=Tick)
+    ops: list[Any] = [keyed.operator(engine="compiled", threads=n) for n in THREADS]
+    same([plain(op.push_many(columns(60, keys=9))) for op in ops])
+    ops = [keyed.restore(op.snapshot(), engine="compiled", threads=n) for op, n in zip(ops, (2, 3, 1))]
+    assert isinstance(ops[0]._core.engine, ShardedEngine)
+    alike(ops)
+    refused = "expected a query with a key, as threads share out its values, but got threads=2 without one"
+    with pytest.raises(AfaError, match=refused):
+        plain_one.operator(threads=2)
+    with pytest.raises(AfaError, match=refused):
+        plain_one.restore(plain_one.operator(threads=1).snapshot(), threads=2)
 
 
 def test_one_thread_serves_where_more_are_of_no_use() -> None:

@@ -139,6 +139,7 @@ END = (
     "that is still open."
 )
 ARCS = "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch."
+THREADS = "Match in so many threads, each for a part of the keys; what comes out is the same."
 BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
 VARY = (
     "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many matches "
@@ -178,6 +179,7 @@ def run(
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
+    threads: Annotated[int, _option(ORDER, THREADS, metavar="N", min=1)] = 1,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
@@ -222,6 +224,7 @@ def run(
                 quiet=quiet,
                 arcs=None if arcs is None else str(arcs),
                 vary=tuple(vary or ()),
+                threads=threads,
             )
         )
 

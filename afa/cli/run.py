@@ -42,7 +42,9 @@ def run(job: Job) -> None:
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
-        events, operator = Schema.of(query.tree.event, "event"), query.operator(late=job.late, tick=job.tick, cancel=job.cancel)
+        _check_threads(job, query.key is not None)
+        options: dict[str, Any] = {"late": job.late, "tick": job.tick, "cancel": job.cancel, "threads": job.threads}
+        events, operator = Schema.of(query.tree.event, "event"), query.operator(**options)
         _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
         return
     try:
@@ -52,6 +54,7 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern}: {error}") from error
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
+    _check_threads(job, bool(job.keys))
     check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
@@ -91,7 +94,12 @@ def _operator(automaton: Automaton, job: Job) -> Any:
     }
     if not job.keys:
         return Operator(automaton, **options)
-    return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), **options)
+    return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), threads=job.threads, **options)
+
+
+def _check_threads(job: Job, keyed: bool) -> None:
+    if job.threads > 1 and not keyed:
+        raise CommandError(f"expected a key, as threads share out its values, but got --threads {job.threads} without one")
 
 
 class Input:

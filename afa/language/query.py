@@ -126,23 +126,28 @@ class Query:
         ----------
         engine : "auto", "compiled" or "interpreted"
         options
-            As of `Operator`; the window, the key and the sequence are the query's.
+            As of `Operator`, or `Keyed`; the window, the key and the sequence are the query's.
 
         Raises
         ------
         AfaError
-            An option is one that the query says.
+            An option is one that the query says; or it asks for threads, and the query has no key.
         """
         for name, said in (("window", "WITHIN"), ("key", "its key"), ("sequence", "order=")):
             if name in options:
                 raise AfaError(
                     f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
                 )
+        threads = self._threads(options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
             raise AfaError(f"expected the query's own tick={self.tree.tick!r} but got tick={options['tick']!r}")
         made: Keyed | Operator | LookBack
-        made = Operator(self.automaton, **options) if self.key is None else Keyed(self.automaton, key=self.key, **options)
+        made = (
+            Operator(self.automaton, **options)
+            if self.key is None
+            else Keyed(self.automaton, key=self.key, threads=threads, **options)
+        )
         if self._lowered.back is not None:
             made = self._lowered.back.stage().before(made)
         if self._choose is None:
@@ -150,7 +155,13 @@ class Query:
         return Choose(**self._choose, shown=self.shown.cls).after(made)
 
     def restore(
-        self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None, arcs: Iterable[Arc] = ()
+        self,
+        blob: bytes,
+        *,
+        engine: EngineName = "auto",
+        late: Policy | None = None,
+        arcs: Iterable[Arc] = (),
+        threads: int = 1,
     ) -> Keyed | Operator | After | LookBack:
         """Make the operator of this query that ``snapshot`` saved, with the stages around it.
 
@@ -159,23 +170,35 @@ class Query:
         blob : bytes
         engine, late, arcs
             As of `Operator.restore`.
+        threads : int
+            As of `Keyed`.
 
         Raises
         ------
         SnapshotError
             The blob is no snapshot of an operator of this query, or is damaged.
+        AfaError
+            It asks for threads, and the query has no key.
         """
+        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "tick": self.tree.tick}
+        threads = self._threads(threads)
 
         def alone(part: bytes) -> Keyed | Operator:
             if self.key is None:
-                return Operator.restore(self.automaton, part, engine=engine, late=late, arcs=arcs, tick=self.tree.tick)
-            return Keyed.restore(self.automaton, part, key=self.key, engine=engine, late=late, arcs=arcs, tick=self.tree.tick)
+                return Operator.restore(self.automaton, part, **options)
+            return Keyed.restore(self.automaton, part, key=self.key, threads=threads, **options)
 
         def looking(part: bytes) -> Keyed | Operator | LookBack:
             back = self._lowered.back
             return alone(part) if back is None else LookBack.restore(part, alone, like=back.stage())
 
         return looking(blob) if self._choose is None else After.restore(blob, looking)
+
+    def _threads(self, threads: Any) -> Any:
+        """Return in how many threads an operator works; without a key, in one."""
+        if threads != 1 and self.key is None:
+            raise AfaError(f"expected a query with a key, as threads share out its values, but got threads={threads!r} without one")
+        return threads
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
