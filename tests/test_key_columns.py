@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from afa.state import canonical
 from afa.state.key_columns import KeyColumn, KeyColumns, spans, texts_between
 
 ints = st.integers(-(2**63), 2**63 - 1)
@@ -84,3 +85,53 @@ def test_strings_stand_side_by_side() -> None:
 
 def test_a_lone_surrogate_is_an_object() -> None:
     assert KeyColumns.of(["a", "\ud800"]).columns[0].kind is None
+
+
+# -- their order ---------------------------------------------------------------------------------------------------------------
+
+
+columned: Any = st.sampled_from([ints, texts, floats, st.booleans(), st.tuples(texts, ints), st.tuples(floats, st.none() | texts)])
+different = columned.flatmap(lambda one: st.lists(one, max_size=8, unique_by=repr))
+
+
+def equal_sums(keys: KeyColumns) -> Any:
+    """Sums of which all are equal."""
+    return np.zeros(len(keys), np.uint64)
+
+
+@pytest.mark.parametrize("collide", [False, True])
+@given(keys=different, data=st.data())
+def test_the_order_of_keys_is_that_of_no_arrival(collide: bool, keys: list[Hashable], data: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(canonical, "sums", equal_sums)
+        found = KeyColumns.of(keys).normal()
+        other = KeyColumns.of(data.draw(st.permutations(keys))).normal()
+        order = canonical.order_of_keys(found)
+        assert sorted(order.tolist()) == list(range(len(keys)))
+        assert said(found.take(order)) == said(other.take(canonical.order_of_keys(other)))
+        if len(keys) and not found.has_objects:
+            assert canonical.ascends(found.take(order))
+            assert len(keys) < 2 or not canonical.ascends(found.take(order[::-1]))
+            assert not canonical.ascends(found.take(np.append(order, order[-1])))
+
+
+@pytest.mark.parametrize("collide", [False, True])
+@given(parts=st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "e"]) | st.sampled_from([1, 2]), max_size=5), max_size=4))
+def test_the_newest_of_several_is_the_first(collide: bool, parts: list[list[Hashable]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(canonical, "sums", equal_sums)
+        found = canonical.newest([KeyColumns.of(part) for part in parts])
+    seen: set[Hashable] = set()
+    for part, masks in zip(parts, found):
+        for key, new in zip(part, masks.tolist()):
+            assert new is (key not in seen)
+            seen.add(key)
+
+
+def test_long_texts_have_sums_of_their_own() -> None:
+    texts = ["a" * n for n in (0, 7, 8, 9, 127, 128, 129, 1000)] + ["a" * 999 + "b", "b" + "a" * 999, "a\0", "\0a", "\0"]
+    found = canonical.sums(KeyColumns.of(texts))
+    assert len(set(found.tolist())) == len(texts)
+    assert canonical.sums(KeyColumns.of(texts)[3:6]).tolist() == found[3:6].tolist()
