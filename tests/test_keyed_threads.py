@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, query, retract
-from afa.compiled import batches, crew, inforce, shards
+from afa.compiled import batches, crew, inforce, key_numbers, shards
 from afa.compiled.kernel import names as k
 from afa.compiled.sharded_engine import ShardedEngine
 from afa.operator.call import Core
@@ -35,6 +35,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for calls of any size, and chunks of a few rows."""
     monkeypatch.setattr(shards, "FEW", 0)
     monkeypatch.setattr(batches, "KEYED_CHUNK", 16)
+    monkeypatch.setattr(key_numbers, "MANY", 8)
 
 
 def plain(out: Any) -> Any:

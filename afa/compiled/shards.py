@@ -27,6 +27,7 @@ from afa.compiled.own_directory import OwnDirectory
 from afa.compiled.store import Store
 from afa.cuts import Cuts
 from afa.engine import Setup
+from afa.state.states import ascends
 
 FEW = 2048
 """So many rows, or keys, are carried out by one thread: with more, it takes less time than others need to wake up."""
@@ -69,6 +70,7 @@ class Front(Store):
         self.crew = Crew()
         self.shards = [Shard(setup, strict, self, i, shards) for i in range(shards)]
         self.directory.memories = [shard.memory for shard in self.shards]
+        self.directory.keys.threads, self.directory.keys.together = shards, functools.partial(_together, self.crew)
 
     def sharing(self) -> Sequence[Store]:
         return self.shards
@@ -206,8 +208,31 @@ class Front(Store):
             self.drain()
             return super().take_log(cuts)
         size = sum(int(shard.memory.w[k.W_LOG_TOP]) for shard in self.shards)
-        rows = np.concatenate(self.all(lambda shard: self._shared(shard, shard.take_log()), size))
-        return rows[np.lexsort((rows[:, k.L_KEY], rows[:, k.L_T], rows[:, k.L_SIGN]))]
+        return _merged(np.concatenate(self.all(lambda shard: self._shared(shard, shard.take_log()), size)))
+
+
+def _merged(rows: Any) -> Any:
+    """Bring the entries of several shards, each in the order of `Store.take_log`, into this order.
+
+    By time alone first, which only merges them: keys are looked at where several entries have one time.
+    """
+    signs, times, keys = rows[:, k.L_SIGN], rows[:, k.L_T], rows[:, k.L_KEY]
+    back, there = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
+    order = np.concatenate([part[np.argsort(times[part], kind="stable")] for part in (back, there)])
+    found = rows[order]
+    signs, times, keys = found[:, k.L_SIGN], found[:, k.L_T], found[:, k.L_KEY]
+    if ascends([signs, times, keys]):
+        return found
+    return found[np.lexsort((keys, times, signs))]
+
+
+def _together(crew: Crew, works: Sequence[Callable[[], int]]) -> list[int]:
+    """Carry out works that all must succeed."""
+    jobs = crew.carry_out(works, True)
+    for job in jobs:
+        if job.error is not None:
+            raise job.error
+    return [job.found for job in jobs]
 
 
 def _begin(shard: Shard, what: int) -> int:
