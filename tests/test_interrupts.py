@@ -130,7 +130,7 @@ def test_an_interrupt_on_the_way_back_is_made_good_by_the_next_call(engine: str)
                 raise Interrupt("again")
 
         core.call_failed = interrupted  # type: ignore[method-assign]
-        assert at_line(lambda: op.push_many(columns(50)), 150 + stop % 90).interrupted
+        assert at_line(lambda: op.push_many(columns(50)), 140 + stop % 60).interrupted
         assert state(op) == before
         op._check()
 

@@ -95,11 +95,11 @@ class CompiledEngine:
             store.arcs.ready(1, 0)
         store.idle += 1
         self.began = memory.m[k.C_SERIAL]
+        directory.last = code
         rows = store.call(k.PUSH, code, 1, self._one)
         if rows == k.TIED:
             self.check_ties()
         if rows == k.NUMBERS:
-            directory.touch(code)
             return None
         changes = self.collect() if rows else []
         if store.keyed and not memory.m[memory.m[k.C_DIR] + code * k.D_SIZE]:
@@ -117,7 +117,6 @@ class CompiledEngine:
         for i, (payload, le, re, diff, _) in enumerate(changes):
             batch[:, i] = [le, re, diff, code, store.sequence_word(payload), k.EVENT, -1, *store.payloads.words(payload)]
         store.ready(n)
-        store.directory.touch(code)
         if store.gaps:
             store.memory.m[k.C_LOOKED] = k.ONCE  # by the operator
         store.call(k.SERVE, code, n, Batch(batch))
@@ -141,8 +140,6 @@ class CompiledEngine:
         compiled_states.check_ties(self.store)
 
     def run_columns(self, batch: Encoded, host: Host, cuts: Cuts | None = None) -> None:
-        if batch.key is not None:
-            self.store.directory.touch(batch.key)
         if batch.arcs:
             self.store.arcs.use(batch.arcs)
         if self.numbers is not None:
@@ -195,7 +192,6 @@ class CompiledEngine:
         busy = store.keyed and rows >= MANY * keys
         self._sweep(k.IDLE_KEYS if busy else k.ALL_KEYS, store.swept)
         store.idle, store.swept = 0, store.progress.final
-        store.directory.touch_all()
 
     def _sweep(self, whom: int, since: int) -> None:
         self.store.call_all(k.CLEAN, whom, since)
@@ -204,16 +200,24 @@ class CompiledEngine:
         """Drop all that is final, so that what is held is what must be; of CHANGED_KEYS only those that changed from a call on."""
         if self.store.keyed and len(self.store.directory):
             self.store.call_all(k.CLEAN, whom, since)
-            self.store.directory.touch_all()
             self.commit()
 
     # -- the call ------------------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        self.store.tell(k.COMMIT)
+        directory = self.store.directory
+        directory.ask()
+        self.keep()
+        directory.heard()
         self._end()
         if self.store.strings.many:
             forget_strings(self.store)
+
+    def keep(self) -> None:
+        """Do the first part of `commit`: what is done can't be taken back any more."""
+        self.store.tell(k.COMMIT)
+        if self.store.keyed:
+            self.store.directory.take_gone()
 
     def rollback(self) -> None:
         self.restore()
@@ -232,8 +236,7 @@ class CompiledEngine:
     def _end(self) -> None:
         if self.store.memory.grown:
             self.store.memory.settle()
-        if self.store.directory.touched:
-            self.store.directory.end()
+        self.store.directory.end()
 
     def let_threads_run(self) -> None:
         self.store.memory.alone = True
@@ -300,3 +303,4 @@ class CompiledEngine:
     def check(self) -> None:
         self.clean_all()
         compiled_invariants.check(self.store)
+        self.store.directory.check()

@@ -62,7 +62,6 @@ def overdue(store: Store, t: int) -> list[Change]:
     while (code := store.call(k.WAITS, t)) < store.memory.m[k.C_KEYS]:
         found = [change for change in pending(store, code) if change.le is not None and change.le < t]
         if found:
-            store.directory.touch(code)
             store.call(k.EXPIRE, code, t)
             changes += found
     return changes

@@ -36,12 +36,15 @@ class Directory:
     def __init__(self, memory: Memory, keyed: bool, wait: bool = False) -> None:
         self.keys = KeyNumbers(wait)
         self.touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
+        self.last: int | None = None  # the number of the key that was pushed to last
         self.memories = [memory]
         self._keyed = keyed
         self._known = 0  # numbers below have entries
         self._saved = Saved(None, k.BEGINNING)
         self._away = NONE  # by number: the snapshot has the key, and nothing is held of it
         self._aways = 0
+        self._asking = False  # whether kernels may have told which keys are gone, and nobody has heard it
+        self._lost = False  # whether nobody ever will
 
     def __len__(self) -> int:
         """How many keys there are of which something is held, or may be."""
@@ -81,6 +84,11 @@ class Directory:
             places = np.flatnonzero((codes % n == i) & (codes // n < memory.m[k.C_KEYS]))
             found[places] = entries_of(memory)[codes[places] // n, k.D_BLOCK] != 0
         return found
+
+    def check(self) -> None:
+        """Assert that there is a key for what is held, and for what the last snapshot has, and no other."""
+        kept = np.union1d(self.held(), np.flatnonzero(self._away))
+        assert not self._keyed or np.array_equal(self.keys.live(), kept), f"keys {self.keys.live()}, held or kept {kept}"
 
     def _serial(self) -> int:
         """Return the number of the call; from here on all memories have the same."""
@@ -134,28 +142,60 @@ class Directory:
 
     def _take_new(self) -> None:
         """Make room for the entries of new keys. The call forgets those of them of which it holds nothing when it ends."""
-        self.touched.append(self.keys.given())
+        self._touch_new()
         n = len(self.memories)
         for i, memory in enumerate(self.memories):
             memory.reach((self.keys.top - i + n - 1) // n)
         self._known = self.keys.top
 
+    def _touch_new(self) -> None:
+        lost = self._lost
+        self._lost = True  # if this ends half-way
+        self.touched.append(self.keys.given())
+        self._lost = lost
+
     # -- the call ------------------------------------------------------------------------------------------------------------
 
-    def touch(self, codes: Any) -> None:
-        self.touched.append(codes)
+    def touch(self, code: int) -> None:
+        self.touched.append(code)
 
-    def touch_all(self) -> None:
-        self.touched.append(np.arange(self.keys.top))
+    def ask(self) -> None:
+        """Kernels are about to tell which keys are gone (`take_gone`), until `heard`."""
+        self._lost = self._lost or self._asking
+        self._asking = True
+
+    def heard(self) -> None:
+        self._asking = False
+
+    def take_gone(self) -> None:
+        """Note the keys that have lost all they had, as the kernels tell at the end of a call."""
+        codes = gone_from(self.memories[0])
+        if len(codes):
+            self.touched.append(codes)
 
     def end(self) -> None:
-        """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call."""
-        if self._keyed and self.touched and not self._is_held():
+        """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call.
+
+        Only those are looked at that are new, and those that the kernels have told; all of them where an interrupt came in between.
+        """
+        if not self._keyed:
+            return
+        if self._asking or self._lost:
+            self._lost = True
+            self._asking = False
+            self.touched.append(self.keys.live())
+        if self.keys.news:
+            self._touch_new()
+        if self.last is not None:
+            self.touched.append(self.last)
+        if self.touched and not self._is_held():
             try:
                 self._forget(self._looked_at())
             except MemoryError:
                 return
         self.touched.clear()
+        self.last = None
+        self._lost = False
 
     def _is_held(self) -> bool:
         """Return whether one key was touched, of which something is held: the common case of a call of one event."""
@@ -273,6 +313,14 @@ class Directory:
         changed, _ = other.changed()
         if len(changed):
             self._mark(self.numbers(other.names_of(changed)), k.FOREVER)
+
+
+def gone_from(memory: Memory) -> Any:
+    """Return the numbers in a memory of the keys that lost all they had in the call that it has just ended."""
+    w = memory.w
+    found = w[w[k.W_GONE] : w[k.W_GONE] + w[k.W_GONES]].copy()
+    w[k.W_GONES] = 0
+    return found
 
 
 def entries_of(memory: Memory) -> Any:

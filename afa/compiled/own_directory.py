@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.directory import Directory, entries_of
+from afa.compiled.directory import Directory, entries_of, gone_from
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Memory
 from afa.state.key_columns import KeyColumns
@@ -46,8 +46,27 @@ class OwnDirectory:
     def names_of(self, codes: Any) -> KeyColumns:
         return self._all.names_of(self.shared(codes))
 
-    def touch(self, codes: Any) -> None:
-        self._all.touch(self.shared(codes))
+    def touch(self, code: int) -> None:
+        self._all.touch(self.shared(code))
+
+    @property
+    def last(self) -> int | None:
+        return self._all.last
+
+    @last.setter
+    def last(self, code: int) -> None:
+        self._all.last = self.shared(code)
+
+    def ask(self) -> None:
+        self._all.ask()
+
+    def heard(self) -> None:
+        self._all.heard()
+
+    def take_gone(self) -> None:
+        codes = gone_from(self._memory)
+        if len(codes):
+            self._all.touched.append(self.shared(codes))
 
     @property
     def touched(self) -> list[Any]:

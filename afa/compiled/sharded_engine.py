@@ -103,16 +103,15 @@ class ShardedEngine(CompiledEngine):
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
         if len(self.store.directory):
             self._sweep(whom, since)
-            self.store.directory.touch_all()
             self.commit()
 
     # -- the call ------------------------------------------------------------------------------------------------------------
 
-    def commit(self) -> None:
+    def keep(self) -> None:
         self.store.recover()
-        for shard in self.store.shards:
-            shard.tell(k.COMMIT)
-        super().commit()
+        for engine in self._engines:
+            engine.keep()
+        super().keep()
 
     def restore(self) -> None:
         self.store.recover()
@@ -172,6 +171,7 @@ class ShardedEngine(CompiledEngine):
         self.clean_all()
         for shard in self.store.shards:
             compiled_invariants.check(shard)
+        self.store.directory.check()
 
 
 def _shared(table: ArcTable) -> ArcTable:
