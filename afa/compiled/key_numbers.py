@@ -212,10 +212,14 @@ class KeyNumbers:
             return call, self.run(t.FIND, 0, n, call)
         self.arrays.alone = True
         try:
-            jobs = [functools.partial(self.run, t.FIND, low, min(low + rows, n), call) for low in lows]
+            jobs = [functools.partial(self._look, low, min(low + rows, n), call, parts) for low in lows]
             return call, sum(self.together(jobs))
         finally:
             self.arrays.alone = False
+
+    def _look(self, low: int, high: int, call: Batch, parts: list[Part]) -> int:
+        """Look for the keys of some rows. ``parts``: what the call points to; it lives as long as a thread is at work."""
+        return self.run(t.FIND, low, high, call)
 
     def _spread(self, n: int) -> int:
         """Return how many rows one thread looks for."""

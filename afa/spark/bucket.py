@@ -265,7 +265,7 @@ class Bucket:
             "ties": None if sizes is None else sizes.ties,
             "candidates": None if sizes is None else self._stages.matches,
             "held": len(self._held.rows),
-            "memory_bytes": engine.store.memory.used,
+            "memory_bytes": engine.store.memory.used + engine.store.directory.keys.arrays.nbytes,
         }
 
     @property

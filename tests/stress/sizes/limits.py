@@ -19,6 +19,7 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "RESERVED": (memory, [1 << 10]),
     "AHEAD": (memory, [2]),
     "MASK": (key_arrays, [0, 3, 63]),  # of all keys, or many, the hash is one
+    "MANY": (key_numbers, [2, 9]),
     "RECENT": (key_numbers, [1, 4]),
     "ROOM": (promised, [0, 0, 20]),
     "FEW": (shards, [0, 8]),
