@@ -132,13 +132,15 @@ class Batches:
 
         ``ends``: where promises are. With the one key only: the state of many is grown part by part.
         """
-        m, end = self._store.memory.m, int(ends[np.searchsorted(ends, low)])
-        b = int(m[m[k.C_DIR] + k.D_BLOCK])
-        if end + 1 >= high or self._store.keyed or not b or m[b + k.H_CAP] - m[b + k.H_STEPS] >= high - low:
+        m, rows = self._store.memory.m, high - low
+        b = 0 if self._store.keyed else int(m[m[k.C_DIR] + k.D_BLOCK])
+        if b <= 0:  # nothing is held, or little
             return high
-        middle, order = int(m[b + k.H_FIRST] + m[b + k.H_LAST]) >> 1, b + k.HEAD
-        held = int(m[b + k.H_LAST] - m[b + k.H_FIRST])
-        frees = held > high - low and m[order + k.LE * m[b + k.H_CAP] + m[order + middle]] < batch.le[end]
+        first, last = int(m[b + k.H_FIRST]), int(m[b + k.H_LAST])
+        if last - first <= rows or m[b + k.H_CAP] - m[b + k.H_STEPS] >= rows:
+            return high
+        end, middle = int(ends[np.searchsorted(ends, low)]), m[b + k.HEAD + (first + last) // 2]
+        frees = end + 1 < high and m[b + k.HEAD + k.LE * m[b + k.H_CAP] + middle] < batch.le[end]
         return end + 1 if frees else high
 
     def _size(self, chunks: int = 1) -> int:

@@ -31,8 +31,6 @@ MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slic
 """The variables that move on with each row."""
 LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
 """The list before the row, and where the next one goes."""
-MATCHES = {"match": "ptr", "mtop": "i64", "log": "ptr"}
-"""Where matches go, and their entries of the output log."""
 RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open": "i64"}
 """When the list stays as it is, where its nodes begin, and whether they are OPEN already."""
 
@@ -45,7 +43,7 @@ def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bo
 def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
     """Return one of the two loops, over classes in the order of the slots; computations begin in state ``start``."""
     e, stride = Emitter({}), 8 * (HEAD + width)
-    moving = MOVING | LIST | MATCHES | (RUN if runs else {})
+    moving = MOVING | LIST | (RUN if runs else {})
     _read_words(e, payload, moving)
     e.goto("each")
     e.place("each")
@@ -70,12 +68,10 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes}
     found |= _look(e, stride, runs)
     e.branch(e.let("icmp eq i64 %finals, 0"), "on", "accept")
-    ways["made"] = found | {"found": "0"} | {name: f"%{name}" for name in MATCHES}
+    ways["made"] = found | {"found": "0"}
     _accept(e, stride)
     e.goto("on")
-    ways["accepted"] = found | {"found": "%slice_of_matches", "match": "%match_next", "mtop": "%mtop_next", "log": "%log_next"}
-    if runs:
-        ways["accepted"]["wanted"] = "-1"
+    ways["accepted"] = found | {"found": "%slice_of_matches"} | ({"wanted": "-1"} if runs else {})
     _go_on(e, ways, k.E_WORDS + payload.width, runs)
     _leave(e, moving, count)
     return e.function(LOOP)
@@ -91,12 +87,10 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         "begin": "ptr",
         "now": "ptr",
         "last": "ptr",
-        "match_last": "ptr",
-        "log_last": "ptr",
         "index_at": "ptr",
     }
     masks = ("re_mask", "le_mask", "kind_mask", "index_mask", "plain_mask")
-    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed", "key", "final"), "i64")
+    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     for column in ("EV", "ND", "MT", "REACH"):
@@ -168,7 +162,7 @@ def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> 
     _set_ends(e, "end_nodes", "%le", "fresh", stride)
     e.place("fresh")
     e.known, e.ask = before, "ask"
-    same = {name: f"%{name}" for name in (*LIST, *MATCHES, *RUN)}
+    same = {name: f"%{name}" for name in (*LIST, *RUN)}
     return same | {"nodes": "0", "found": "0", "from": "%from", "open": "1"}
 
 
@@ -243,6 +237,9 @@ def _accept(e: Emitter, stride: int) -> None:
     width = stride // 8 - HEAD
     sizes = {"match": k.M_REG + width, "log": k.L_REG + width}
     e.place("accept")
+    for name in ("match", "log", "match_last", "log_last", "mtop", "key", "final"):  # rarely read, so no registers hold them
+        type_ = "i64" if name in ("mtop", "key", "final") else "ptr"
+        e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name.upper()}'))}, align 8")
     for name, size in sizes.items():
         words = e.let(f"mul i64 %finals, {size}")
         e.line(f"%{name}_next = getelementptr i64, ptr %{name}, i64 {words}")
@@ -277,14 +274,16 @@ def _accept(e: Emitter, stride: int) -> None:
     e.line(f"%row_m_next = getelementptr i8, ptr %row_m, i64 {stride}")
     e.branch(e.let("icmp eq ptr %row_m_next, %end"), "accepted", "each_final")
     e.place("accepted")
-    e.line("%mtop_next = add i64 %mtop, %finals")
+    e.store("i64", e.let("add i64 %mtop, %finals"), "%x", k.X_MTOP)
+    for name in sizes:
+        e.store("ptr", f"%{name}_next", "%x", getattr(k, f"X_{name.upper()}"))
     e.line(f"%slice_of_matches = or i64 {e.let('shl i64 %mtop, 24')}, %finals")
 
 
 def _go_on(e: Emitter, ways: Mapping[str, Mapping[str, str]], size: int, runs: bool) -> None:
     """Write the step of the row, and go to the next one."""
     e.place("on")
-    for name, type_ in (LIST | MATCHES | (RUN if runs else {})).items():
+    for name, type_ in (LIST | (RUN if runs else {})).items():
         e.line(f"%{name}1 = phi {type_} " + ", ".join(f"[{way[name]}, %{block}]" for block, way in ways.items()))
     nodes = e.phi("i64", *((way["nodes"], block) for block, way in ways.items()))
     found = e.phi("i64", *((way["found"], block) for block, way in ways.items()))
