@@ -28,7 +28,7 @@ def digits_of(most: int) -> Any:
     while most >> bits:
         bits += 1
     rounds = (bits + DIGIT - 1) // DIGIT
-    return rounds, (bits + rounds - 1) // max(rounds, 1)
+    return rounds, max(bits + rounds - 1, 0) // max(rounds, 1)
 
 
 @kernel
