@@ -23,21 +23,34 @@ def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
         store.call_all(k.SWAP, le, re)
 
 
+MANY = 512
+"""How many bounds of lifetimes a program may have before those of arcs that ended are dropped in the midst of a batch."""
+
+
 def follow(store: Store, host: Host) -> None:
     """Let the operator's table of arcs be what the kernels have made of it since `changed`."""
     store.ahead = False
+    _drop(store, _over(store, store.progress.events))
     store.arcs.table = ArcTable(store.arcs.program.events())
     host.follow_arcs(store.arcs.table)
 
 
 def changed(store: Store) -> None:
-    """Take over arcs that the kernels have changed: drop ended ones, prepare the way back. The table is made when it is needed."""
+    """Take over arcs that the kernels have changed: drop ended ones if they are many, prepare the way back.
+
+    The table is made when it is needed.
+    """
     if not store.ahead:
         store.journal.note(_back, store, store.arcs.table)
         store.ahead = True
     store.memory.m[k.C_ARCS] = 0
-    promised, progress = int(store.memory.m[k.C_EVENTS]), store.progress
-    _drop(store, min(promised, progress.arcs) if progress.arc_punctuation else promised)
+    if store.arcs.program.words[k.P_BOUNDCOUNT] > MANY:
+        _drop(store, _over(store, int(store.memory.m[k.C_EVENTS])))
+
+
+def _over(store: Store, promised: int) -> int:
+    """Return before which time no arc serves any more."""
+    return min(promised, store.progress.arcs) if store.progress.arc_punctuation else promised
 
 
 def recover(store: Store) -> None:

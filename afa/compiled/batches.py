@@ -12,10 +12,12 @@ from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, marked, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CHUNK, Batch
+from afa.compiled.program import Program
 from afa.compiled.store import Store
 from afa.cuts import Cuts
 from afa.engine import Host
 from afa.errors import blame
+from afa.model.arc import TIMEOUT
 
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
@@ -32,6 +34,7 @@ class Batches:
         self._coming = 0  # rows at work and after them, as far as nothing is dropped
         self._final = k.BEGINNING  # nothing of the call is before it: state may be dropped as if it were promised
         self._late = False  # whether the rows before were out of order
+        self._program: Program | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._buffer = Batch(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
 
@@ -44,12 +47,17 @@ class Batches:
         if not n:
             return
         store.ready(min(n, self._spread()), n)
+        self._counts = None
+        straight = self._straight(batch)
         ends, bounds = _ends(batch), self._bounds(batch)
         moves = bounds[0] < bounds[-1]  # then rows make room for others
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
         self._counts = np.bincount(batch.key) if known else None
-        straight = self._straight(batch)
+        if straight is not None and self._counts is not None:
+            straight.words[0, k.F_COUNTS] = self._counts.ctypes.data
         while low < n:
+            if self._program is not store.arcs.program:  # arcs have changed: they have other numbers
+                straight = self._straight(batch)
             makes_room = bounds[min(low // CHUNK + 1, len(bounds) - 1)] < bounds[-1]  # for rows after the next ones
             self._coming = 0 if makes_room else int(ends[np.searchsorted(ends, low, "right")]) - low
             self._final = max(int(bounds[low // CHUNK]), store.progress.final)
@@ -68,7 +76,6 @@ class Batches:
                         follow(store, host)
                     host.take_record(batch.item(low))
                     low += 1
-                    straight = self._straight(batch)
                 elif not store.keyed:
                     low = self._arranged(straight, batch, low, min(low + self._spread(), n), host)
                 if low > begun:
@@ -107,24 +114,30 @@ class Batches:
         """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.
 
         State before it is dropped on the way, while it is in the cache, and not with the promise. Where time-outs wait for that
-        promise, or arcs may come with lifetimes before it, BEGINNING.
+        promise, or arcs come with lifetimes of their own, which may begin before it, BEGINNING.
         """
-        n, then, arcs, progress = len(batch.le), batch.then, self._store.arcs, self._store.progress
+        n, then, store, progress = len(batch.le), batch.then, self._store, self._store.progress
         if batch.kind is not None:
             then = int(batch.le[batch.kind == k.PUNCTUATION].max(initial=then))
-        others = batch.kind is not None and bool((batch.kind == k.ARC).any())
-        waits = bool(arcs.table.timeouts) or not self._store.automaton.ties  # ties are looked for before the promise
-        if then <= progress.final or progress.some > k.BEGINNING or others or waits or progress.arc_punctuation:
+        timed = bool(store.arcs.table.timeouts) or any(arc.kind == TIMEOUT for arc in batch.arcs)
+        waits = timed or not store.automaton.ties  # ties are looked for before the promise
+        own = batch.mixed is not None and batch.mixed.own_lifetimes
+        if then <= progress.final or progress.some > k.BEGINNING or waits or own or progress.arc_punctuation:
             return np.full(n // CHUNK + 1, k.BEGINNING)
-        least = np.minimum.reduceat(batch.le, np.arange(0, n, CHUNK))
+        begins = np.arange(0, n + 1, CHUNK)
+        if batch.mixed is not None:
+            return np.minimum(batch.mixed.ahead(begins), then)
+        least = np.minimum.reduceat(batch.le, begins[begins < n])
         return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
 
     def _straight(self, batch: Encoded) -> Batch | None:
         """Return the columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
-        program = self._store.arcs.program
+        program = self._program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
         if found is not None and self._counts is not None:
             found.words[0, k.F_COUNTS] = self._counts.ctypes.data
+        if found is not None and batch.mixed is not None and not self._store.keyed:
+            batch.mixed.tell(found)
         return found
 
     def _until(self, batch: Encoded, ends: Any, low: int, high: int) -> int:

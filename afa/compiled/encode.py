@@ -16,10 +16,11 @@ from afa.compiled.code.layout import Slot
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
+from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
 from afa.model.arc import Arc
 from afa.schema import NAN, Field
-from afa.state.plain import Unfit, field_columns, ints
+from afa.state.plain import Unfit, field_columns, ints, numbers, plain
 from afa.state.states import Column
 from punctuation.promise import Punctuation
 
@@ -72,6 +73,7 @@ class Encoded(NamedTuple):
     single: bool  # whether all events are insertions of one copy
     kept: list[Any]  # what must not be freed before the batch is done
     name: Callable[[int], Any]  # the key that has a number
+    mixed: MixedRows | None  # None: all rows are events
     then: int = k.BEGINNING  # what is promised right behind it, in the same call
 
     def promised(self, t: int) -> Encoded:
@@ -137,6 +139,7 @@ class Encoded(NamedTuple):
             key=some(self.key),
             fields=[source._replace(values=some(source.values), present=some(source.present)) for source in self.fields],
             kept=[],
+            mixed=None,
         )
 
     def straight(self, codes: Mapping[int, int]) -> Batch | None:
@@ -148,16 +151,14 @@ class Encoded(NamedTuple):
         found = [(self.le, k.WORD), (self.re, k.WORD), *fields]
         if not self.single or not all(column is None or _plain(column, kind) for column, kind in found):
             return None
-        kind = None if self.kind is None else np.ascontiguousarray(self.kind, np.int8)
-        arc = numbers = diff = None
-        if self.arc is not None and kind is not None:
-            arc = np.ascontiguousarray(self.arc, np.int64)
+        numbers = None
+        if self.arc is not None:
             numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
-            diff = None if self.diff is None else np.ascontiguousarray(self.diff, np.int64)
         le, re, *words = (0 if column is None else column.ctypes.data for column, _ in found)
-        others = (0 if column is None else column.ctypes.data for column in (kind, arc, numbers, diff, self.key))
-        row = [le, re, self.window or 0, *others, 0, 0, *(item for word, (_, kind) in zip(words, fields) for item in (word, kind))]
-        self.kept[:] = [kind, arc, numbers, diff, fields]  # for as long as their addresses are in use
+        others = (0 if column is None else column.ctypes.data for column in (self.kind, self.arc, numbers, self.diff, self.key))
+        row = [le, re, self.window or 0, *others, *[0] * 5]
+        row += (item for word, (_, kind) in zip(words, fields) for item in (word, kind))
+        self.kept[:] = [numbers, fields]  # for as long as their addresses are in use
         return Batch(np.array([row], np.int64))
 
 
@@ -170,7 +171,7 @@ def _plain(column: Any, kind: int) -> bool:
 def only(columns: Batch, rows: Any) -> Batch:
     """Return what `Encoded.straight` returns, for some rows, all of them events. ``rows`` must outlive it."""
     words: Any = columns.words.copy()
-    words[0, [k.F_KIND, k.F_ARC]], words[0, k.F_INDEX] = 0, rows.ctypes.data
+    words[0, [k.F_KIND, k.F_ARC, k.F_COUNT]], words[0, k.F_INDEX] = 0, rows.ctypes.data
     return Batch(words)
 
 
@@ -195,14 +196,17 @@ def encode(
     ``columns``: the event's fields; ``times``: ``le``, optional ``re``, ``diff``, ``kind``, ``arc`` (of ``arcs``). ``single``:
     whether a key is the value of its one column, or a tuple. Raises Unfit where the batch must go row by row.
     """
-    le, diff, kind, arc = ints([times.get(name) for name in ("le", "diff", "kind", "arc")])
+    le, diff, arc = ints([times.get(name) for name in ("le", "diff", "arc")])
+    kind = None if times.get("kind") is None else _kinds(times["kind"], len(le))
     n, slots = len(le), store.payloads.layout.slots
     re = _ends(times["re"], le, kind, window) if "re" in times else None
-    if kind is not None and not _known(kind, arc, len(arcs)):
+    mixed = None if kind is None else mixed_rows(store, le, kind, arc, diff, len(arcs))
+    if kind is not None and mixed is None:
         raise Unfit
-    odd = np.empty(0, np.int64) if diff is None else np.flatnonzero(diff != 1)
-    odd = odd if kind is None else odd[kind[odd] == k.EVENT]
-    if diff is not None and ((diff[odd] == 0).any() or np.abs(diff[odd].astype(np.float64)).sum() > HEAVY):
+    odd = np.empty(0, np.int64)
+    if diff is not None and (mixed is None or not mixed.single):
+        odd = np.flatnonzero(diff != 1 if kind is None else (diff != 1) & (kind == k.EVENT))
+    if len(odd) and ((diff[odd] == 0).any() or np.abs(diff[odd].astype(np.float64)).sum() > HEAVY):
         raise Unfit
     if re is not None and _any_event(re <= le, kind):
         raise Unfit
@@ -215,7 +219,7 @@ def encode(
             raise Unfit
     key = None if key_columns is None else store.directory.numbers_of(key_columns, single, n)
     order, name = store.sequence_slot, store.directory.name
-    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, not len(odd), [], name)
+    return Encoded(le, re, diff, kind, arc, key, fields, arcs, window, order, not len(odd), [], name, mixed)
 
 
 _RE = Field("re", int, True)
@@ -241,14 +245,16 @@ def _beyond(le: Any, kind: Any, window: int | None) -> bool:
     return bool(len(le) and le.max() > last and _any_event(le > last, kind))
 
 
-def _known(kind: Any, arc: Any, arcs: int) -> bool:
-    """Return whether all that is no event is a punctuation, or one of the arcs."""
-    others = np.flatnonzero(kind)
-    kinds = kind[others]
-    if arc is None:
-        return bool((kinds == k.PUNCTUATION).all())
-    number = arc[others]
-    return bool(((kinds == k.PUNCTUATION) | ((kinds == k.ARC) & (number >= 0) & (number < arcs))).all())
+def _kinds(column: Any, n: int) -> Any:
+    """Return the kinds of rows as bytes."""
+    column = plain(column)
+    if column.dtype != np.int8:
+        column = numbers(column, int)
+        if len(column) and not (column.min() >= k.EVENT and column.max() <= k.PUNCTUATION):
+            raise Unfit
+    if column.shape != (n,):
+        raise Unfit
+    return np.ascontiguousarray(column, np.int8)
 
 
 def _any_event(wrong: Any, kind: Any) -> bool:

@@ -11,8 +11,9 @@ from afa.compiled.fit import admitted
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
 from afa.compiled.memory import CHUNK, Memory
-from afa.compiled.program import Program, Slots, TooLong, class_of, slots
+from afa.compiled.program import Program
 from afa.compiled.record_words import Records
+from afa.compiled.slots import Class, Slots, TooLong, at_once, class_of, slots
 from afa.errors import ClosureError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
@@ -43,7 +44,7 @@ class Known(NamedTuple):
     """A program that no kernel has touched, and the classes of its arcs."""
 
     program: Program
-    wanted: Counter[Any]
+    wanted: Counter[Class]
 
 
 class Shared:
@@ -58,7 +59,7 @@ class Shared:
     def program(self, form: Form) -> Known | None:
         return next((known for other, known in self._programs if other == form), None)
 
-    def keep(self, form: Form, program: Program, wanted: Counter[Any]) -> None:
+    def keep(self, form: Form, program: Program, wanted: Counter[Class]) -> None:
         self._programs = [(form, Known(program.copy(), wanted)), *self._programs[: FORMS - 1]]
 
 
@@ -84,7 +85,7 @@ class InForce:
         self._known: dict[int, CompiledArc] = {}
         self._shared: Shared | None = None
         self._slots: Slots | None = None
-        self._too_long: Counter[Any] | None = None  # classes of arcs for which a step function would be
+        self._too_long: Counter[Class] | None = None  # classes of arcs for which a step function would be
         self._rows = 0  # of batches since the step function was made
         self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
@@ -127,7 +128,8 @@ class InForce:
     def use(self, arcs: Sequence[Arc]) -> None:
         """Prepare for arcs that come in the midst of a batch."""
         before, self._pool = self._pool, arcs
-        if any(id(arc) not in self.program.codes for arc in arcs):
+        known = arcs is before or not any(id(arc) not in self.program.codes for arc in arcs)
+        if self.program.words[k.P_SPILL] or not known:
             try:
                 self.install(self.table)
             except BaseException:  # one of them is refused, most likely
@@ -227,9 +229,9 @@ class InForce:
         initial = self._registers.words(self._automaton.register)
         form = Form(tuple(self.states), self._with_runs, self._counted, self._slots, tuple(initial))
         known = None if self._shared is None else self._shared.program(form)
-        places = self._slots.places if self._slots else {}
         wanted = self._wanted() if known is None else known.wanted
-        lacking = self._slots is None or any(key not in places for key in wanted)
+        made = self._slots
+        lacking = made is None or any(made.place(key)[1] < n for key, n in wanted.items())
         self.lacking = lacking and not (self._too_long is not None and self._too_long <= wanted)
         strings = self._payloads.strings
         if known is None:
@@ -254,9 +256,9 @@ class InForce:
             self.program = known.program.twin(self._callback, strings, self._progress.now)
         self._made = self.program
 
-    def _wanted(self) -> Counter[Any]:
-        classes = [class_of(arc, self._numbers[arc.arc.src], self._with_runs) for arc in self._known.values()]
-        return Counter(key for key in classes if key is not None)
+    def _wanted(self) -> Counter[Class]:
+        known, numbers = self._known.items(), self._numbers
+        return at_once(self.table.events, {at: class_of(arc, numbers[arc.arc.src], self._with_runs) for at, arc in known})
 
     def _compile_step(self) -> None:
         unchanged = self._with_runs and not self.table.timeouts
@@ -266,7 +268,9 @@ class InForce:
         known = {} if self._shared is None else self._shared.slots
         try:
             if form not in known:
-                known[form] = slots(self._known.values(), self._numbers, self._with_runs, unchanged, register, payload, loops)
+                known[form] = slots(
+                    self._known.values(), self._numbers, self._wanted(), self._with_runs, unchanged, register, payload, loops
+                )
             self._slots = known[form]
         except TooLong:
             self._too_long = self._wanted()

@@ -1,129 +1,26 @@
 """The program array that kernels read: arcs in force, constants, final states; see `afa.compiled.kernel.names`.
 
-Made anew when arcs change, O(arc events). What a step function serves is a list of *classes*, a source state and a shape of arc
-each; arcs of a class share code, and as many of them as the class has slots can be in force at once. Arcs without a slot are served
-one by one through their own code.
+Made anew when arcs change, O(arc events).
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from afa.compiled.code.arc_code import ArcCode, words
-from afa.compiled.code.in_order import loop_ir, loop_key
-from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc
-from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
+from afa.compiled.slots import Slots, class_of
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc
 from afa.model.arctable import ArcEvent
 
-LONGEST = 32_000
-"""Lines of a step function's IR; of more there is none, arcs are served one by one. LLVM takes 1 s for these, 10 s for 130,000."""
-LEAST, KEPT = 10, 64
-"""Lines that a slot takes at least; step functions that are known to be too long."""
-_too_long: dict[int, None] = {}
 KINDS = {CONSUME: k.CONSUME, SKIP: k.SKIP, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
-
-
-class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
-    """A step function that would take too long to compile."""
-
-
-class Slots(NamedTuple):
-    """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
-
-    ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`.
-    """
-
-    places: Mapping[Any, tuple[int, int]]
-    step: int
-    unchanged: int = 0
-    plain: int = 0
-    runs: int = 0
-
-
-def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Any:
-    """Return the class of an arc that reads events; None if Python runs it."""
-    if arc.code is None or not arc.arc.reads_event:
-        return None
-    return state, arc.code.shape, arc.arc.may_stay and with_runs, arc.arc.kind == SKIP
-
-
-def slots(
-    arcs: Iterable[CompiledArc],
-    numbers: Mapping[str, int],
-    with_runs: bool,
-    unchanged: bool,
-    register: Layout,
-    payload: Layout,
-    loops: bool,
-) -> Slots:
-    """Return the code for these arcs, with a slot for each. Compiles, unless one of these classes is at hand. May raise TooLong.
-
-    ``unchanged``: ask which events leave lists as they are. ``loops``: compile the loops if they are not at hand.
-    """
-    found: dict[Any, list[ArcCode]] = {}
-    for arc in arcs:
-        key = class_of(arc, numbers[arc.arc.src], with_runs)
-        if key is not None and arc.code is not None:
-            found.setdefault(key, []).append(arc.code)
-    classes: list[SlotClass] = []
-    places: dict[Any, tuple[int, int]] = {}
-    for key in sorted(found):
-        codes = found[key]
-        places[key] = (len(classes), roomy(len(codes)))
-        classes += [SlotClass(key[0], code, *key[2:]) for code in [*codes, *[codes[0]] * (roomy(len(codes)) - len(codes))]]
-    width = register.width
-    made = Slots(places, _step(classes, width))
-    unchanged = unchanged and any(c.ignorable for c in classes)
-    if unchanged:
-        made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
-    plain = _loop(classes, width, payload, False, loops)
-    return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
-
-
-def roomy(n: int) -> int:
-    """Return how many slots a class of ``n`` arcs gets: arcs that come one by one must not make new code each time.
-
-    Examples
-    --------
-    >>> [roomy(n) for n in (1, 7, 8, 9, 10, 17, 100, 1000)]
-    [1, 7, 8, 10, 10, 20, 112, 1024]
-    """
-    step = max(1, 1 << max(0, (n - 1).bit_length() - 3))
-    return -(-n // step) * step
-
-
-def _step(classes: Sequence[SlotClass], width: int) -> int:
-    key = step_key(classes, width)
-    known = hash(key)
-    if len(classes) > LONGEST // LEAST or known in _too_long:
-        raise TooLong
-    try:
-        return native.function(key, lambda: _within(step_ir(classes, width)))
-    except TooLong:
-        _too_long[known] = None
-        if len(_too_long) > KEPT:
-            _too_long.pop(next(iter(_too_long)))
-        raise
-
-
-def _within(ir: str) -> str:
-    if ir.count("\n") > LONGEST:
-        raise TooLong
-    return ir
-
-
-def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, wanted: bool) -> int:
-    key = loop_key(classes, width, payload, runs)
-    return native.function(key, (lambda: loop_ir(classes, width, payload, runs)) if wanted else None)
 
 
 class Program:
@@ -218,7 +115,7 @@ class Program:
         begin = w[k.P_BEGIN]
         w[begin + k.N_M], w[begin + k.N_STATE], w[begin + k.N_END] = k.FOREVER, 0, k.ALONE
         w[begin + k.N_REG :] = initial
-        count = sum(many for _, many in slots.places.values()) if slots else 0
+        count = slots.total if slots else 0
         w[k.P_SLOTCOUNT] = count
         w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
@@ -232,7 +129,7 @@ class Program:
             w[at + k.ARC_KIND], w[at + k.ARC_SRC], w[at + k.ARC_DST] = KINDS[arc.kind], numbers[arc.src], numbers[arc.dst]
             w[at + k.ARC_IGNORABLE], w[at + k.ARC_FINAL] = int(arc.ignorable), int(arc.final)
             if slots:
-                w[at + k.ARC_SLOT], w[at + k.ARC_SLOTS] = slots.places.get(class_of(known, numbers[arc.src], with_runs), (0, 0))
+                w[at + k.ARC_SLOT], w[at + k.ARC_SLOTS] = slots.place(class_of(known, numbers[arc.src], with_runs))
             if known.code is not None:
                 w[at + k.ARC_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
                 self._pointers.append((at + k.ARC_CONSTANTS, len(w)))

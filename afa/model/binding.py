@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import is_not
 from typing import Any
 
 from afa.errors import AutomatonError
@@ -58,11 +59,20 @@ class Binder:
     def __init__(self, tick: str | None, automaton: Any) -> None:
         self.tick, self._automaton = tick, automaton
         self._bound: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()  # by the id of what it was bound from
+        self._last: tuple[Sequence[Any], list[Any]] = (), []  # the arcs of the last call of `all`, and these bound
         self.know(automaton.arcs)
 
     def know(self, arcs: Iterable[Arc]) -> None:
         """Remember bound arcs."""
         self._bound.update({id(arc.origin): arc for arc in arcs if arc.origin is not None})
+
+    def all(self, arcs: Sequence[Any]) -> list[Any]:
+        """Return the arcs of a batch, bound; the very same list as long as they are the same."""
+        given, bound = self._last
+        if len(given) != len(arcs) or any(map(is_not, given, arcs)):
+            bound = [self.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs]
+            self._last = tuple(arcs), bound
+        return bound
 
     def fitting(self, arc: Any) -> Arc:
         """Return an arc with its spans as ticks; refuse one that can't mean anything to the automaton."""
@@ -74,5 +84,5 @@ class Binder:
         known = self._bound.get(id(arc.origin or arc))
         if known is None:
             known = bound_arc(arc, self.tick, self._automaton)
-            self.know([known])
+            self._bound[id(known.origin or known)] = known
         return known

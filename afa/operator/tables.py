@@ -164,7 +164,7 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
         schema = core.shown
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
-    arcs = [core.binder.arc(arc) if isinstance(arc, Arc) else arc for arc in arcs]
+    arcs = core.binder.all(arcs)
     return Come(core.resolved(parts, lambda table: rows_of(core, table, arcs, shape_of(core, table).mixed)), like, listed, arcs)
 
 

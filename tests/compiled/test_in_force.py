@@ -13,7 +13,8 @@ from afa import Arc, Automaton, Operator
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.program import Program, Slots, class_of
+from afa.compiled.program import Program
+from afa.compiled.slots import Slots, class_of
 from afa.model.arctable import ArcEvent
 from punctuation.time import FOREVER
 

@@ -3,10 +3,10 @@
     i64 loop(ptr x)
 
 ``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
-are written, how far the loop may go. It ends with LOOP_STOP at a row that is no event, that is late, at which other arcs are in
-force, or at the limit; with LOOP_LOOK at one whose list has to be looked at, for two rows that are equal, or matches of which it
-does not know that they differ or that there is room: its event and list are written, its step is not; or with what `step_ir` of
-`afa.compiled.code.step_function` returns then. There are two of them:
+are written, how far the loop may go. It ends with LOOP_STOP at a row that is late, at which other arcs are in force, or at the
+limit, which is before the next row that is no event; with LOOP_LOOK at one whose list has to be looked at, for two rows that are
+equal, or matches of which it does not know that they differ or that there is room: its event and list are written, its step is not;
+or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
     runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN;
@@ -82,14 +82,13 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
     fixed = {
         "le_at": "ptr",
         "re_at": "ptr",
-        "kind_at": "ptr",
         "slots": "ptr",
         "begin": "ptr",
         "now": "ptr",
         "last": "ptr",
         "index_at": "ptr",
     }
-    masks = ("re_mask", "le_mask", "kind_mask", "index_mask", "plain_mask")
+    masks = ("re_mask", "le_mask", "index_mask", "plain_mask")
     fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
@@ -118,7 +117,7 @@ def _ask_ahead(e: Emitter, payload: Layout) -> None:
 
 
 def _read_row(e: Emitter) -> None:
-    """The times of the row; it leaves the loop if it is no event, late, or of another time."""
+    """The times of the row; it leaves the loop if it is late, or of another time."""
 
     def masked(pointer: str, mask: str, place: str = "%line") -> str:
         at = e.let(f"getelementptr i64, ptr {pointer}, i64 {e.let(f'and i64 {place}, {mask}')}")
@@ -127,11 +126,9 @@ def _read_row(e: Emitter) -> None:
     indexed = masked("%index_at", "%index_mask", "%record")
     e.line(f"%line = add i64 {indexed}, {e.let('and i64 %record, %plain_mask')}")
     e.line(f"%le = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %line')}, align 8")
-    kind = e.let(f"getelementptr i8, ptr %kind_at, i64 {e.let('and i64 %line, %kind_mask')}")
-    other = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {kind}')}, {k.EVENT}")
     late = e.let("icmp sle i64 %le, %latest")
     later = e.let("icmp sge i64 %le, %bound")
-    e.branch(e.let(f"or i1 {other}, {e.let(f'or i1 {late}, {later}')}"), "stop", "taken")
+    e.branch(e.let(f"or i1 {late}, {later}"), "stop", "taken")
     e.place("taken")
     e.line(f"%re = add i64 {masked('%re_at', '%re_mask')}, {e.let('and i64 %le, %le_mask')}")
 

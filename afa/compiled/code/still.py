@@ -34,11 +34,9 @@ def put_still(e: Emitter, classes: Sequence[SlotClass], start: int, payload: Lay
     e.branch(e.let("icmp slt i64 %record_still, %high"), "still_row", "still_end")
     e.place("still_row")
     le = e.load("i64", "%le_at", "%record_still")
-    kind = e.let(f"getelementptr i8, ptr %kind_at, i64 {e.let('and i64 %record_still, %kind_mask')}")
-    other = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {kind}')}, {k.EVENT}")
-    late = e.let(f"icmp sle i64 {le}, %latest_still")
+    other = e.let(f"icmp sle i64 {le}, %latest_still")
     re = e.let(f"add i64 {window}, {e.let(f'and i64 {le}, %le_mask')}")
-    for test in (late, e.let(f"icmp sge i64 {le}, {until}"), e.let(f"icmp slt i64 {re}, %highest")):
+    for test in (e.let(f"icmp sge i64 {le}, {until}"), e.let(f"icmp slt i64 {re}, %highest")):
         other = e.let(f"or i1 {other}, {test}")
     e.branch(other, "still_end", "still_event")
     e.place("still_event")

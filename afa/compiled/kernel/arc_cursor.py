@@ -48,6 +48,20 @@ def seek(p: Any, t: int) -> None:
 
 
 @kernel
+def pass_bound(p: Any) -> None:
+    """Move the cursor past the last bound, which is new, if it has passed all others. O(1)."""
+    last = p[P_BOUNDCOUNT] - 1
+    at = p[P_BOUNDS] + last * B_SIZE
+    if p[P_NEXT] != last or p[P_LOW] > p[at + B_T]:
+        return
+    if p[at + B_SIGN] > 0:
+        begin_arc(p, p[at + B_ROW])
+    else:
+        end_arc(p, p[at + B_ROW])
+    p[P_NEXT], p[P_LOW], p[P_HIGH] = last + 1, p[at + B_T], FOREVER
+
+
+@kernel
 def reset(p: Any) -> None:
     """Move the cursor to the instant before all: no arc is in force."""
     for k in range(p[P_STATES]):

@@ -16,6 +16,7 @@ from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.order import arrange_rows
+from afa.compiled.kernel.other_rows import find_others
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes
 from afa.compiled.kernel.swap import drop_arcs
@@ -36,6 +37,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return arrange_rows(m, w, c, m[m[C_DIR] + D_BLOCK], low, high)
     if what == GROUPS:
         return forward_keys(m, w, p, c, low, high)
+    if what == OTHERS:
+        return find_others(c, c[0, F_COUNT], low, high)
     if what == DROP:
         drop_arcs(p, low)
         return DONE

@@ -30,11 +30,10 @@ from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call1, call2, kernel, peek, peek_byte
-from afa.compiled.kernel.order import promise
-from afa.compiled.kernel.swap import change_arc
+from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 from afa.compiled.kernel.walk_runs import end_runs, extend_all, summarize
 
-LEAVE, NEXT, READY = 0, 1, 2
+LEAVE, READY = 0, 1
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000
 STAYS, ASK = 1 << 32, -100
@@ -53,9 +52,7 @@ def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     x, base, scratch = w[W_LOOP], m[C_M], m[C_W]
     w[x + X_NONE] = 0
     w[x + X_LE_AT] = c[0, F_LE]
-    kinds, ends, window = c[0, F_KIND], c[0, F_RE], c[0, F_WINDOW]
-    w[x + X_KIND_AT] = kinds if kinds != 0 else scratch + 8 * (x + X_NONE)
-    w[x + X_KIND_MASK] = -1 if kinds != 0 else 0
+    ends, window = c[0, F_RE], c[0, F_WINDOW]
     w[x + X_RE_AT] = ends if ends != 0 else scratch + 8 * (x + X_WORD)
     w[x + X_RE_MASK] = -1 if ends != 0 else 0
     w[x + X_LE_MASK] = -1 if ends == 0 and window != 0 else 0
@@ -102,26 +99,9 @@ def row_of(c: Any, record: int) -> int:
 
 @kernel
 def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
-    """Look at the row where a loop ended, and carry it out if it is a punctuation or a change of arcs: NEXT.
-
-    Returns READY for an event that the loop may take, LEAVE for what must go another way.
-    """
+    """Return READY for an event that the loop may take, LEAVE for one that must go another way."""
     record = row_of(c, record)
     le, change = peek(c[0, F_LE] + 8 * record), w[W_LOOP] + X_CHANGE
-    if c[0, F_KIND] != 0:
-        kind = peek_byte(c[0, F_KIND] + record)
-        if kind == PUNCTUATION:
-            promise(m, le)
-            return NEXT
-        if kind == ARC and le == BEGINNING and c[0, F_ARC] != 0:
-            code = peek(c[0, F_CODES] + 8 * peek(c[0, F_ARC] + 8 * record))
-            diff = peek(c[0, F_DIFF] + 8 * record) if c[0, F_DIFF] != 0 else 1
-            if not change_arc(m, p, code, diff, max(m[C_NOW], latest + 1)):
-                return LEAVE
-            w[change] = min(w[change], p[P_HIGH])
-            return NEXT
-        if kind != EVENT:
-            return LEAVE
     if le <= latest or le < m[C_EVENTS]:
         return LEAVE
     if le >= w[change]:
@@ -148,10 +128,18 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     n = first_runs(m, w, p, b, x) if runs else first_list(m, w, b, x)
     if n < 0:
         return n
-    record, status = low, DONE
+    record, status, others = low, DONE, first_other(c, low)
+    other = row_of_other(c, others)
     until = low if m[C_GAPLESS] else high  # numbers are adjacent up to this row
     number = m[b + HEAD + SEQ * cap + m[order + place - 1]] if place > m[b + H_FIRST] else 0
     while record < high:
+        if record == other:
+            after = take_others(m, w, p, c, others, high, latest)
+            record, other = record + after - others, row_of_other(c, after)
+            others = after
+            if record == other:
+                break
+            continue
         if record >= until:
             until, number = next_gap(m, c, record, high, number)
             if until == record:  # the next event is not of the next number: nothing goes on to it
@@ -164,7 +152,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
                 w[x + X_N] = 0
                 until, number = next_gap(m, c, record + 1, high, here)
         bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
-        left = set_position(m, w, b, record, until, i, place, event_top, latest, bound)
+        left = set_position(m, w, b, record, min(until, other), i, place, event_top, latest, bound)
         w[x + X_OUT], w[x + X_TOP] = m[C_M] + 8 * (nodes + top * s), top
         code = call1(loop, m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
@@ -179,15 +167,12 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
-        elif record >= until:
+        elif record >= until or record == other:
             continue
         else:
             found = between_loops(m, w, p, c, record, latest)
             if found == LEAVE:
                 break
-            if found == NEXT:
-                record += 1
-                continue
             if taken == left:
                 status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
                 break

@@ -363,9 +363,19 @@ F_DIFF = F("diff of arcs")
 F_KEY = F("numbers of keys")
 F_INDEX = F("the rows to take")
 F_COUNTS = F("by key: how many rows it has in the call")
+F_OTHERS = F("the rows that are no events, O_*, in order")
+F_COUNT = F("how many they are; of OTHERS, how many rows there are")
+F_LEAST = F("the least LE of an event, of so many rows each")
 F_WORDS = F("of each word of the payload: address of its column, and of what kind it is", words=0)
 WORD, FLOAT, BYTE, OPTIONAL = 0, 1, 2, 4
 """Words; floats; bytes, 0 or not; values of which those count that the column before it, of bytes, has."""
+
+O = Record()  # noqa: E741  # a row that is no event
+O_ROW = O("four times its number, and what it is: PROMISED, COMES, GOES or UNFIT")
+O_VALUE = O("LE of the promise; of an arc its number among those of the batch")
+O_SIZE = O.size
+PROMISED, COMES, GOES, UNFIT = range(4)  # a promise; an arc comes, goes in the default mode; what goes another way
+UNKNOWN, SINGLE = 1, 2  # what OTHERS finds out
 
 # -- c: what PRUNE is told of a key: the number of the row of the array --------------------------------------------------------
 G_BEGINS = 0  # one row of numbers, see below
@@ -389,8 +399,6 @@ X_LE_AT = X("address of the column of LE")
 X_RE_AT = X("address of the column of RE, or of X_WORD")
 X_RE_MASK = X("whether there is a column of RE")
 X_LE_MASK = X("whether RE counts from LE")
-X_KIND_AT = X("address of the column of kinds, or of X_NONE")
-X_KIND_MASK = X("whether there is one")
 X_ORDER = X("address of the next place")
 X_TIMES = X("address of the LE of the next step")
 X_CAP = X("H_CAP")
@@ -413,7 +421,7 @@ X_OPEN = X("whether all its nodes are OPEN")
 X_FIXED = X("whether the loop may not write to the list, so that it can only stay")
 X_MADE = X("how many rows the step has that has to be looked at")
 X_WORD = X("what X_RE_AT points to where there is no column: the window, or FOREVER")
-X_NONE = X("0, for X_KIND_AT and X_INDEX_AT")
+X_NONE = X("0, for X_INDEX_AT")
 X_INDEX_AT = X("address of the numbers of the rows to take")
 X_INDEX_MASK = X("whether there are any")
 X_PLAIN_MASK = X("whether there are none")
@@ -446,7 +454,7 @@ T_STAMP, T_START, T_UNTIL, T_M, T_PAST, T_WORDS = range(6)
 
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
-GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS, OPENED, HEADS_OF, SET_HEADS, STRINGS, SOUND = range(16, 28)
+GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS, OPENED, HEADS_OF, SET_HEADS, STRINGS, SOUND, OTHERS = range(16, 29)
 RESTORE_CHANGES = 40
 ALL_KEYS, CHANGED_KEYS, IDLE_KEYS = 1, 2, 3  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes

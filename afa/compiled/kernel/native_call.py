@@ -46,6 +46,11 @@ def peek_byte(address: int) -> int:
     return ctypes.c_uint8.from_address(int(address)).value
 
 
+def poke(address: int, word: int) -> None:
+    """Write a word at an address."""
+    ctypes.c_int64.from_address(int(address)).value = int(word)
+
+
 def prefetch(address: int) -> None:
     """Ask for the line of cache at an address, which need not be one; the words there are not read. As Python it does nothing."""
 

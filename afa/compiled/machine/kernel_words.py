@@ -272,6 +272,9 @@ class Words:
         address = put(f"inttoptr i64 {words[0]} to ptr")
         if name == "peek":
             return put(f"load i64, ptr {address}")
+        if name == "poke":
+            self.lines.do(f"store i64 {words[1]}, ptr {address}")
+            return "0"
         if name == "prefetch":
             self.lines.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
             return "0"
@@ -290,6 +293,17 @@ class Words:
 
 
 ANY = -1
-BUILTINS = {"int": 1, "bool": 1, "abs": 1, "min": ANY, "max": ANY, "peek": 1, "peek_byte": 1, "prefetch": 1, "wrapped": 1}
+BUILTINS = {
+    "int": 1,
+    "bool": 1,
+    "abs": 1,
+    "min": ANY,
+    "max": ANY,
+    "peek": 1,
+    "peek_byte": 1,
+    "poke": 2,
+    "prefetch": 1,
+    "wrapped": 1,
+}
 BUILTINS |= {name: count + 1 for name, count in BY_ADDRESS.items()}
 """What else is called, and with how many words."""

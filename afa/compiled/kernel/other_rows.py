@@ -1,0 +1,129 @@
+"""Rows of a table that are no events, promises and changes of arcs: found in one pass, so that the loops meet events only.
+
+    kind      0 0 0 2 0 0 1 1 0 ..                              the table's columns
+    others    [3 PROMISED, 60]  [6 GOES, 4]  [7 COMES, 9]  ..   by row, O_*: what `forward` does between two loops
+
+A loop takes the rows up to the next one of these. Columns that are read at few rows only are slow to read: so it is done at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.compiled.kernel.arc_cursor import pass_bound
+from afa.compiled.kernel.names import *
+from afa.compiled.kernel.native_call import kernel, peek, peek_byte, poke
+from afa.compiled.kernel.order import promise
+from afa.compiled.kernel.swap import change_arc
+
+
+@kernel
+def find_others(c: Any, n: int, step: int, arcs: int) -> int:
+    """Write those among the first ``n`` rows to F_OTHERS, where there is room, and to F_LEAST the least LE of each ``step`` rows.
+
+    ``arcs``: how many the batch has. Returns UNKNOWN if a row is of no kind, or of no arc; SINGLE if each event is one more copy.
+    """
+    at, begin, found = c[0, F_OTHERS], 0, 0
+    while begin < n:
+        end, row, least = min(begin + step, n), begin, FOREVER
+        while row < end:
+            if row + 8 <= end and peek(c[0, F_KIND] + row) == 0:  # eight events
+                least = min(least, least_of_eight(c[0, F_LE] + 8 * row))
+                found |= other_copies(c[0, F_DIFF] + 8 * row) if c[0, F_DIFF] != 0 else 0
+                row += 8
+                continue
+            if peek_byte(c[0, F_KIND] + row) == EVENT:
+                least = min(least, peek(c[0, F_LE] + 8 * row))
+                found |= peek(c[0, F_DIFF] + 8 * row) - 1 if c[0, F_DIFF] != 0 else 0
+            elif put_other(c, row, at, arcs):
+                at += 8 * O_SIZE
+            else:
+                return UNKNOWN
+            row += 1
+        poke(c[0, F_LEAST] + 8 * (begin // step), least)
+        begin = end
+    return SINGLE if found == 0 else DONE
+
+
+@kernel
+def least_of_eight(at: int) -> int:
+    """Return the least of eight words."""
+    one, two = min(peek(at), peek(at + 8)), min(peek(at + 16), peek(at + 24))
+    three, four = min(peek(at + 32), peek(at + 40)), min(peek(at + 48), peek(at + 56))
+    return min(min(one, two), min(three, four))
+
+
+@kernel
+def other_copies(at: int) -> int:
+    """Return 0 if eight words are 1."""
+    one, two = (peek(at) - 1) | (peek(at + 8) - 1), (peek(at + 16) - 1) | (peek(at + 24) - 1)
+    three, four = (peek(at + 32) - 1) | (peek(at + 40) - 1), (peek(at + 48) - 1) | (peek(at + 56) - 1)
+    return one | two | three | four
+
+
+@kernel
+def put_other(c: Any, row: int, at: int, arcs: int) -> bool:
+    """Write one of them. Returns whether it is a promise, or of an arc that there is."""
+    value, kind, what = peek(c[0, F_LE] + 8 * row), peek_byte(c[0, F_KIND] + row), PROMISED
+    if kind == ARC and c[0, F_ARC] != 0:
+        diff = peek(c[0, F_DIFF] + 8 * row) if c[0, F_DIFF] != 0 else 1
+        what = COMES if diff == 1 else GOES if diff == -1 else UNFIT
+        if value != BEGINNING:
+            what = UNFIT
+        value = peek(c[0, F_ARC] + 8 * row)
+        if value < 0 or value >= arcs:
+            return False
+    elif kind != PUNCTUATION:
+        return False
+    poke(at + 8 * O_ROW, 4 * row + what)
+    poke(at + 8 * O_VALUE, value)
+    return True
+
+
+@kernel
+def first_other(c: Any, row: int) -> int:
+    """Return the number of the first one at or behind a row. O(log n)."""
+    if c[0, F_INDEX] != 0:
+        return int(c[0, F_COUNT])
+    low, high = 0, c[0, F_COUNT]
+    while low < high:
+        middle = (low + high) // 2
+        if peek(c[0, F_OTHERS] + 8 * O_SIZE * middle) >> 2 < row:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low)
+
+
+@kernel
+def row_of_other(c: Any, other: int) -> int:
+    """Return the row of one of them; FOREVER behind the last."""
+    return int(peek(c[0, F_OTHERS] + 8 * O_SIZE * other) >> 2) if other < c[0, F_COUNT] else FOREVER
+
+
+@kernel
+def take_others(m: Any, w: Any, p: Any, c: Any, other: int, high: int, latest: int) -> int:
+    """Carry out those that stand side by side, before row ``high``, behind an event at ``latest``.
+
+    Returns the first that is not: the next one, or one that must go another way.
+    """
+    at, count, change = c[0, F_OTHERS] + 8 * O_SIZE * other, c[0, F_COUNT], w[W_LOOP] + X_CHANGE
+    row, arcs = peek(at) >> 2, m[C_ARCS]
+    while other < count and row < high and peek(at) >> 2 == row:
+        what, value = peek(at) & 3, peek(at + 8)
+        if what == PROMISED:
+            promise(m, value)
+        else:
+            code = peek(c[0, F_CODES] + 8 * value) if what != UNFIT else NOWHERE
+            now = max(m[C_NOW], latest + 1)
+            if not change_arc(m, p, code, 1 if what == COMES else -1, now):
+                break
+            if now == latest + 1:  # no event comes before it
+                pass_bound(p)
+        other, row, at = other + 1, row + 1, at + 8 * O_SIZE
+    if m[C_ARCS] > arcs:
+        there = p[P_LOW] <= latest + 1 and latest + 1 < p[P_HIGH]
+        w[change] = p[P_HIGH] if there else min(w[change], p[P_HIGH])
+        if p[P_SPILL]:  # no loop serves
+            w[change] = BEGINNING
+    return int(other)

@@ -1,0 +1,52 @@
+"""Batches in which events, promises and changes of arcs stand side by side: what is found out in one pass over such a batch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.compiled.kernel import names as k
+from afa.compiled.memory import Batch
+from afa.compiled.store import Store
+
+STEP = 64
+
+
+class MixedRows(NamedTuple):
+    """What is known of the rows of a batch.
+
+    others   those that are no events, O_* of `afa.compiled.kernel.names`
+    least    of every STEP rows the least LE of an event
+    single   whether each event is an insertion of one copy
+    """
+
+    others: Any
+    least: Any
+    single: bool
+
+    @property
+    def own_lifetimes(self) -> bool:
+        """Whether any arc changes otherwise than in the default mode."""
+        return bool(((self.others[:, k.O_ROW] & 3) == k.UNFIT).any())
+
+    def ahead(self, rows: Any) -> Any:
+        """Return an LE before which no event comes from a row on, for each of some rows."""
+        least: Any = np.minimum.accumulate(self.least[::-1])[::-1]
+        return least[rows // STEP]
+
+    def tell(self, columns: Batch) -> None:
+        """Let the kernels read these rows; they must outlive ``columns``."""
+        columns.words[0, k.F_OTHERS], columns.words[0, k.F_COUNT] = self.others.ctypes.data, len(self.others)
+
+
+def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int) -> MixedRows | None:
+    """Look at columns of int64, ``kind`` of int8; None if a row is of no kind, or names none of so many arcs. O(n)."""
+    n, columns = len(le), Batch(np.zeros((1, k.F_WORDS), np.int64))
+    others, least = np.empty((np.count_nonzero(kind), k.O_SIZE), np.int64), np.full(n // STEP + 1, k.FOREVER)
+    given = ((k.F_LE, le), (k.F_KIND, kind), (k.F_ARC, arc), (k.F_DIFF, diff), (k.F_OTHERS, others), (k.F_LEAST, least))
+    for at, column in given:
+        columns.words[0, at] = 0 if column is None else column.ctypes.data
+    columns.words[0, k.F_COUNT] = n
+    found = store.call(k.OTHERS, STEP, arcs, columns)
+    return None if found == k.UNKNOWN else MixedRows(others, least, found == k.SINGLE)
