@@ -11,7 +11,7 @@
         gaps               numbers without gaps: which step continues which list
         lists              the same partial match once
         matches            what they stand for -> output log
-      forward            the common case: rows in order, at once
+      forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why
