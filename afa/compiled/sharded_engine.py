@@ -21,6 +21,10 @@ from afa.model.arctable import ArcTable
 from afa.state.states import States
 
 
+WORDS = 16
+"""So many words of the undo log take about as long to commit as a row takes."""
+
+
 class ShardedEngine(CompiledEngine):
     """See `afa.engine.Engine` for what each method promises, and `afa.compiled.shards` for how keys are spread.
 
@@ -109,8 +113,10 @@ class ShardedEngine(CompiledEngine):
 
     def keep(self) -> None:
         self.store.recover()
-        for engine in self._engines:
-            engine.keep()
+        size = sum(int(shard.memory.w[k.W_UNDO_TOP]) for shard in self.store.shards) // WORDS
+        self.store.each(lambda shard: shard.tell(k.COMMIT), size)
+        for shard in self.store.shards:  # one after the other: numbers of keys that are gone are given again in this order
+            shard.directory.take_gone()
         super().keep()
 
     def restore(self) -> None:
