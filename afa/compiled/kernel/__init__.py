@@ -24,7 +24,8 @@ key_out      keys -> their numbers, and back: a table of its own, in arrays of i
 
 names        where everything stands in the arrays: read it first; record: how its numbers are made
 blocks       the state of one key as a block of words; buffers: lists as rows, where runs are kept
-heap         undo log, blocks on a heap
+rest         the state of a key that holds little, as a record of a few words; desk: where one is opened; looked_at: for Python
+heap         undo log, blocks on a heap; slabs: records in pages
 native_call  native code called by address; what marks a kernel
 
 One late event on its way through these files, as the pictures at their heads show it; step 2 is the new one, LE 7:
