@@ -20,7 +20,6 @@ from afa.engine import Ends, Host, Setup, Sizes
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
-
 WORDS = 16
 """So many words of the undo log take about as long to commit as a row takes."""
 
