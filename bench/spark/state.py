@@ -46,6 +46,7 @@ def touched(spark: Any, folder: Path, keys: int, share: float, rows: int, batche
         "MB read": middle("read_bytes") / 1e6,
         "MB stored": middle("stored_bytes") / 1e6,
         "MB of operators": middle("memory_bytes") / 1e6,
+        "operators, times what is stored": middle("memory_bytes") / middle("stored_bytes"),
         "operators, s": middle("operator_ms") / 1000,
         "their state, s": middle("state_ms") / 1000,
         "largest worker, MB of its own": memory.most / 1e6,
