@@ -3,6 +3,7 @@
     entry      what may be asked of the kernels
       many               the records of a batch, and what concerns many keys
       by_key             the records of a batch side by side by key; due_keys: which keys a punctuation concerns
+      go_on              rows in order of a key at rest, without opening its record
       one_key            one key: its records, its lists brought up to date, or all of it taken back
       events, order      events in and out of steps, in the order of LE (and sequence)
       walk               Algorithm 1 over the marked steps; walk_runs: with ignorable runs, in buffers; step: one of them

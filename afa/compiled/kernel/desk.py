@@ -113,8 +113,12 @@ def lay_to_rest(m: Any, w: Any, key: int, b: int, limit: int) -> int:
         if status < 0:
             return int(status)
     words = write_record(m, w, b, m[C_DRAFT], limit)
-    if words == 0:
-        return TOO_MUCH
+    return TOO_MUCH if words == 0 else put_draft(m, w, key, words)
+
+
+@kernel
+def put_draft(m: Any, w: Any, key: int, words: int) -> int:
+    """Let a key be at rest with the record of so many words that is drafted. Returns DONE, or NEED_UNDO, NEED_HEAP."""
     if not room(w, SWAPPED):
         return NEED_UNDO
     size, held = cell_class(words), m[m[C_DIR] + key * D_SIZE + D_BLOCK]

@@ -223,38 +223,46 @@ def write_nodes(m: Any, w: Any, b: int, nodes: int, to: int, at: int, limit: int
     s = N_REG + r
     row = b + m[b + H_NODES] + (nodes >> 24) * s
     for _ in range(nodes & COUNT):
-        start, re, end, state, form_at = m[row + N_START], m[row + N_M], m[row + N_END], m[row + N_STATE], at
+        start = m[row + N_START]
         while j < before and m[to + w[steps + j] + S_LE] < start:
             j += 1
-        step, forms = to + w[steps + j], 0
-        at += V_WORDS
-        begin = w[steps + j] if m[step + S_LE] == start else 0
-        if begin == 0:
-            m[at] = start
-            at += 1
-        if begin == 0 or m[step + S_FORM] & STEP_COUNT == 0 or first_end(m, step) != re:
-            forms = VF_M
-            m[at] = re
-            at += 1
-        if end == OPEN:
-            forms |= VF_OPEN
-        elif end != ALONE:
-            forms |= VF_END
-            m[at] = end
-            at += 1
-        small = small_register(m, row + N_REG)
-        if small != NOWHERE:
-            forms |= VF_SMALL | small << NODE_FORMS
-        else:
-            copy(m, row + N_REG, m, at, r)
-            at += r
-        if state >> NODE_STATES:
-            return 0
-        m[form_at + V_FORM] = state | begin << NODE_STATES | forms << (NODE_STATES + NODE_BEGINS)
+        begin = w[steps + j]
+        at = write_node(m, row, to, at, begin if m[to + begin + S_LE] == start else 0)
         row += s
-        if at - to > limit:
+        if at == 0 or at - to > limit:
             return 0
     return at
+
+
+@kernel
+def write_node(m: Any, row: int, to: int, at: int, begin: int) -> int:
+    """Write the row of a node to the record at ``to``; ``begin``: where the step of its start is in it, or 0.
+
+    Returns what follows, or 0: no record has it.
+    """
+    r, re, end, state, form_at, forms = m[C_R], m[row + N_M], m[row + N_END], m[row + N_STATE], at, 0
+    at += V_WORDS
+    if begin == 0:
+        m[at] = m[row + N_START]
+        at += 1
+    if begin == 0 or m[to + begin + S_FORM] & STEP_COUNT == 0 or first_end(m, to + begin) != re:
+        forms = VF_M
+        m[at] = re
+        at += 1
+    if end == OPEN:
+        forms |= VF_OPEN
+    elif end != ALONE:
+        forms |= VF_END
+        m[at] = end
+        at += 1
+    small = small_register(m, row + N_REG)
+    if small != NOWHERE:
+        forms |= VF_SMALL | small << NODE_FORMS
+    else:
+        copy(m, row + N_REG, m, at, r)
+        at += r
+    m[form_at + V_FORM] = state | begin << NODE_STATES | forms << (NODE_STATES + NODE_BEGINS)
+    return 0 if state >> NODE_STATES else at
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------------
