@@ -6,7 +6,7 @@
     after    the draft                                   in the old record's cell, or in another one
 
 Steps that a promise has made final only in part stay until the record is opened: they are not looked at here. Whatever is not
-plain (several events at a time, retractions that wait, time-outs, runs, numbers, sequences) is left to `serve`: nothing is done then.
+plain (several events at a time, retractions that wait, time-outs, runs, numbers, sequences) is left to `serve`: nothing is done.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def begin_draft(m: Any, w: Any, at: int, clean: int) -> Any:
     """Copy the record at ``at`` (0: nothing is held) to the draft, or what a promise leaves of it.
 
     The list of its last step comes to the desk. W_READY gets where the steps begin at which they began: [start, offset]..; W_MADE
-    how many of these, W_FROM of rows. Returns how many words the draft has, 0: the record is not plain; and the deadline, or NOWHERE
-    for that of the entry.
+    how many of these, W_FROM of rows. Returns how many words the draft has, 0: the record is not plain; and the deadline, or
+    NOWHERE for that of the entry.
     """
     draft = m[C_DRAFT]
     rows = m[C_DESK] + m[m[C_DESK] + H_NODES]
@@ -124,7 +124,7 @@ def begin_draft(m: Any, w: Any, at: int, clean: int) -> Any:
 
 @kernel
 def write_cover(m: Any, w: Any, le: int, rows: int, n: int) -> Any:
-    """Write a draft in which nothing is but what goes on of the list of the step at ``le``, the last one. Returns as `begin_draft`."""
+    """Write a draft in which nothing is but what goes on of the list of the last step, at ``le``. Returns as `begin_draft`."""
     draft, s, t, alive, clean = m[C_DRAFT], N_REG + m[C_R], m[C_FINAL], 0, FOREVER
     for k in range(n):
         re = m[rows + k * s + N_M]
@@ -171,7 +171,7 @@ def write_list(m: Any, w: Any, draft: int, step: int, at: int, rows: int, n: int
 
 @kernel
 def write_rows(m: Any, w: Any, p: Any, c: Any, low: int, high: int, words: int) -> int:
-    """Write a step for each row behind the ``words`` of the draft. Returns how many words it has then; 0: it is left; or a status."""
+    """Write a step for each row behind the ``words`` of the draft. Returns how many words it has then, 0: left; or a status."""
     draft, s, n = m[C_DRAFT], N_REG + m[C_R], w[W_FROM]
     rows = m[C_DESK] + m[m[C_DESK] + H_NODES]
     out = rows + (LISTS + 8) * s
