@@ -28,6 +28,34 @@ def test_worlds() -> None:
     assert min(seen.refused, seen.interrupted, seen.restored, seen.asked) > 20, seen
 
 
+def test_a_key_that_goes_to_rest_where_the_heap_ends() -> None:
+    """Three calls in one on a block that came to be in it: what can't be laid to rest stays, and nothing is done again."""
+    loop = {"src": "a", "dst": "a"}
+    arcs = [
+        {**loop, "name": "own0", "fence": "e.kind != 1"},
+        {**loop, "name": "own1", "fence": "e.kind != r.x or r.x == 0", "transfer": "R2((r.x + 1) % 3, r.y)"},
+        {**loop, "name": "own2", "fence": "r.x < 2", "kind": "skip"},
+        {**loop, "name": "own3", "fence": "e.kind == 0"},
+        {**loop, "name": "own4", "fence": "r.x < 2"},
+        {**loop, "name": "poison", "fence": "6 // (e.kind - 9) > 99"},
+    ]
+    spec = spec_of("rest", 0, 1)
+    spec["family"] = {"extra": [], "event": "Thin", "poison": False}
+    spec["family"]["automaton"] = {"start": "a", "final": ["a"], "arcs": arcs, "register": "R2(0, 1)", "event": "E"}
+    spec["options"] |= {"window": 9, "sequence": "who", "late": "raise", "retractions": True, "gapless": None, "key": ("who",)}
+    spec["options"] |= {"threads": 1, "keys": 12, "arc_punctuation": True}
+    spec["limits"] = {"scratch": False, "used": False, "roomy": True, "tight": 200, "warm": None}
+    first = [("e", 1, (0, 1), 1, 2, 1), ("e", 1, (1, 1), 3, 4, 1), ("e", 1, (2, 1), 0, None, 1)]
+    more = [("e", 1, (0, 1), le, None, 1) for le in (3, 5)] + [("e", 1, (0, 1), 0, None, -1)]
+    last = [("e", 1, (0, 1), 3, None, -1), ("e", 1, (1, 1), 3, 4, -1), ("e", 1, (2, 1), 0, None, -1)]
+    for tight in (0, 40, 100, 150, 200, 250, 300):
+        calls = [first, *([item] for item in more)]
+        spec["limits"]["tight"] = tight
+        spec["ops"] = [("push", "list", True, items, None, 1) for items in calls]
+        spec["ops"] += [("push", "list", False, last, None, 1), ("check",)]
+        run(spec)
+
+
 class Forgetful:
     """A planted fault: the second retraction of a match is not passed on."""
 

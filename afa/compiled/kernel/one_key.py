@@ -211,13 +211,15 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
 def settled(m: Any, w: Any, key: int, b: int) -> int:
     """Lay a key to rest whose state stands in block ``b`` and is little; move what is too much from the desk to a block of its own.
 
-    Returns a block where the state stands still, or NEED_UNDO, NEED_HEAP.
+    Returns a block where the state stands still; or, where it stands on the desk, NEED_UNDO, NEED_HEAP.
     """
     status = TOO_MUCH
     if b == m[C_DESK]:
         status = lay_to_rest(m, w, key, b, m[C_REST])
     elif m[C_REST] and m[b + H_LAST] - m[b + H_FIRST] <= LITTLE:
         status = lay_to_rest(m, w, key, b, m[C_REST] // 2)
+        if status < 0:  # it stays: of a block of this call nothing is kept that would take the unit back
+            return int(b)
     if status == TOO_MUCH and b == m[C_DESK]:
         return int(grow(m, w, key, b, 0, DONE))
     return int(status if status < 0 else b)

@@ -184,7 +184,11 @@ def encoded(choose: Choices, kind: type, values: list[Any], form: str) -> Any:
             return choose.one([_objects(values), pd.Series(column, dtype=pd.ArrowDtype(column.type))])
         return column if arrow or choose.chance(50) else _objects(values)
     if kind is str:
-        return pa.array(values).cast(choose.one(TEXTS)) if arrow else choose.one([list, _objects, np.array])(values)
+        return (
+            pa.array(values).cast(choose.one(TEXTS if len(values) < 128 else TEXTS[:3]))
+            if arrow
+            else choose.one([list, _objects, np.array])(values)
+        )
     if kind is bool:
         return pa.array(values) if arrow else np.array(values, np.bool_)
     if kind is float:
