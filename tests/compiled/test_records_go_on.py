@@ -1,0 +1,110 @@
+"""Keys at rest to which rows come in order: the engines agree, whether a record is opened or goes on as it is.
+
+Rows in columns, mostly in order by key, with late ones, promises, failed calls and restarts in between; loops are compiled at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
+from afa.compiled import inforce, memory
+from afa.compiled.kernel import names as k
+from bench.queries import q1
+
+
+class E(NamedTuple):
+    kind: int
+    x: float
+
+
+class R(NamedTuple):
+    n: int = 0
+    far: int = 0
+
+
+def climbs() -> Automaton:
+    """Long lists: each event begins, and goes on in two ways; registers small and large."""
+    return Automaton(
+        arcs=[
+            Arc("start", "a", lambda e, r: e.kind < 2, lambda e, r: R(e.kind, 0)),
+            Arc("a", "a", lambda e, r: e.kind == 1, lambda e, r: R(r.n + 1, r.far + 1_000_000_007)),
+            Arc("a", "b", lambda e, r: e.kind > r.n),
+        ],
+        start="start",
+        final=["b"],
+        register=R(),
+        event=E,
+    )
+
+
+ENGINES: Any = ("interpreted", "compiled")
+AUTOMATA = {"q1": q1, "climbs": climbs}
+
+
+def batch(rng: Any, name: str, n: int, keys: int, begin: int) -> dict[str, Any]:
+    le = begin + np.sort(rng.integers(0, 3 * n, n))
+    late = rng.random(n) < rng.choice([0, 0, 0.1])
+    le[late] = begin + rng.integers(0, 3 * n, int(late.sum()))
+    found = {"key": rng.integers(0, keys, n), "le": le}
+    if rng.random() < 0.3:
+        found["re"] = le + rng.integers(1, 60, n)
+    if name == "q1":
+        change = rng.normal(0, 1, n).round(2)
+        return {**found, "price": 100 + change, "change": change}
+    return {**found, "kind": rng.integers(0, 4, n), "x": rng.normal(0, 1, n)}
+
+
+def rows_of(out: dict[str, Any]) -> Counter[Any]:
+    return Counter(zip(*(np.asarray(column).tolist() for column in out.values())))
+
+
+def world(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    name = str(rng.choice(list(AUTOMATA)))
+    monkeypatch.setattr(memory, "REST", int(rng.choice([0, 20, 60, k.MOST, k.MOST])))
+    automaton, window, keys = AUTOMATA[name](), int(rng.choice([20, 200, 10**12])), int(rng.choice([1, 4, 30]))
+    ops = [Keyed(automaton, key="key", window=window, engine=engine) for engine in ENGINES]
+    begin = 0
+    for _ in range(12):
+        n = int(rng.choice([1, 5, 40, 120]))
+        rows = batch(rng, name, n, keys, begin)
+        outs = [op.push_many(dict(rows)) for op in ops]
+        assert rows_of(outs[0]) == rows_of(outs[1]), seed
+        begin += int(rng.choice([0, n, 3 * n]))
+        if rng.random() < 0.3:
+            failed = dict(batch(rng, name, 40, keys, begin + 200), le=np.append(begin + 200 + np.arange(39), -(10**6)))
+            failed.pop("re", None)
+            for op in ops:  # its last row is late
+                op.push(Punctuation(-(10**5)))
+                with pytest.raises(LateEventError):
+                    op.push_many(failed)
+        if rng.random() < 0.3:
+            assert ops[0].push(Punctuation(begin)) == ops[1].push(Punctuation(begin))
+        if rng.random() < 0.2:
+            blobs = [op.snapshot() for op in ops]
+            assert blobs[0] == blobs[1], seed
+            ops = [Keyed.restore(automaton, blob, key="key", engine=engine) for blob, engine in zip(blobs, ENGINES)]
+        ops[1]._check()
+    assert ops[0].snapshot() == ops[1].snapshot()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+
+
+def test_worlds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(40):
+        world(seed, monkeypatch)
+
+
+@pytest.mark.stress
+def test_more_worlds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(1_000, 6_000):
+        world(seed, monkeypatch)
