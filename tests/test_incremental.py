@@ -173,3 +173,48 @@ def test_an_operator_that_has_changed_since_its_snapshot_is_not_left_to_others(t
     with pytest.raises(AfaError, match=r"expected an operator whose last call was snapshot\(\) but got one that has changed since"):
         image.publish(op._core, tmp_path / "one", None)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_key_that_comes_back_costs_nothing_for_the_others() -> None:
+    """Which keys the snapshot has, and nothing is held of, is noted in place; what an interrupt leaves half-done is seen to."""
+    op = Keyed(two_vees, key="price", window=50, engine="compiled")
+    op.push_many({"price": [float(i) for i in range(40)], "change": [1.0] * 40, "le": [0] * 40})
+    chain = [op.snapshot(incremental=True)]
+    op.push(Punctuation(1000))
+    op.push(insert(Tick(3.0, 1.0), 1000))
+    directory: Any = op._core.engine.store.directory  # type: ignore[attr-defined]
+    op._check()
+    away = directory._away
+    assert (away.sum(), len(directory)) == (39, 1)
+    op.push(insert(Tick(5.0, 1.0), 1000))
+    assert (away.sum(), len(directory)) == (38, 2)
+    directory._aways = -1
+    op.push(insert(Tick(7.0, 1.0), 1000))
+    op.push(insert(Tick(77.0, 1.0), 1000))
+    assert (away.sum(), len(directory)) == (37, 4)
+    chain.append(op.snapshot(incremental=True))
+    op._check()
+    assert (directory._away.sum(), len(directory)) == (0, 4)
+    assert Keyed.restore(two_vees, chain, key="price").snapshot() == op.snapshot()
+
+
+def test_a_call_is_taken_back_where_memory_is_too_short_to_look_for_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys that it has brought are forgotten at the end of a later call."""
+    op = Keyed(two_vees, key="price", window=50, engine="compiled")
+    op.push(insert(Tick(1.0, 1.0), 0))
+    before, directory = op.snapshot(), op._core.engine.store.directory  # type: ignore[attr-defined]
+
+    def refuse() -> Any:
+        raise MemoryError("no more, for a test")
+
+    with monkeypatch.context() as short:
+        short.setattr(directory.keys, "given", refuse)
+        short.setattr(directory.keys, "live", refuse)
+        for _ in range(2):
+            with pytest.raises(MemoryError, match="no more, for a test"):
+                op.push(insert(Tick(2.0, 1.0), 0))
+    assert len(directory.keys) == 2
+    assert op.snapshot() == before
+    op.push(retract(Tick(1.0, 1.0), 0))
+    assert len(directory.keys) <= 1
+    op._check()

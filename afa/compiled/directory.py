@@ -21,6 +21,7 @@ from afa.compiled.memory import Memory
 from afa.state.key_columns import KeyColumns
 
 NONE = np.zeros(0, np.bool_)
+UNKNOWN = -1
 
 
 class Saved(NamedTuple):
@@ -42,13 +43,18 @@ class Directory:
         self._known = 0  # numbers below have entries
         self._saved = Saved(None, k.BEGINNING)
         self._away = NONE  # by number: the snapshot has the key, and nothing is held of it
-        self._aways = 0
+        self._aways = 0  # how many of these; UNKNOWN: to be counted
         self._asking = False  # whether kernels may have told which keys are gone, and nobody has heard it
         self._lost = False  # whether nobody ever will
 
     def __len__(self) -> int:
         """How many keys there are of which something is held, or may be."""
-        return len(self.keys) - self._aways
+        return len(self.keys) - self._count_aways()
+
+    def _count_aways(self) -> int:
+        if self._aways == UNKNOWN:
+            self._aways = int(np.count_nonzero(self._away))
+        return self._aways
 
     @property
     def entries(self) -> Any:
@@ -180,22 +186,28 @@ class Directory:
         """
         if not self._keyed:
             return
-        if self._asking or self._lost:
+        if self._asking:
             self._lost = True
             self._asking = False
+        try:
+            self._forget_gone()
+        except MemoryError:
+            return
+        self.touched.clear()
+        self.last = None
+        self._lost = False
+
+    def _forget_gone(self) -> None:
+        if self._lost:
             self.touched.append(self.keys.live())
         if self.keys.news:
             self._touch_new()
         if self.last is not None:
             self.touched.append(self.last)
         if self.touched and not self._is_held():
-            try:
-                self._forget(self._looked_at())
-            except MemoryError:
-                return
-        self.touched.clear()
-        self.last = None
-        self._lost = False
+            codes = self._looked_at()
+            if len(codes):
+                self.keys.gone(codes)
 
     def _is_held(self) -> bool:
         """Return whether one key was touched, of which something is held: the common case of a call of one event."""
@@ -220,18 +232,15 @@ class Directory:
         return np.unique(codes[~here])
 
     def _keep(self, codes: Any, kept: Any) -> None:
-        away = np.zeros(max(len(self._away), self.keys.top), np.bool_)
-        away[: len(self._away)] = self._away
-        away[codes] = kept
-        self._put_away(away)
-
-    def _put_away(self, away: Any) -> None:
-        """INVARIANT: in one step, which nothing can interrupt."""
-        vars(self).update(_away=away, _aways=int(away.sum()))
-
-    def _forget(self, codes: Any) -> None:
-        if len(codes):
-            self.keys.gone(codes)
+        """Note which keys of some numbers, all different, are away. O(codes), but where numbers are new."""
+        if len(self._away) < self.keys.top:
+            away = np.zeros(2 * self.keys.top, np.bool_)
+            away[: len(self._away)] = self._away
+            self._away = away
+        aways = self._count_aways() + int(np.count_nonzero(kept)) - int(np.count_nonzero(self._away[codes]))
+        self._aways = UNKNOWN  # in case an interrupt comes in between
+        self._away[codes] = kept
+        self._aways = aways
 
     def _in_snapshot(self, codes: Any) -> Any:
         return self._in(self._saved.keys, codes)
@@ -288,7 +297,7 @@ class Directory:
     def as_saved(self) -> bool:
         """Whether the keys are those of the last snapshot."""
         saved, here = self._saved.keys, self._all(k.D_BLOCK) != 0
-        if saved is None or self._aways or len(saved) > len(here):
+        if saved is None or self._count_aways() or len(saved) > len(here):
             return False
         return bool((here[: len(saved)] == saved).all() and not here[len(saved) :].any())
 

@@ -1,6 +1,7 @@
 """Keys and their numbers as plain data, for another process of this machine: no Python object for each key, and no slot.
 
-What is taken over is looked at as far as it could lead kernels astray: where it points, and that no key is there twice.
+What is taken over is looked at as far as it could lead kernels astray: where it points, that no two keys have one place in the
+arena, and that no key is there twice.
 """
 
 from __future__ import annotations
@@ -41,8 +42,30 @@ def take_image(numbers: KeyNumbers, found: list[Any]) -> None:
     arrays = numbers.arrays
     arrays.take(w, p, top)
     wanted("keys that are in the arena, each once", numbers.run(t.REBUILD, 0, top, Batch(np.zeros((1, 64), np.int64))) == 0)
+    wanted("keys with a place each in the arena", _are_apart(arrays.w[: words_of(top)], len(p)))
     numbers.top = top
     numbers.given()
+
+
+def _are_apart(w: Any, end: int) -> bool:
+    """Return whether no two of the records of some groups of keys share a place, and none reaches beyond the end."""
+    groups = w.reshape(-1, t.GROUP)
+    kinds, values = groups[:, 0].copy().view(np.uint8) & t.CLASS, groups[:, 1:].ravel()
+    texts, tuples = (values[kinds == kind] for kind in (t.TEXT, t.TUPLE))
+    words = np.concatenate([(texts & t.LONGEST) + 7 >> 3, tuples & t.LONGEST])
+    begins = np.concatenate([texts, tuples])[words > 0] >> t.LENGTH
+    order = np.argsort(begins)
+    ends = (begins + _sizes_of_records(words[words > 0]))[order]
+    return bool((ends <= np.append(begins[order][1:], end)).all())
+
+
+def _sizes_of_records(words: Any) -> Any:
+    """Return how many words the places of records take, as `afa.compiled.kernel.key_records.size_of_record` says."""
+    units, double = words.copy(), np.zeros_like(words)
+    while (large := units > 16).any():
+        units[large] = units[large] + 1 >> 1
+        double += large
+    return units << double
 
 
 def words_of(top: int) -> int:

@@ -177,7 +177,7 @@ class KeyNumbers:
     def numbers_of_keys(self, keys: KeyColumns) -> Any:
         """Return the number of each key, new ones for new keys."""
         parts = _parts(keys.columns, len(keys))
-        if parts is None or not all(part.kind for part in parts) or (not keys.width and parts[0].kind & t.CLASS == t.NONE):
+        if parts is None or len(parts) > t.PARTS or (not keys.width and parts[0].kind & t.CLASS == t.NONE):
             return np.fromiter(map(self.code, keys), np.int64, len(keys))
         return self._numbers(parts, not keys.width, len(keys))
 

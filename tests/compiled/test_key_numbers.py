@@ -267,6 +267,27 @@ def test_a_torn_image_leads_nobody_astray() -> None:
             take_image(KeyNumbers(), part)
 
 
+def test_keys_of_an_image_have_places_of_their_own() -> None:
+    """Else a text that is forgotten would tell where the next one is written to."""
+    numbers = KeyNumbers()
+    assert numbers.numbers_of_keys(KeyColumns.of(["x" * 60, "y" * 28, (1, "z" * 150)])).tolist() == [0, 1, 2]
+    top, w, p = image_of(numbers)
+    take_image(KeyNumbers(), [top, w, p])
+    for code, words in ((1, -4), (1, 1), (2, -1), (2, 1)):
+        torn = np.frombuffer(w, np.int64).copy()
+        torn[1 + code] += words << t.LENGTH
+        with pytest.raises(SnapshotError, match=r"expected keys (with a place each in the arena|that are in the arena, each once)"):
+            take_image(KeyNumbers(), [top, torn.tobytes(), p])
+
+
+def test_tuples_of_more_parts_than_the_table_takes() -> None:
+    names = [tuple(range(i, i + t.PARTS + 1)) for i in range(3)]
+    numbers = KeyNumbers()
+    assert numbers.numbers_of_keys(KeyColumns.of(names)).tolist() == [0, 1, 2]
+    assert [numbers.find(name) for name in names] == [0, 1, 2]
+    assert list(numbers.names_of(np.arange(3))) == names
+
+
 def test_a_lost_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that ends between the kernel and Python."""
     numbers = KeyNumbers()
