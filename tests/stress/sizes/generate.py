@@ -136,7 +136,7 @@ class Maker:
 
     def phase(self) -> None:
         """Something that goes on for some calls."""
-        kinds = ["spread"] * 3 + ["hot"] * 5 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail"]
+        kinds = ["spread"] * 3 + ["hot"] * 5 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail"]
         kinds += ["thin", "thin", "border", "border"] if self.options["retractions"] else ["promise"] * 8
         getattr(self, f"_{self.choose.one(kinds)}")()
 
@@ -209,7 +209,12 @@ class Maker:
         keys = [self.key() for _ in range(choose.number(1, 5))]
         items = [self.event_of(choose.one(keys)) for _ in range(choose.one([1, 5, 30]))]
         if self.options["retractions"]:
-            items += [item for _ in range(choose.number(0, 5)) for item in self.retraction(self.largest(), "any")]
+            if choose.chance(40):  # revisions alone: a record of the same size takes the place of the old one
+                items = []
+            revised = choose.chance(60)
+            for key in [self.largest(), *(self.key() for _ in range(choose.number(0, 4)))]:
+                items += self.retraction(key, "any", 100 if revised else 15)
+            items = items or [self.event_of(keys[0])]
         last: Any = None
         if self.spec["family"]["poison"] and choose.chance(70):
             key = self.key()
@@ -280,7 +285,7 @@ class Maker:
         self.held.setdefault(key, []).append(item)
         return item
 
-    def retraction(self, key: int, which: str = "any") -> list[Any]:
+    def retraction(self, key: int, which: str = "any", revised: int = 15) -> list[Any]:
         """The retraction of an event that a key holds, if there is one; perhaps with another version of it."""
         choose, held = self.choose, [item for item in self.held.get(key, ()) if item[3] >= self.promised]
         self.held[key] = held
@@ -288,7 +293,7 @@ class Maker:
             return []
         item = held.pop({"last": -1, "first": 0, "any": choose.number(0, len(held) - 1)}[which])
         items = [(*item[:5], -1)]
-        if choose.chance(15) and not self.options["gapless"]:
+        if choose.chance(revised) and not self.options["gapless"]:
             new = ("e", key, families.payload(choose, self.event, key, item[3]), item[3], item[4], 1)
             held.append(new)
             items.append(new)
