@@ -41,6 +41,7 @@ def column_of(column: Any, nulls: bool) -> KeyColumn:
     Raises `Unfit` where rows must go one by one.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if isinstance(column, np.ndarray) and column.dtype.kind in OF_NUMBERS and column.ndim == 1 and column.itemsize <= 8:
         return _numbers(column)
@@ -48,15 +49,15 @@ def column_of(column: Any, nulls: bool) -> KeyColumn:
     if array.null_count and not nulls:
         raise Unfit
     value = array.type.value_type if kinds.is_dictionary(array.type) else array.type
-    known = (kinds.is_boolean, kinds.is_integer, kinds.is_floating, kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    if not any(is_kind(value) for is_kind in known):
+    known = (kinds.is_boolean, kinds.is_integer, kinds.is_floating, kinds.is_string, kinds.is_large_string)
+    if not any(is_kind(value) for is_kind in known) and str(value) != "string_view":
         return KeyColumn(None, column)
     try:
         if kinds.is_dictionary(array.type):
             array = array.dictionary_decode()
             if array.null_count and not nulls:
                 raise Unfit
-        if kinds.is_uint64(value) and len(array) and (pa.compute.max(array).as_py() or 0) > np.iinfo(np.int64).max:
+        if kinds.is_uint64(value) and len(array) and (pc.max(array).as_py() or 0) > np.iinfo(np.int64).max:
             return KeyColumn(None, column)
         return KeyColumn.from_arrow(array)
     except (pa.ArrowException, *ODD) as error:

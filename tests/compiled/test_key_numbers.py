@@ -327,3 +327,11 @@ def test_threads_look_for_parts_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> 
             lists = [column.to_pylist() if isinstance(column, pa.Array) else column.tolist() for column in given]
             assert list(numbers.names_of(found)) == (lists[0] if single else list(zip(*lists)))
         assert (numbers.numbers_of(columns, False, n) == alone).all()
+
+
+def test_columns_of_a_library_that_knows_no_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest pyarrow that is supported."""
+    monkeypatch.delattr(pa.types, "is_string_view", raising=False)
+    numbers = KeyNumbers()
+    assert numbers.numbers_of([pa.array(["a", "b"])], True, 2).tolist() == [0, 1]
+    assert numbers.numbers_of([pa.array([3, 4], pa.uint64())], True, 2).tolist() == [2, 3]
