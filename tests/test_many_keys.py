@@ -103,3 +103,22 @@ def test_output_of_a_batch_is_in_one_order_whatever_its_parts(keys: int, monkeyp
     assert sum(map(len, whole)) > 40
     for size in (1, 7, 64):
         assert parts(some, size, monkeypatch) == whole
+
+
+def test_a_new_key_goes_with_the_call_that_failed_though_arcs_were_dropped_in_it() -> None:
+    """A dropped arc counts keys as changed in the midst of a call: what the call had of them is noted once more."""
+    automaton_text = {**automaton(Seeded("new key"), waits=False), "event": "E"}
+    arcs = [arc_of(arc(Seeded(f"arc {i}"), width_of(automaton_text), STATES, f"more {i}", waits=False)) for i in range(2)]
+    op = Keyed(automaton_of(automaton_text), key="seq", window=50, engine="compiled")
+    op.push_many([insert(E(1, 100 + i), 10, 60) for i in range(100)])
+    op.push_many([Punctuation(5)])  # keys are cleaned when they are touched, from here on
+    before, held = op.snapshot(), op.statistics
+    with pytest.raises(AfaError, match="got le=5"):
+        op.push_many(
+            [
+                *(insert(arcs[0], 12, 20), insert(E(1, 2), 15, 65), insert(arcs[1], 70, 80), Punctuation(30)),
+                *(insert(E(2, 2), 40, 90), insert(arcs[0], 50, 60), insert(E(2, 2), 5, 90)),
+            ]
+        )
+    op._check()
+    assert (op.statistics, op.snapshot()) == (held, before)

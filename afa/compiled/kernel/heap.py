@@ -10,8 +10,9 @@ The undo log is a stack of records, read from its top:
     [-16 - key]                    a key of which nothing was held
     [key, -4]                      nothing is held of it any more
 
-By key, for the directory may have moved since. What is taken back goes in two rounds: first all that the keys hold now is freed,
-then they get what they had. So there are cells for it: those that others hold are the ones that they held before.
+By key, for the directory may have moved since. What is taken back goes in rounds: first all that the keys hold now is freed, then
+they get the blocks that they had, and at last the records. So there are cells for them: those that others hold are the ones that
+they held before. A record may be noted more than once in a call; then the oldest is the one that counts.
 """
 
 from __future__ import annotations
@@ -120,47 +121,68 @@ def saved_words(w: Any, end: int) -> int:
 
 
 @kernel
+def noted_key(w: Any, end: int) -> int:
+    """Return the key of which the record of the undo log that ends at ``end`` says what it held; NOWHERE: of none."""
+    n = w[end - 1]
+    if n == OWNER:
+        return int(w[end - 5])
+    if n == REST:
+        return int(w[end - 4] & KEY)
+    return int(NEW - n) if n <= NEW else NOWHERE
+
+
+@kernel
 def rollback(m: Any, w: Any, mark: int) -> None:
     """Restore what was written since the undo log stood at ``mark``."""
     begin, top = w[W_UNDO] + mark, w[W_UNDO] + w[W_UNDO_TOP]
     end = top
     while end > begin:
-        n = w[end - 1]
-        if n == OWNER:
-            free_held(m, w[end - 5])
-        elif n == REST:
-            free_held(m, w[end - 4] & KEY)
-        elif n <= NEW:
-            free_held(m, NEW - n)
+        key = noted_key(w, end)
+        if key != NOWHERE:
+            free_held(m, key)
         end -= saved_words(w, end)
     end = top
     while end > begin:
         take_back(m, w, end)
+        end -= saved_words(w, end)
+    end = top
+    while end > begin:
+        if w[end - 1] == REST:
+            rest_again(m, w, end)
         end -= saved_words(w, end)
     w[W_UNDO_TOP] = mark
 
 
 @kernel
 def take_back(m: Any, w: Any, end: int) -> None:
-    """Carry out the record of the undo log that ends at ``end``, when all that its key holds now is freed."""
-    n = w[end - 1]
+    """Carry out the record of the undo log that ends at ``end``, when all that its key holds now is freed.
+
+    Of a record of a key at rest the entry gets only where it stands in the log: an older one may take its place yet.
+    """
+    n, key = w[end - 1], noted_key(w, end)
     if n >= 0:
         copy(w, end - 2 - n, m, w[end - 2], n)
     elif n == OWNER:
-        free_held(m, w[end - 5])  # what a later record has restored
-        m[m[C_DIR] + w[end - 5] * D_SIZE + D_BLOCK] = w[end - 4]
-        put_deadlines(m, w[end - 5], w[end - 3], w[end - 2])
+        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = w[end - 4]
+        put_deadlines(m, key, w[end - 3], w[end - 2])
     elif n == DEADLINES:
         put_deadlines(m, w[end - 4], w[end - 3], w[end - 2])
     elif n == REST:
-        key, words = w[end - 4] & KEY, w[end - 4] >> KEY_BITS
-        free_held(m, key)
-        cell = take_cell(m, cell_class(words))
-        copy(w, end - 4 - words, m, cell, words)
-        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = -cell
+        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = -end
         put_deadlines(m, key, w[end - 3], w[end - 2])
     elif n <= NEW:
-        put_deadlines(m, NEW - n, FOREVER, FOREVER)
+        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = 0
+        put_deadlines(m, key, FOREVER, FOREVER)
+
+
+@kernel
+def rest_again(m: Any, w: Any, end: int) -> None:
+    """Put the record of a key at rest into a cell that stands in the undo log until ``end``, if it is what the key had first."""
+    entry, words = m[C_DIR] + (w[end - 4] & KEY) * D_SIZE, w[end - 4] >> KEY_BITS
+    if m[entry + D_BLOCK] == -end:
+        cell = take_cell(m, cell_class(words))
+        copy(w, end - 4 - words, m, cell, words)
+        m[entry + D_BLOCK] = -cell
 
 
 @kernel
