@@ -158,7 +158,7 @@ class Store:
     def take_log(self, cuts: Cuts | None = None) -> Any:
         """Return the output log's net entries, ``[key, sign, T, m, register..]``, and empty the log.
 
-        Retractions come first, each by T, then by the key's number, then as they were logged. With ``cuts`` the entries of each
+        Retractions come first, each by T, then by the key's number, then by what else they say. With ``cuts`` the entries of each
         change on their own, in order of arrival.
         """
         w, s = self.memory.w, self.memory.row
@@ -180,6 +180,8 @@ class Store:
         if order is None and (taken or not ascends([column for column in (changes, times, keys) if column is not None])):
             order = _ordered(changes, signs if taken else None, times, keys)
             order = order[signs[order] != 0] if taken else order
+        if keys is not None:
+            order = _ties_settled(rows, order, [column for column in (changes, signs, times, keys) if column is not None])
         if cuts is not None:
             cuts.keep(np.arange(n) if order is None else order)
         rows = rows.copy() if order is None else rows[order]
@@ -195,3 +197,22 @@ def _ordered(*columns: Any) -> Any:
     """Return the rows in order of columns, the first of which counts most; of those that are not None."""
     found = [column for column in columns if column is not None]
     return np.argsort(found[0], kind="stable") if len(found) == 1 else np.lexsort(found[::-1])
+
+
+def _ties_settled(rows: Any, order: Any, columns: list[Any]) -> Any:
+    """Return an order (None: as they stand) in which rows that are equal in columns follow each other by their other words.
+
+    So the way in which a key was served, of several with the same result, does not show. O(ties log ties).
+    """
+    same = np.ones(max(len(rows if order is None else order) - 1, 0), np.bool_)
+    for column in columns:
+        values = column if order is None else column[order]
+        same &= values[1:] == values[:-1]
+    if not same.any():
+        return order
+    found = np.arange(len(rows)) if order is None else order.copy()
+    after = np.append(False, same)
+    tied = np.flatnonzero(after | np.append(same, False))
+    words = rows[found[tied], k.L_RE :].T
+    found[tied] = found[tied[np.lexsort([*words[::-1], np.cumsum(~after)[tied]])]]
+    return found

@@ -35,6 +35,7 @@ def chosen(choose: Choices) -> dict[str, Any]:
     found["roomy"] = choose.chance(60)
     found["tight"] = choose.one([0, 0, 40, 200])  # words after which the heap is said to be at its end; 0: at its end
     found["warm"] = choose.one([None] * 8 + [0])
+    found["loops"] = choose.chance(60)  # of warm ones: whether loops over rows in order are compiled as well
     return found
 
 
@@ -49,6 +50,8 @@ def limited(limits: dict[str, Any]) -> Iterator[None]:
         changes.append((reserve, "roomy", lambda: False))
     if limits["warm"] is not None:
         changes.append((inforce, "WARM", limits["warm"]))
+        if limits.get("loops"):
+            changes.append((inforce, "LONG", 0))
     if limits["used"]:
         changes.append((reserve, "heap", _used_before(reserve.heap)))
     if limits["tight"]:

@@ -104,14 +104,10 @@ class Running:
         self.judged = not options["gapless"]  # the model does not say how numbers without gaps end; the engines do
         self.lead, self.side = Side(self, "interpreted"), make(self, "compiled")
         self.twin = Side(self, "compiled", threads=1) if self.side.threads else None  # whose output is the same to the order
-        self.alike = self.even = self._is_even()  # as long as both have had the same calls
+        self.alike = True  # as long as both have had the same calls
         self.held: set[Any] = set()
         self.levels: dict[int, int] = {}
         self.seen = Seen()
-
-    def _is_even(self) -> bool:
-        """Whether no call is done again in a larger heap: rows may go another way then, which has its own order of ties."""
-        return not self.spec["limits"]["tight"] and not {"HEAP", "RESERVED"} & self.spec["limits"].keys()
 
     def run(self) -> Seen:
         """Carry out all operations.
@@ -209,7 +205,7 @@ class Running:
         if self.twin is not None:
             self.twin.save(what)
             if what in ("again", "turn"):
-                self.alike = self.even and self.side.chain == self.twin.chain
+                self.alike = self.side.chain == self.twin.chain
         self._count(restored=int(what in ("again", "turn")))
         self._look(way * 4)  # a snapshot of what has changed may be another one, but not what the chain says
 
