@@ -73,7 +73,7 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     here = file.mapped(top)
     _check_words(here, top, room, keys[0], fixed)
     check_records(store, here, file, keys[0])
-    store.memory.adopt(here, file, room, sizes)
+    store.memory.adopt(here, file, sizes)
     store.directory.take(keys, since)
     store.arcs.installed()
 

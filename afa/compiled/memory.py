@@ -18,6 +18,8 @@ REST = k.MOST
 """The words that the record of a key at rest may have."""
 SAMPLE = 64
 """How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
+KEYS = 16
+"""Room in a new directory."""
 HEAP, RESERVED = 1 << 18, 1 << 29
 """The words of a new heap, and of its address space if that costs nothing."""
 AHEAD = 16
@@ -71,9 +73,8 @@ class Memory:
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
         self.payload, self.register = payload, register
         self.row = k.N_REG + register
-        self.keys = 16  # room in the directory
         m = reserve.heap(HEAP, RESERVED)
-        *places, top = directory_at(k.CONTROL, self.keys)
+        *places, top = directory_at(k.CONTROL, KEYS)
         m[: places[1]] = 0
         m[places[1] : top] = k.FOREVER
         m[k.C_V], m[k.C_R], m[k.C_ORDERED], m[k.C_KEYED] = payload, register, ordered, int(keyed)
@@ -102,15 +103,20 @@ class Memory:
         self.m[k.C_M], self.m[k.C_W], self.m[k.C_P], self.m[k.C_LIMIT] = self.m_at, self.w_at, program, self.m_size
 
     @property
+    def keys(self) -> int:
+        """For how many keys the directory has room."""
+        return int(self.m[k.C_MINIMA] - self.m[k.C_DIR]) // k.D_SIZE
+
+    @property
     def used(self) -> int:
         """Bytes of the heap."""
         return int(self.m[k.C_TOP]) * reserve.WORD
 
     # -- the heap ------------------------------------------------------------------------------------------------------------
 
-    def adopt(self, words: Any, file: FileHeap, keys: int, sizes: dict[str, int]) -> None:
-        """Let the words of a file, all of them in use, be the heap, with room for so many keys; and scratch of these sizes."""
-        self._use(m=words, file=file, keys=keys, grown=True)
+    def adopt(self, words: Any, file: FileHeap, sizes: dict[str, int]) -> None:
+        """Let the words of a file, all of them in use, be the heap; and scratch of these sizes."""
+        self._use(m=words, file=file, grown=True)
         self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
@@ -151,7 +157,6 @@ class Memory:
             m[new : new + high - low] = m[low:high]
         m[k.C_TOP] = top  # INVARIANT: from here on in an order that leaves it whole wherever it ends
         m[k.C_DIR : k.C_DIR + 3] = places
-        self.keys *= 2
 
     def look_at_all(self) -> None:
         """Let each key be one that the next punctuation concerns. O(keys)."""

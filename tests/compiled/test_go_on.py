@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from afa import Keyed, Punctuation
+from afa import Arc, Automaton, Keyed, Punctuation
 from afa.compiled import inforce, memory
 from afa.compiled.kernel import names as k
 from bench.queries import q1, q3
@@ -29,6 +29,7 @@ def rows_of(random: Any, i: int, keys: int, each: int) -> dict[str, Any]:
 def carried_out(rest: int, stream: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], int]:
     monkeypatch.setattr(memory, "REST", rest)
     monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
     query, window, each = STREAMS[stream]
     random = np.random.default_rng(seed)
     keys = int(random.choice([4, 30, 60]))
@@ -55,3 +56,45 @@ def test_a_record_goes_on_as_a_block_does(stream: str, seed: int, monkeypatch: p
         assert found == plain
         assert not none
         assert resting or stream != "short window" or rest != k.MOST
+
+
+class Quote(NamedTuple):
+    kind: int
+    feed: int
+
+
+class Seen(NamedTuple):
+    quotes: int = 0
+
+
+def kinds() -> Automaton:
+    return Automaton(
+        start="a",
+        final={"c"},
+        register=Seen(),
+        event=Quote,
+        arcs=[
+            Arc("a", "b", lambda e, r: e.kind == 0),
+            Arc("b", "b", lambda e, r: e.kind == 1, lambda e, r: r._replace(quotes=r.quotes + 1)),
+            Arc("b", "c", lambda e, r: e.kind == 2),
+        ],
+    )
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_what_is_promised_of_one_key_stays_promised(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+
+    def push(kind: Any, feed: Any, begin: int) -> None:
+        n = len(feed)
+        op.push_many({"kind": np.broadcast_to(kind, n), "feed": np.array(feed), "le": np.arange(begin, begin + n)})
+
+    op = Keyed(kinds(), key="feed", window=500, retractions=False, engine=engine)
+    push(2, [1] * 50, 10)
+    push([0, 1, 1, 2, 2, 2], [1, 1, 1, 2, 3, 4], 61)
+    op.push(Punctuation(200, "feed == 1"))
+    op.push(Punctuation(115))
+    op = Keyed.restore(kinds(), op.snapshot(), key="feed", engine=engine)
+    push(1, [2, 1, 3], 210)
+    assert "200" in str(op._core.engine.save().pruned)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert, retract
 from afa.compiled import memory, reserve
+from afa.compiled.kernel import names as k
+from afa.compiled.kernel.due_keys import put_deadlines
 from tests.nojit import DISABLED
 
 FEW, MANY = (500, 2_000) if DISABLED else (5_000, 400_000)
@@ -109,6 +112,47 @@ def test_each_allocation_of_a_call_may_fail(
         if refusing.asked < number:
             break
     assert number > 1 or name not in ("new keys", "known keys")
+
+
+def test_a_directory_may_be_interrupted_wherever_it_grows() -> None:
+    keys, lines = memory.KEYS, 0
+    deadlines = [(-5 * key, -7 * key) for key in range(keys)]
+    while True:
+        here = memory.Memory(1, 1, 0, True)
+        here.reach(keys)
+        m = here.m
+        for key, (act, clean) in enumerate(deadlines):
+            m[m[k.C_DIR] + key * k.D_SIZE + k.D_BLOCK] = 1
+            put_deadlines(m, key, act, clean)
+        left = lines = lines + 1
+
+        def interrupt(frame: FrameType, event: str, _: Any) -> Any:
+            nonlocal left
+            if frame.f_code is not memory.Memory._grow_directory.__code__:
+                return None
+            left -= event == "line"
+            if not left:
+                raise KeyboardInterrupt
+            return interrupt
+
+        before = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            here.reach(keys + 1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        here.reach(2 * keys + 1)
+        m = here.m
+        entries = m[m[k.C_DIR] :][: keys * k.D_SIZE].reshape(keys, k.D_SIZE)
+        assert entries[:, k.D_ACT : k.D_CLEAN + 1].tolist() == [list(each) for each in deadlines]
+        least = np.array(deadlines).min(axis=0)
+        for at in (m[k.C_MINIMA], m[k.C_ABOVE]):
+            assert (m[at : at + k.MIN_SIZE] <= least).all(), f"interrupted at line {lines}"
+        if left > 0:
+            break
+    assert lines > 5
 
 
 def test_a_promise_over_many_keys_and_one_more_event_of_each(monkeypatch: pytest.MonkeyPatch) -> None:

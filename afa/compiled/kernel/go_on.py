@@ -95,6 +95,8 @@ def begin_draft(m: Any, w: Any, at: int, clean: int) -> Any:
     flags, begin = head >> HEAD_FLAGS, head >> 2 * HEAD_BITS & HEAD_MASK
     if flags & ~(ZF_RUNS | ZF_CLEANED | ZF_SINCE) or head >> 3 * HEAD_BITS & HEAD_MASK or head >> HEAD_BITS & HEAD_MASK == 0:
         return 0, 0
+    if flags & ZF_CLEANED and m[at + Z_WORDS] > m[C_FINAL]:  # more is promised of this key than of others
+        return 0, 0
     step = at + begin
     form, le = m[step + S_FORM], m[step + S_LE]
     forms, events = form >> STEP_FORMS, form & STEP_COUNT

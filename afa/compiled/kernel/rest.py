@@ -82,7 +82,7 @@ def write_record(m: Any, w: Any, b: int, to: int, limit: int) -> int:
     for place in range(first, last):
         w[w[W_ORDER] + place - first] = begin = at - to
         at = write_step(m, w, b, m[order + place], to, at, limit, place - first)
-        if at == 0:
+        if at == 0 or at - to > limit:
             return 0
     if at - to > limit:
         return 0
