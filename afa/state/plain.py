@@ -14,6 +14,9 @@ from afa.schema import NAN, ODD, Field
 from afa.state.states import Column
 from punctuation.door import EXACT, arrow_type
 
+MORE = 16
+"""How many entries a row make it cheaper to sort the rows' places than to mark the entries."""
+
 
 class Unfit(Exception):  # noqa: N818  (no error: such a batch goes row by row)
     """A column that is not plainly of its type."""
@@ -164,7 +167,13 @@ def keys_in(columns: Sequence[Any], single: bool, n: int) -> tuple[Any, list[Any
 
 
 def used(indices: Any, dictionary: Any) -> tuple[Any, Any]:
-    """Return a dictionary that came with a column, without what does not occur in it: a slice has the one of its table."""
+    """Return a dictionary that came with a column, without what does not occur in it: a slice has the one of its table.
+
+    O(n log n) where the dictionary has many more entries than there are rows.
+    """
+    if len(dictionary) > MORE * len(indices):
+        used, places = np.unique(indices, return_inverse=True)
+        return places, dictionary.take(used)
     used = np.flatnonzero(np.bincount(indices, minlength=len(dictionary)))
     if len(used) == len(dictionary):
         return indices, dictionary

@@ -148,6 +148,18 @@ def test_only_entries_of_a_dictionary_that_occur_are_keys() -> None:
     assert numbers.numbers_of([pa.array(["k7", "k3"])], True, 2).tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("kind", [pa.int16(), pa.uint64()])
+@pytest.mark.parametrize("rows", [0, 1, 3, 2000])
+def test_a_few_rows_of_a_large_dictionary(rows: int, kind: pa.DataType) -> None:
+    """Few enough that it is not gone through, and many."""
+    texts = [f"k{i}" for i in range(2000)]
+    places = [(i * 7 + 1999) % 2000 if i % 3 else 5 for i in range(rows)]
+    array = pa.DictionaryArray.from_arrays(pa.array(places, kind), pa.array(texts))
+    numbers = KeyNumbers()
+    assert list(numbers.names_of(numbers.numbers_of([array], True, rows))) == [texts[i] for i in places]
+    assert len(numbers) == len(set(places))
+
+
 def test_text_that_is_no_utf_8_is_no_key() -> None:
     offsets, data = pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe")
     numbers, array = KeyNumbers(), pa.StringArray.from_buffers(2, offsets, data)
