@@ -157,6 +157,11 @@ class Memory:
             m[new : new + high - low] = m[low:high]
         m[k.C_TOP] = top  # INVARIANT: from here on in an order that leaves it whole wherever it ends
         m[k.C_DIR : k.C_DIR + 3] = places
+        pages = np.arange(-(-old[0] // k.PAGE) * k.PAGE, end - k.PAGE + 1, k.PAGE)
+        if len(pages):  # the old place serves cells from now on
+            m[pages + k.A_CLASS] = k.NOWHERE
+            m[pages + k.A_NEXT] = np.append(pages[1:], m[k.C_PAGES])
+            m[k.C_PAGES] = pages[0]
 
     def look_at_all(self) -> None:
         """Let each key be one that the next punctuation concerns. O(keys)."""

@@ -216,6 +216,32 @@ def test_the_directory_moves_in_a_call_that_fails() -> None:
     assert op.statistics.keys == 0
 
 
+@pytest.mark.parametrize("rest", [0, k.MOST])
+def test_the_old_place_of_a_directory_serves_keys(rest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "REST", rest)
+    op = Keyed(pairs(), key="key", window=20, engine="compiled")
+    held = op._core.engine.store.memory  # type: ignore[attr-defined]
+    op.push_many(rows(5_000, 5, 0))
+    old, begin = int(held.m[k.C_DIR]), int(held.m[k.C_TOP])
+    assert not any(old <= page < old + 5_000 * k.D_SIZE for page in free_pages(held.m))
+    op.push_many(rows(9_000, 6, 0))  # which the directory has no room for
+    assert held.m[k.C_DIR] >= begin
+    again = range(-(-old // k.PAGE) * k.PAGE, old + 8_192 * k.D_SIZE - k.PAGE, k.PAGE)
+    assert all(held.m[page + k.A_CLASS] >= 0 or page in free_pages(held.m) for page in again)
+    assert any(held.m[page + k.A_CLASS] >= 0 for page in again)  # a cell lies there
+    op._check()
+    restored = Keyed.restore(pairs(), op.snapshot(), key="key")
+    assert restored.snapshot() == op.snapshot()
+
+
+def free_pages(m: Any) -> list[int]:
+    found, page = [], int(m[k.C_PAGES])
+    while page:
+        found.append(page)
+        page = int(m[page + k.A_NEXT])
+    return found
+
+
 def test_a_heap_is_used_again_and_nothing_of_it_is_seen() -> None:
     reserve._kept.clear()
     want = None
