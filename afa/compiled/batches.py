@@ -21,6 +21,8 @@ from afa.model.arc import TIMEOUT
 
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
+SPARSE = 16
+"""Rows are counted by key where the numbers of keys are below so many times the rows: there is a count for each number."""
 ROOM, LEAST = 1 << 21, 256
 """How many words the lists of a chunk may take; and the least number of records in it."""
 
@@ -51,7 +53,7 @@ class Batches:
         straight = self._straight(batch)
         ends, bounds = _ends(batch), self._bounds(batch)
         moves = bounds[0] < bounds[-1]  # then rows make room for others
-        known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves
+        known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
         self._counts = np.bincount(batch.key) if known else None
         if straight is not None and self._counts is not None:
             straight.words[0, k.F_COUNTS] = self._counts.ctypes.data

@@ -140,3 +140,24 @@ def test_a_time_out_arc_that_comes_to_a_key_not_yet_cleaned_withdraws_nothing_fi
     assert [(item.le, item.diff) for item in out if isinstance(item, Change)] == [(0, 1)]
     out = at_once.push_many([insert(E(7), 0), Punctuation(0), Punctuation(2), waits, Punctuation(3)])
     assert [(item.le, item.diff) for item in out if isinstance(item, Change)] == [(0, 1)]
+
+
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("n", [8, 9])
+def test_more_partial_matches_of_one_start_than_a_new_set_of_rows_holds(
+    n: int, loops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The set was looked through for ever."""
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0 if loops else 1 << 60)
+    doubled = [arc("b", "b", "e.sort == 1", f"R1(r.x + {step})", name=step) for step in ("e.seq", "1")]
+    arcs = arc("a", "b", "e.sort == 0", "R1(0)"), *doubled, arc("b", "c", "e.sort == 2")
+    automaton = small("a", "c", *arcs, register="R1()", event="T")
+    rows = {"sort": [0, *[1] * n, 2, 2], "seq": [0, *[4**i for i in range(1, n + 1)], 0, 0], "le": list(range(n + 3))}
+    outs = []
+    for engine in ("interpreted", "compiled"):
+        op = Operator(automaton, window=500, engine=engine)
+        parts = [op.push_many({name: np.array(column[i : i + 4]) for name, column in rows.items()}) for i in range(0, n + 3, 4)]
+        outs.append([sorted(zip(*(column.tolist() for column in part.values()))) for part in parts])
+    assert outs[0] == outs[1]
+    assert sum(map(len, outs[1])) == 2**n

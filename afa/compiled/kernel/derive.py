@@ -82,6 +82,8 @@ def derive_nodes(
     s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
     out, room = b + m[b + H_NODES] + top * s, m[b + H_NODE_CAP] - top
     count = take_event(m, p, b, m[C_M], rows, n, begins, le, events, m[C_M] + 8 * out, room)
+    if count >= w[W_ROWS]:  # more than the set of rows has places for
+        return NEED_ROWS
     if count >= 0:
         if p[P_IGNORABLE]:  # rows that stay
             for k in range(count):

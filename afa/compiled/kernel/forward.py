@@ -333,8 +333,10 @@ def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
 def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
     """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice.
 
-    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES.
+    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES; NEED_ROWS: more than the set of rows has places for.
     """
+    if count >= w[W_ROWS]:
+        return NEED_ROWS
     s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
     count = unique(m, w, out, count, s)

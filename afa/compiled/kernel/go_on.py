@@ -192,7 +192,7 @@ def write_rows(m: Any, w: Any, p: Any, c: Any, low: int, high: int, words: int) 
         step = at
         at = write_event(m, c, step, le, row)
         n = call_step(m, p, m[C_M], rows, n, True, le, re_of(m, c, le, row), m[C_M] + 8 * (at - m[C_V]), m[C_M] + 8 * out, LISTS)
-        if n < 0:
+        if n < 0 or n >= w[W_HASHES]:
             return 0
         for i in range(n):
             m[out + i * s + N_END] = ALONE
