@@ -40,7 +40,12 @@ class LogWriter:
         self.path = Path(path).resolve()
         self._automaton = automaton
         self._last = 0  # the sequence of the last line
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:  # a file of that name or above it, or no permission
+            raise AfaError(
+                f"expected a folder for the arc log, or a place for one, but {self.path} is none: {error.strerror}"
+            ) from error
 
     def insert(self, arc: Arc, *, at: Instant = None, until: Instant = None, id: str | int | None = None) -> None:
         """Write a line that puts an arc in force.
