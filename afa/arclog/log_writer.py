@@ -43,9 +43,7 @@ class LogWriter:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:  # a file of that name or above it, or no permission
-            raise AfaError(
-                f"expected a folder for the arc log, or a place for one, but {self.path} is none: {error.strerror}"
-            ) from error
+            raise AfaError(f"expected the folder of an arc log but {self.path} can't be one: {error.strerror}") from error
 
     def insert(self, arc: Arc, *, at: Instant = None, until: Instant = None, id: str | int | None = None) -> None:
         """Write a line that puts an arc in force.
