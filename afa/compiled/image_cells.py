@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.kernel import names as k
-from afa.compiled.kernel.desk import ROWS, STEPS, WAITING
+from afa.compiled.kernel.desk import desk_rooms
 from afa.compiled.kernel.slabs import BLOCKS, RECORDS, cell_class, cell_words
 from afa.compiled.mapped_heap import FileHeap
 from afa.compiled.memory import Batch
@@ -29,7 +29,7 @@ def check_cells(m: Any, held: Any, top: int) -> None:
     if desk:
         wanted("a desk in the memory", k.CONTROL < desk <= top - k.HEAD and k.CONTROL < draft <= top - 3 * k.MOST, [desk, draft])
         caps = [int(m[desk + name]) for name in (k.H_CAP, k.H_EVENT_CAP, k.H_NODE_CAP, k.H_MATCH_CAP, k.H_PENDING_CAP)]
-        wanted("a desk with room", all(n >= least for n, least in zip(caps, (STEPS, ROWS, ROWS, ROWS, WAITING))), caps)
+        wanted("a desk with room", all(n >= least for n, least in zip(caps, desk_rooms(int(m[k.C_V]), int(m[k.C_R])))), caps)
         blocks = np.append(blocks, desk)
     small = blocks[(m[blocks] >= 0) & (m[blocks] <= BLOCKS)]
     words = m[records] & k.HEAD_MASK

@@ -23,8 +23,8 @@ TOO_MUCH = 1
 """What `lay_to_rest` says of a state that is no record."""
 SWAPPED = MOST + 8
 """The words that `replace` may need of the undo log."""
-STEPS, ROWS, WAITING = 96, 160, 64
-"""The room of the desk: for any record, and some more."""
+SPARE = 32
+"""The room of the desk beyond what any record needs, in rows of each kind."""
 
 
 @kernel
@@ -55,6 +55,16 @@ def held_block(m: Any, key: int) -> int:
 
 
 @kernel
+def desk_rooms(v: int, r: int) -> Any:
+    """Return how many steps, events, nodes, matches and retractions that wait the desk has room for.
+
+    Words of a record: a step takes two at least, a node one, the others as many as they say something.
+    """
+    steps = MOST // 2 + SPARE
+    return steps, MOST // max(v, 1) + SPARE, MOST + SPARE, MOST // (1 + r) + SPARE, MOST // (Q_WORDS + v) + SPARE
+
+
+@kernel
 def make_desk(m: Any) -> int:
     """Make the desk, and a place to draft records on. Returns DONE or NEED_HEAP."""
     words = 2 * MOST + 64 + m[C_V] + 2 * m[C_R] + m[C_V]
@@ -63,7 +73,8 @@ def make_desk(m: Any) -> int:
         if draft < 0:
             return int(draft)
         m[C_DRAFT] = draft + 1
-    b = make(m, STEPS, ROWS, ROWS + STEPS, ROWS, WAITING)
+    steps, events, nodes, matches, waiting = desk_rooms(m[C_V], m[C_R])
+    b = make(m, steps, events, nodes, matches, waiting)
     if b < 0:
         return int(b)
     m[b + H_BORN] = 0

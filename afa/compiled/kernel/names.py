@@ -91,7 +91,7 @@ C_KNOWN = C("what is final for all keys, though more may be for the key at work:
 C_PAGES = C("the first free page, chained by A_NEXT; 0: none")
 CLASSES = 160
 C_FREE = C("first free block of each size class", words=CLASSES)
-CELLS = 52
+CELLS = 68
 C_CELLS = C("first page with room of each size class of cells", words=CELLS)
 CONTROL = -(-C.size // 16) * 16 + 8
 """Where the heap begins: in the middle of a pair of cache lines. Size classes are whole pairs, so that each block does: most words
@@ -146,13 +146,13 @@ SPAN_BITS = 62 - STEP_SPANS
 V = Record()
 V_FORM = V("state | where the step of its start begins in the record, 0: not there | forms VF_* | register, where it is small")
 V_WORDS = V("start, m, end, as far as forms say so; words of the register", words=0)
-NODE_STATES, NODE_BEGINS, NODE_FORMS = 16, 7, 4
+NODE_STATES, NODE_BEGINS, NODE_FORMS = 16, 9, 4
 """Bits of the parts of a form."""
 VF_M, VF_OPEN, VF_END, VF_SMALL = 1, 2, 4, 8
 """m is not RE of the first event of its start's step; end is OPEN; end is a word, else it is ALONE; the register is in the form."""
 NODE_SMALL = NODE_STATES + NODE_BEGINS + NODE_FORMS
-MOST = 127
-"""The most words of a record: each row of it has one at least, so that STEP_BITS count them."""
+MOST = (1 << NODE_BEGINS) - 1
+"""The most words of a record: nodes say by NODE_BEGINS bits where in it a step begins."""
 
 # -- m: header of a block ----------------------------------------------------------------------------------------------------
 H = Record()

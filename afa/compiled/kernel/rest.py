@@ -70,7 +70,7 @@ def write_record(m: Any, w: Any, b: int, to: int, limit: int) -> int:
     first, last, cap = m[b + H_FIRST], m[b + H_LAST], m[b + H_CAP]
     n, waiting = last - first, m[b + H_PENDING_TOP]
     size, order, begin = Q_WORDS + m[C_V], b + HEAD, 0
-    if 2 * n + waiting * size >= limit:
+    if 2 * n + waiting * size >= limit or n > w[W_PLACES]:
         return 0
     stones = 0
     for place in range(first, last):

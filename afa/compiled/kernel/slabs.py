@@ -20,8 +20,8 @@ from afa.compiled.kernel.native_call import kernel
 
 SHORT = 4
 """The words of the smallest cell. Up to 8 a class for each size, then eight classes for each doubling."""
-RECORDS = 37
-"""Classes of records, 4 to 128 words; the others are those of the smallest blocks."""
+RECORDS = 53
+"""Classes of records, 4 to 512 words; the others are those of the smallest blocks."""
 RUN = 16
 """How many pages are taken at once, at most, where they do not follow the last one."""
 BLOCKS = 12
@@ -30,7 +30,7 @@ BLOCKS = 12
 
 @kernel
 def cell_class(words: int) -> int:
-    """Return the smallest class of cells for records of so many words, up to 128."""
+    """Return the smallest class of cells for records of so many words, up to 512."""
     if words <= 8:
         return max(words, SHORT) - SHORT
     e = 0
@@ -41,7 +41,7 @@ def cell_class(words: int) -> int:
 
 @kernel
 def cell_words(size: int) -> int:
-    """Return the words of a class of cells: of a record 4, 5, .. 15, 16, 18, .. 30, 32, 36, .. 128, of a block as `size_of`."""
+    """Return the words of a class of cells: of a record 4, 5, .. 15, 16, 18, .. 30, 32, 36, .. 512, of a block as `size_of`."""
     if size < SHORT:
         return size + SHORT
     if size < RECORDS:

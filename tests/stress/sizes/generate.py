@@ -25,7 +25,7 @@ from tests.stress.sizes import families, limits
 from tests.stress.sizes.families import KEYS, POISON
 
 Spec = dict[str, Any]
-LEVELS = (1, 2, 3, 5, 8, 13, 21, 34, 55)
+LEVELS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144)
 """Borders between sizes of a key, in events that it holds."""
 
 
@@ -34,8 +34,8 @@ def level(events: int) -> int:
 
     Examples
     --------
-    >>> [level(n) for n in (0, 1, 2, 4, 5, 70)]
-    [0, 1, 2, 3, 4, 9]
+    >>> [level(n) for n in (0, 1, 2, 4, 5, 70, 150)]
+    [0, 1, 2, 3, 4, 9, 11]
     """
     return bisect_right(LEVELS, events)
 
@@ -150,7 +150,7 @@ class Maker:
         """Many rows of one key, and perhaps a few of others among them."""
         choose, key = self.choose, self.key()
         for _ in range(choose.number(1, 3)):
-            n = choose.one([1, 2, 4, 9, 20, 50])
+            n = choose.one([1, 2, 4, 9, 20, 50] * 3 + [150])
             self.push([self.event_of(key if choose.chance(90) else self.key()) for _ in range(n)])
 
     def _mixed(self) -> None:

@@ -14,7 +14,7 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "CHUNK": (batches, [7, 64]),
     "KEYED_CHUNK": (batches, [7, 64]),
     "SAMPLE": (memory, [3, 8]),
-    "REST": (memory, [0, 9, 14, 25, 60]),
+    "REST": (memory, [0, 9, 14, 25, 60, 127, 250]),  # else the most that there may be
     "HEAP": (memory, [1 << 9]),
     "RESERVED": (memory, [1 << 10]),
     "AHEAD": (memory, [2]),

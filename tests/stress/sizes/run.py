@@ -14,7 +14,7 @@ from tests.interrupts import at_line
 from tests.model import OK, Model
 from tests.strategies import Seeded
 from tests.stress.sizes.columns import Form
-from tests.stress.sizes.generate import Spec, level
+from tests.stress.sizes.generate import LEVELS, Spec, level
 from tests.stress.sizes.limits import limited, refused
 
 SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale", "outputs", "retractions")
@@ -30,8 +30,8 @@ class Seen(NamedTuple):
     calls: int = 0
     rows: int = 0
     matches: int = 0
-    up: tuple[int, ...] = (0,) * 10  # how often a key has come up to each size, or past it, in one call
-    down: tuple[int, ...] = (0,) * 10  # and down
+    up: tuple[int, ...] = (0,) * (len(LEVELS) + 1)  # how often a key has come up to each size, or past it, in one call
+    down: tuple[int, ...] = (0,) * (len(LEVELS) + 1)  # and down
     refused: int = 0
     interrupted: int = 0
     restored: int = 0
@@ -267,7 +267,7 @@ class Running:
             if n > 0 and le >= final:
                 held[payload.who] += 1
         levels = {key: level(n) for key, n in held.items()}
-        up, down = [0] * 10, [0] * 10
+        up, down = ([0] * (len(LEVELS) + 1) for _ in range(2))
         for key in levels.keys() | self.levels.keys():
             old, new = self.levels.get(key, 0), levels.get(key, 0)
             for passed in range(old + 1, new + 1):
