@@ -6,14 +6,15 @@ The compiled engine cleans a key when it is touched; what a promise has made fin
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from afa import AfaError, Change, Keyed, Punctuation, insert, retract
+from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
 from afa.compiled import batches
 from bench.queries import q1
+from tests.nojit import DISABLED
 from tests.strategies import STATES, Seeded, arc, automaton, lifetime, width_of
 from tests.text import E, arc_of, automaton_of
 
@@ -122,3 +123,44 @@ def test_a_new_key_goes_with_the_call_that_failed_though_arcs_were_dropped_in_it
         )
     op._check()
     assert (op.statistics, op.snapshot()) == (held, before)
+
+
+class Step(NamedTuple):
+    key: int
+    move: int
+
+
+class Seen(NamedTuple):
+    n: int = 0
+
+
+@pytest.mark.parametrize("keys", [2, 5, 3_000])
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int) -> None:
+    """Batches in order, out of order and late in part, keys in turn and side by side: rows that change nothing among the others."""
+    n, rng = 300 if DISABLED else 3_000, np.random.default_rng(keys)
+    arcs = [
+        Arc("low", "up", "move == 1"),
+        Arc("up", "up", "move == 0 or move == 3"),
+        Arc("up", "up", "move == 2", "(r.n + 1,)"),
+        Arc("up", "top", "move == 3 and r.n < 4"),
+    ]
+    program = Automaton(start="low", final={"top"}, register=Seen(), event=Step, arcs=arcs if skip else arcs[::3])
+    ops = [
+        Keyed(program, key="key", window=60, late="drop", engine="interpreted"),
+        Keyed(program, key="key", window=60, late="drop", engine="compiled", threads=threads),
+    ]
+    outs: list[list[Any]] = [[], []]
+    for turn in range(5):
+        le = np.arange(n) + n * turn
+        le = le - rng.integers(0, 30, n) * (rng.random(n) < 0.1) if turn in (1, 4) else le
+        key, move = rng.integers(0, keys, n), rng.choice([0, 1, 2, 3, 4], n, p=[0.3, 0.02, 0.1, 0.08, 0.5])
+        rows = {"key": np.sort(key) if turn == 2 else key, "move": move, "le": le, "kind": np.zeros(n, np.int8)}
+        rows["kind"][[n // 2, n - 1]], rows["le"][[n // 2, n - 1]] = 2, (n * turn - 5, n * (turn + 1) - 40)
+        for op, out in zip(ops, outs):
+            found = op.push_many(rows)
+            out.append(sorted(zip(*(found[name].tolist() for name in ("key", "n", "le", "re", "diff", "kind")))))
+            op._check()
+    assert outs[0] == outs[1]
+    assert sum(map(len, outs[0])) > (10 if keys < 100 else 0)

@@ -341,6 +341,26 @@ def test_threads_look_for_parts_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> 
         assert (numbers.numbers_of(columns, False, n) == alone).all()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("keys", [1, 3, 300, 100_000])
+def test_rows_whose_key_a_row_before_has(keys: int, threads: int) -> None:
+    """Words that were found are noted: few keys, keys side by side, a part of the rows with many others, new ones among them."""
+    n, rng = 2_000 if DISABLED else 20_000, np.random.default_rng(keys)
+    numbers, slow = KeyNumbers(), Slow()
+    with ThreadPoolExecutor(2) as pool:
+        if threads > 1:
+            numbers.together, numbers.threads = lambda jobs: list(pool.map(lambda job: job(), jobs)), threads
+        for turn in range(4):
+            column = rng.integers(0, keys, n) << 8 * turn
+            column = np.repeat(column[: n // 4], 4) if turn % 2 else column
+            column[n // 2 : n // 2 + 500] = rng.integers(-(2**62), 2**62, 500)
+            given = column.view(np.float64) if turn == 2 else column
+            given = np.where(np.isfinite(given), given, 0.5) + 0.0 if turn == 2 else given
+            for name, code in zip(given.tolist(), numbers.numbers_of([given], True, n).tolist()):
+                slow.agree(name, code)
+    assert len(numbers) == len(slow.names)
+
+
 def test_columns_of_a_library_that_knows_no_views(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest pyarrow that is supported."""
     monkeypatch.delattr(pa.types, "is_string_view", raising=False)

@@ -1,4 +1,4 @@
-"""Write the words of an event from the columns of a batch, in their one form: one NaN, no -0.0."""
+"""Write the words of an event from the columns of a batch, in their one form: one NaN, no -0.0; and those of its step."""
 
 from __future__ import annotations
 
@@ -35,3 +35,23 @@ def write_event(e: Emitter, payload: Layout, event: str = "%event", line: str = 
             value = e.let(f"select i1 {present}, {type_} {value}, {type_} {ZEROS[type_]}")
         e.store(type_, value, words, slot.value)
         e.known["e", slot.offset, slot.width] = Value(base, value, present)
+
+
+def write_step(e: Emitter, record: str, le: str, nodes: str, matches: str, reach: str) -> None:
+    """Write the step of one row. Steps, places and events move on with the rows, so the row's number tells all of them."""
+    step, slice_ = e.let(f"add i64 %steps, {record}"), e.let(f"add i64 %slices, {e.let(f'shl i64 {record}, 24')}")
+    e.store("i64", step, "%orders", record)
+    for column, value in (("LE", le), ("EV", slice_), ("ND", nodes), ("MT", matches), ("REACH", reach)):
+        e.store("i64", value, f"%column_{column}", record)
+
+
+def base_step(e: Emitter) -> None:
+    """Say where the words of a step would stand, and what they would be, if it were that of row 0; ``%record0`` is the first row."""
+    back = e.let("sub i64 0, %record0")
+    e.line(f"%orders = getelementptr i64, ptr {e.load('ptr', '%x', k.X_ORDER)}, i64 {back}")
+    e.line(f"%column_LE = getelementptr i64, ptr {e.load('ptr', '%x', k.X_TIMES)}, i64 {back}")
+    for column in ("EV", "ND", "MT", "REACH"):
+        words = e.let(f"mul i64 %cap, {getattr(k, column) - k.LE}")
+        e.line(f"%column_{column} = getelementptr i64, ptr %column_LE, i64 {words}")
+    e.line(f"%steps = add i64 {e.load('i64', '%x', k.X_STEP)}, {back}")
+    e.line(f"%slices = add i64 {e.load('i64', '%x', k.X_SLICE)}, {e.let(f'shl i64 {back}, 24')}")

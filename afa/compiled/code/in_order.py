@@ -9,25 +9,24 @@ equal, or matches of which it does not know that they differ or that there is ro
 or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
-    runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN;
-            what comes behind it goes through a loop of its own (`afa.compiled.code.still`)
+    runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN
+
+Rows that go on leaving the list as it is, or empty, go through a loop of their own (`afa.compiled.code.still`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from afa.compiled.code.columns import base_of, write_event
+from afa.compiled.code.columns import base_of, base_step, write_event, write_step
 from afa.compiled.code.emit import Emitter
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of
-from afa.compiled.code.still import put_still
+from afa.compiled.code.still import ask_ahead, line_of, put_still
 from afa.compiled.kernel import names as k
 
 LOOP = "i64 @f(ptr noalias %x) nounwind"
-AHEAD = 12
-"""So many rows before a row is taken its memory is asked for, where it may stand anywhere."""
-MOVING = {"record": "i64", "order": "ptr", "times": "ptr", "event": "ptr", "slice": "i64", "step": "i64", "latest": "i64"}
+MOVING = {"record": "i64", "event": "ptr", "latest": "i64"}
 """The variables that move on with each row."""
 LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
 """The list before the row, and where the next one goes."""
@@ -48,12 +47,11 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     e.goto("each")
     e.place("each")
     for name, type_ in moving.items():
-        e.line(f"%{name}{'_each' if runs and name in MOVING else ''} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
-    if runs:
-        put_still(e, classes, start, payload, MOVING)
+        e.line(f"%{name}{'_each' if name in MOVING else ''} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
+    put_still(e, classes, start, payload, MOVING, runs)
     e.branch(e.let("icmp slt i64 %record, %high"), "read", "stop")
     e.place("read")
-    _ask_ahead(e, payload)
+    ask_ahead(e, payload, "%record")
     _read_row(e)
     write_event(e, payload)
     ways: dict[str, dict[str, str]] = {}  # by block: the list of the row, and its slice of nodes
@@ -88,49 +86,26 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         "last": "ptr",
         "index_at": "ptr",
     }
-    masks = ("re_mask", "le_mask", "index_mask", "plain_mask")
+    masks = ("re_mask", "le_mask", "index_mask", "plain_mask", "ahead")
     fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
-    for column in ("EV", "ND", "MT", "REACH"):
-        e.line(f"%to_{column} = mul i64 %cap, {getattr(k, column) - k.LE}")
+    base_step(e)
     for word in range(payload.width):
         e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.X_WORDS + word)}, align 8")
-
-
-def _ask_ahead(e: Emitter, payload: Layout) -> None:
-    """Where rows are taken by their numbers, ask for the memory of one that comes AHEAD rows later: it may stand anywhere."""
-    e.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    e.branch(e.let("icmp eq i64 %index_mask, 0"), "near", "ahead")
-    e.place("ahead")
-    far = e.let(f"add i64 %record, {AHEAD}")
-    far = e.let(f"select i1 {e.let(f'icmp slt i64 {far}, %high')}, i64 {far}, i64 %record")
-    line = e.load("i64", "%index_at", far)
-    for at, byte in [
-        ("%le_at", False),
-        *((f"%at{word}", word not in {slot.value for slot in payload.slots}) for word in range(payload.width)),
-    ]:
-        there = e.let(f"getelementptr {'i8' if byte else 'i64'}, ptr {at}, i64 {line}")
-        e.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
-    e.goto("near")
-    e.place("near")
 
 
 def _read_row(e: Emitter) -> None:
     """The times of the row; it leaves the loop if it is late, or of another time."""
 
-    def masked(pointer: str, mask: str, place: str = "%line") -> str:
-        at = e.let(f"getelementptr i64, ptr {pointer}, i64 {e.let(f'and i64 {place}, {mask}')}")
-        return e.let(f"load i64, ptr {at}, align 8")
-
-    indexed = masked("%index_at", "%index_mask", "%record")
-    e.line(f"%line = add i64 {indexed}, {e.let('and i64 %record, %plain_mask')}")
+    e.line(f"%line = add i64 {line_of(e, '%record')}, 0")
     e.line(f"%le = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %line')}, align 8")
     late = e.let("icmp sle i64 %le, %latest")
     later = e.let("icmp sge i64 %le, %bound")
     e.branch(e.let(f"or i1 {late}, {later}"), "stop", "taken")
     e.place("taken")
-    e.line(f"%re = add i64 {masked('%re_at', '%re_mask')}, {e.let('and i64 %le, %le_mask')}")
+    own = e.load("i64", "%re_at", e.let("and i64 %line, %re_mask"))
+    e.line(f"%re = add i64 {own}, {e.let('and i64 %le, %le_mask')}")
 
 
 def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> dict[str, str]:
@@ -285,14 +260,9 @@ def _go_on(e: Emitter, ways: Mapping[str, Mapping[str, str]], size: int, runs: b
     nodes = e.phi("i64", *((way["nodes"], block) for block, way in ways.items()))
     found = e.phi("i64", *((way["found"], block) for block, way in ways.items()))
     reach = e.phi("i64", *((way["from"], block) for block, way in ways.items())) if runs else "%le"
-    e.store("i64", "%step", "%order")
-    e.store("i64", "%le", "%times")
-    for column, value in (("EV", "%slice"), ("ND", nodes), ("MT", found), ("REACH", reach)):
-        e.store("i64", value, "%times", f"%to_{column}")
-    for name, words in (("order", 1), ("times", 1), ("event", size)):
-        e.line(f"%{name}1 = getelementptr i64, ptr %{name}, i64 {words}")
-    for name, by in (("record", 1), ("step", 1), ("slice", 1 << 24)):
-        e.line(f"%{name}1 = add i64 %{name}, {by}")
+    write_step(e, "%record", "%le", nodes, found, reach)
+    e.line(f"%event1 = getelementptr i64, ptr %event, i64 {size}")
+    e.line("%record1 = add i64 %record, 1")
     e.line("%latest1 = add i64 %le, 0")
     e.goto("each")
 

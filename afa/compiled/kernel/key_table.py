@@ -2,6 +2,9 @@
 
 Many keys are looked for side by side, in rounds over a few rows each, so that the lines of cache that they need are on their way at
 once: tag -> slot -> value -> record. `find` writes nothing but its own rows, so that threads may look for parts of the rows.
+
+Rows often have the key of a row shortly before: of few keys, or side by side by key. So words that were found are noted with their
+numbers, in the rows' part of LOG, where the next ones look first; no longer where hardly any is there.
 """
 
 from __future__ import annotations
@@ -12,12 +15,16 @@ from afa.compiled.kernel.key_hash import tag_of_record, tag_of_word, words_of
 from afa.compiled.kernel.key_names import *
 from afa.compiled.kernel.key_records import free_record, kind_of, record_of, same_record, take_record
 from afa.compiled.kernel.names import C_M, C_P, C_W, DONE
-from afa.compiled.kernel.native_call import kernel, peek, prefetch
+from afa.compiled.kernel.native_call import kernel, peek, prefetch, wrapped
 
 ROUND = 32
 """How many rows are looked for side by side."""
 NUMBER = (1 << 32) - 1
 """The bits of a slot that hold the number."""
+NOTES, SPREAD = 256, 0x9E3779B97F4A7C15 - (1 << 64)
+"""How many words are noted, each with its number; the multiplier that tells the place of a word."""
+NOTED = 4 * NOTES
+"""From how many rows on words are noted; and for how many no less than a quarter of the rows must be noted ones."""
 
 
 @kernel
@@ -82,13 +89,41 @@ def first_of_tag(m: Any, tag: int) -> int:
 
 
 @kernel
+def note_of(word: int) -> int:
+    """Return where a word is noted, if it is: a pair of words behind the rows that `unnoted` lists."""
+    return ROUND + 2 * (wrapped(word * SPREAD) >> 56 & NOTES - 1)
+
+
+@kernel
+def unnoted(c: Any, low: int, row: int, end: int, notes: bool) -> int:
+    """Write the numbers of those rows whose words are noted, and list the others at ``c[LOG, low]``. Returns how many these are."""
+    count, words = 0, c[0, D_COLUMNS + V_AT]
+    for r in range(row, end):
+        if notes:
+            word = peek(words + 8 * r)
+            note = low + note_of(word)
+            if c[LOG, note] == word and c[LOG, note + 1] >= 0:
+                c[OUT, r] = c[LOG, note + 1]
+                continue
+        c[LOG, low + count] = r
+        count += 1
+    return count
+
+
+@kernel
 def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Write the numbers of the keys of some rows to OUT; of those that have none, -1 less their tag. Returns how many have none."""
-    missing, row, words = 0, low, of_words(c)
+    missing, row, words, known = 0, low, of_words(c), 0
     at = 0 if words else int(p[A_ROOM] + low // c[0, D_ROWS] * c[0, D_WIDTH])
+    notes = words and c[0, D_COLUMNS + V_KINDS] == 0 and high - low >= NOTED
+    if notes:
+        for k in range(NOTES):
+            c[LOG, low + ROUND + 2 * k + 1] = -1
     while row < high:
         end = min(row + ROUND, high)
-        for r in range(row, end):
+        count = unnoted(c, low, row, end, notes)
+        for k in range(count):
+            r = int(c[LOG, low + k])
             if words:
                 tag = tag_of_word(m, kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r))
             else:
@@ -96,7 +131,8 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
                 tag = tag_of_record(m, p, at, kind, length)
             c[OUT, r] = tag
             prefetch(m[C_M] + 8 * (SLOTS + home_of(m, tag)))
-        for r in range(row, end):
+        for k in range(count):
+            r = int(c[LOG, low + k])
             tag = int(c[OUT, r])
             found = first_of_tag(m, tag)
             c[OUT, r] = found if found else -1 - tag
@@ -106,11 +142,18 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
             for r in range(row, end):
                 if c[OUT, r] >= 0:
                     prefetch(m[C_P] + 8 * (w[value_at((c[OUT, r] & NUMBER) - 1)] >> LENGTH))
-        for r in range(row, end):
+        for k in range(count):
+            r = int(c[LOG, low + k])
             if c[OUT, r] >= 0:
                 settle(m, w, p, c, r, at)
             if c[OUT, r] < 0:
                 missing += 1
+            elif notes:
+                word = peek(c[0, D_COLUMNS + V_AT] + 8 * r)
+                note = low + note_of(word)
+                c[LOG, note], c[LOG, note + 1] = word, c[OUT, r]
+        known += end - row - count
+        notes = notes and (end - low < NOTED or 4 * known >= end - low)
         row = end
     return missing
 

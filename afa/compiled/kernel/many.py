@@ -194,49 +194,100 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED stand the keys; behind the first half of W_SORT where
     the rows of each of them end. Returns how many keys.
     """
-    pairs, touched, index, ends = w[W_PAIRS], w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH]
-    le_at, n = c[0, F_LE], pairs_of_rows(m, w, c, low, high)
-    count = first = k = 0
-    while k < n:
-        first, key, before, rises = k, w[pairs + k] >> RECORD, BEGINNING, True
-        while k < n and w[pairs + k] >> RECORD == key:
-            row = low + (w[pairs + k] & (1 << RECORD) - 1)
-            w[index + k] = row
-            le = peek(le_at + 8 * row)
-            rises = rises and le >= before
-            before = le
-            k += 1
-        w[touched + count], w[ends + count] = key, k
-        count += 1
-        if not rises:
-            sort(m, w, c, le_at, index + first, w[W_SORT], k - first)
-    return count
+    most, together, ascends = rows_at_hand(m, w, c, low, high)
+    few = most < 1 << DIGIT
+    count = place_few(m, w, c, low) if few else place_many(m, w, c, low, 0 if together else most)
+    if not ascends:
+        sort_each(m, w, c, count)
+    return int(count)
 
 
 @kernel
-def pairs_of_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
-    """Put the rows that `group_rows` is about side by side by key at W_PAIRS. Returns how many; C_PLACE: where they end."""
-    le_at, kind_at, key_at = c[0, F_LE], c[0, F_KIND], c[0, F_KEY]
-    most, before, rises, x = 0, NOWHERE, True, low
+def rows_at_hand(m: Any, w: Any, c: Any, low: int, high: int) -> tuple[int, bool, bool]:
+    """Find out where the rows end that `group_rows` is about (C_PLACE); at W_COUNTS, how many of them each of the first keys has.
+
+    Returns the greatest key; whether keys never fall from one row to the next; whether LE does not.
+    """
+    le_at, kind_at, key_at, counts, promised = c[0, F_LE], c[0, F_KIND], c[0, F_KEY], w[W_COUNTS], m[C_EVENTS]
+    for digit in range(1 << DIGIT):
+        w[counts + digit] = 0
+    most, before, latest, together, ascends, x = 0, NOWHERE, BEGINNING, True, True, low
     while x < high:
         if kind_at != 0 and peek_byte(kind_at + x) != EVENT:
             break
-        if peek(le_at + 8 * x) < m[C_EVENTS]:
+        le = peek(le_at + 8 * x)
+        if le < promised:
             break
-        key = peek(key_at + 8 * x)
-        rises = rises and key >= before
-        most, before = max(most, key), key
+        ascends = ascends and le >= latest
+        latest = le
+        key = own(m, peek(key_at + 8 * x))
         x += 1
+        if key == NOWHERE:
+            continue
+        together = together and key >= before
+        most, before = max(most, key), key
+        if key < 1 << DIGIT:
+            w[counts + key] += 1
     m[C_PLACE] = x
-    rounds, bits = digits_of(0 if rises else most // m[C_SHARDS])
+    return most, together, ascends
+
+
+@kernel
+def place_few(m: Any, w: Any, c: Any, low: int) -> int:
+    """Put the rows of keys that are all counted at W_INDEX, see `group_rows`."""
+    counts, touched, ends, key_at = w[W_COUNTS], w[W_TOUCHED], w[W_SORT] + w[W_BATCH], c[0, F_KEY]
+    count, at = 0, w[W_INDEX]
+    for key in range(1 << DIGIT):
+        many = w[counts + key]
+        if many:
+            w[counts + key] = at
+            at += many
+            w[touched + count], w[ends + count] = key, at - w[W_INDEX]
+            count += 1
+    for row in range(low, m[C_PLACE]):
+        key = own(m, peek(key_at + 8 * row))
+        if key != NOWHERE:
+            w[w[counts + key]] = row
+            w[counts + key] += 1
+    return int(count)
+
+
+@kernel
+def place_many(m: Any, w: Any, c: Any, low: int, most: int) -> int:
+    """Put rows of keys up to ``most`` at W_INDEX, see `group_rows`; 0: they stand side by side."""
+    touched, index, ends, key_at = w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH], c[0, F_KEY]
+    rounds, bits = digits_of(most)
     pairs, n = pairs_at(w, rounds), 0
-    for row in range(low, x):
+    for row in range(low, m[C_PLACE]):
         key = own(m, peek(key_at + 8 * row))
         if key != NOWHERE:
             w[pairs + n] = key << RECORD | row - low
             n += 1
     sort_pairs(w, n, rounds, bits)
-    return n
+    pairs, count, k = w[W_PAIRS], 0, 0
+    while k < n:
+        key = w[pairs + k] >> RECORD
+        while k < n and w[pairs + k] >> RECORD == key:
+            w[index + k] = low + (w[pairs + k] & (1 << RECORD) - 1)
+            k += 1
+        w[touched + count], w[ends + count] = key, k
+        count += 1
+    return int(count)
+
+
+@kernel
+def sort_each(m: Any, w: Any, c: Any, count: int) -> None:
+    """Bring the rows of each of ``count`` keys at W_INDEX into the order of LE, where they are not."""
+    index, ends, le_at, first = w[W_INDEX], w[W_SORT] + w[W_BATCH], c[0, F_LE], 0
+    for each in range(count):
+        end, before, rises = w[ends + each], BEGINNING, True
+        for k in range(first, end):
+            le = peek(le_at + 8 * w[index + k])
+            rises = rises and le >= before
+            before = le
+        if not rises:
+            sort(m, w, c, le_at, index + first, w[W_SORT], end - first)
+        first = end
 
 
 @kernel
