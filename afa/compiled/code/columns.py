@@ -46,7 +46,7 @@ def write_step(e: Emitter, record: str, le: str, nodes: str, matches: str, reach
 
 
 def base_step(e: Emitter) -> None:
-    """Write the step of one row, whose number tells all of it: steps, places and events move on with the rows."""
+    """Say where the words of the step of row 0 would stand, and what they would be; ``%record0`` is the first row."""
     back = e.let("sub i64 0, %record0")
     e.line(f"%orders = getelementptr i64, ptr {e.load('ptr', '%x', k.X_ORDER)}, i64 {back}")
     e.line(f"%column_LE = getelementptr i64, ptr {e.load('ptr', '%x', k.X_TIMES)}, i64 {back}")
