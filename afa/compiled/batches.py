@@ -9,7 +9,7 @@ import numpy as np
 from afa.change import Change
 from afa.compiled.arc_swaps import changed, follow
 from afa.compiled.compiled_states import check_ties
-from afa.compiled.encode import Encoded, marked, only
+from afa.compiled.encode import Encoded, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CHUNK, Batch
 from afa.compiled.program import Program
@@ -38,6 +38,7 @@ class Batches:
         self._late = False  # whether the rows before were out of order
         self._program: Program | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
+        self._grouping = Batch(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
         self._buffer = Batch(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, host: Host) -> None:
@@ -120,7 +121,8 @@ class Batches:
         """
         n, then, store, progress = len(batch.le), batch.then, self._store, self._store.progress
         if batch.kind is not None:
-            then = int(batch.le[batch.kind == k.PUNCTUATION].max(initial=then))
+            promises = batch.le[batch.kind == k.PUNCTUATION] if batch.mixed is None else batch.mixed.promises[:, k.O_VALUE]
+            then = int(promises.max(initial=then))
         timed = bool(store.arcs.table.timeouts) or any(arc.kind == TIMEOUT for arc in batch.arcs)
         waits = timed or not store.automaton.ties  # ties are looked for before the promise
         own = batch.mixed is not None and batch.mixed.own_lifetimes
@@ -228,13 +230,16 @@ class Batches:
     def _grouped(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows of many keys until one that is no event, or late; where it stopped."""
         store, progress = self._store, self._store.progress
-        columns, m = marked(straight, high - low), store.memory.m
-        m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_SHORT] = progress.now, 0, 0, 0, 0
+        if self._grouping.n < max(high - low, straight.n):
+            self._grouping = Batch(np.empty((2, max(high - low, straight.n)), np.int64))
+        columns, m = self._grouping, store.memory.m
+        columns.words[0, : straight.n] = straight.words[0]
+        m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_LEFT], m[k.C_SHORT] = progress.now, 0, 0, 0, 0, 0
         stopped = store.call(k.GROUPS, low, high, columns, self._final)
         m = store.memory.m
         progress.now = int(m[k.C_NOW])
         host.changes += int(m[k.C_CHANGES])
-        self._run_rows(batch, np.flatnonzero(columns.words[1, : stopped - low]) + low, host)
+        self._run_rows(batch, np.sort(columns.words[1, : m[k.C_LEFT]]), host)
         return stopped
 
     def _run_rows(self, batch: Encoded, rows: Any, host: Host) -> None:
@@ -310,4 +315,7 @@ class Batches:
 
 def _ends(batch: Encoded) -> Any:
     n = len(batch.le)
-    return np.array([n]) if batch.kind is None else np.append(np.flatnonzero(batch.kind == k.PUNCTUATION), n)
+    if batch.kind is None:
+        return np.array([n])
+    found = np.flatnonzero(batch.kind == k.PUNCTUATION) if batch.mixed is None else batch.mixed.promises[:, k.O_ROW] >> 2
+    return np.append(found, n)

@@ -175,13 +175,6 @@ def only(columns: Batch, rows: Any) -> Batch:
     return Batch(words)
 
 
-def marked(columns: Batch, n: int) -> Batch:
-    """Return the same with a row of ``n`` marks behind it."""
-    words = np.zeros((2, max(n, columns.n)), np.int64)
-    words[0, : columns.n] = columns.words[0]
-    return Batch(words)
-
-
 def encode(
     store: Store,
     columns: Mapping[str, Any],

@@ -26,6 +26,11 @@ class MixedRows(NamedTuple):
     single: bool
 
     @property
+    def promises(self) -> Any:
+        """Those of the others that are promises."""
+        return self.others[(self.others[:, k.O_ROW] & 3) == k.PROMISED]
+
+    @property
     def own_lifetimes(self) -> bool:
         """Whether any arc changes otherwise than in the default mode."""
         return bool(((self.others[:, k.O_ROW] & 3) == k.UNFIT).any())

@@ -294,7 +294,7 @@ def sort_each(m: Any, w: Any, c: Any, count: int) -> None:
 def forward_keys(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from C_NEXT and C_FROM on.
 
-    ``c[1, row - low]`` says of each whether it was not taken. Returns where it stopped, or a status. See `group_rows`.
+    Those that it does not take stand in ``c[1]``, C_LEFT of them. Returns where it stopped, or a status. See `group_rows`.
     """
     count = group_rows(m, w, c, low, high)
     stopped = m[C_PLACE]
@@ -318,7 +318,8 @@ def forward_keys(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
             m[C_FROM] = m[C_STOPPED]
             continue
         for k in range(m[C_STOPPED], end):
-            c[1, w[w[W_INDEX] + k] - low] = 1
+            c[1, m[C_LEFT]] = w[w[W_INDEX] + k]
+            m[C_LEFT] += 1
         m[C_FROM] = end
         m[C_NEXT] += 1
     return int(stopped)
