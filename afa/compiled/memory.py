@@ -232,7 +232,7 @@ class Memory:
             for word, width, log in ((k.W_UNDO_TOP, 1, k.W_UNDO), (k.W_LOG_TOP, self.row, k.W_LOG)):
                 n = int(old[word]) * width
                 w[w[log] : w[log] + n] = old[old[log] : old[log] + n]
-            for word in (k.W_UNDO_TOP, k.W_LOG_TOP, k.W_TAKEN):
+            for word in (k.W_UNDO_TOP, k.W_OWED, k.W_LOOSE, k.W_LOG_TOP, k.W_TAKEN):
                 w[word] = old[word]
         self._use(w=w, sizes=dict(sizes), _rooms=rooms)
 

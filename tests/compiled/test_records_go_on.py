@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
-from afa.compiled import inforce, memory
+from afa.compiled import batches, inforce, memory
 from afa.compiled.kernel import names as k
+from afa.compiled.store import Store
 from bench.queries import q1
 
 
@@ -104,7 +105,57 @@ def test_worlds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
         world(seed, monkeypatch)
 
 
+def taken_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Calls in parts that fail at their end, when many records have grown: all is as before. What the undo log had."""
+    rng, seen = np.random.default_rng(seed), set()
+    tell = Store.tell
+
+    def told(store: Store, what: int, t: int = 0) -> None:
+        owed = int(store.memory.w[k.W_OWED])
+        if what == k.ROLLBACK and owed:
+            seen.add("spelt out before" if owed < 0 else "grown")
+        tell(store, what, t)
+
+    monkeypatch.setattr(Store, "tell", told)
+    for name, few in (("CHUNK", [4, 8192]), ("KEYED_CHUNK", [20, 60, 1 << 18])):
+        monkeypatch.setattr(batches, name, int(rng.choice(few)))
+    name, keys, window = str(rng.choice(list(AUTOMATA))), int(rng.choice([5, 40, 150])), int(rng.choice([200, 10**9]))
+    threads, begin = [{}, {"threads": int(rng.choice([1, 3]))}], 0
+    ops = [Keyed(AUTOMATA[name](), key="key", window=window, engine=engine, **more) for engine, more in zip(ENGINES, threads)]
+    for op in ops:
+        op.push(Punctuation(-100))
+    for _ in range(8):
+        rows = batch(rng, name, int(rng.choice([30, 120, 300])), keys, begin)
+        bad = {field: np.append(column, column[-1:]) for field, column in rows.items()}
+        bad["le"][-1] = -101
+        before = ops[1].snapshot() if rng.random() < 0.5 else None
+        for op in ops:
+            with pytest.raises(LateEventError):
+                op.push_many(dict(bad))
+        assert before is None or ops[1].snapshot() == before, seed
+        ops[1]._check()
+        if rng.random() < 0.7:
+            outs = [op.push_many(dict(rows)) for op in ops]
+            assert rows_of(outs[0]) == rows_of(outs[1]), seed
+            begin += int(rng.choice([0, 100, 1000]))
+        if rng.random() < 0.3:
+            assert ops[0].push(Punctuation(begin - 20)) == ops[1].push(Punctuation(begin - 20))
+    assert ops[0].snapshot() == ops[1].snapshot(), seed
+    return seen
+
+
+def test_records_that_have_grown_are_taken_back(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [each for seed in range(60) for each in taken_back(seed, monkeypatch)]
+    assert {"grown", "spelt out before"} <= set(seen)
+
+
 @pytest.mark.stress
 def test_more_worlds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(1_000, 6_000):
         world(seed, monkeypatch)
+
+
+@pytest.mark.stress
+def test_more_records_are_taken_back(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(1_000, 6_000):
+        taken_back(seed, monkeypatch)

@@ -70,3 +70,11 @@ def fetch_ahead(m: Any, soon: int, later: int) -> None:
     prefetch(b + 64)
     prefetch(b + 128)
     prefetch(b + 192)
+
+
+@kernel
+def fetch_row(m: Any, c: Any, row: int) -> None:
+    """Fetch what `go_on` reads of a row that is served soon: its LE, and its payload as far as it is words."""
+    prefetch(c[0, F_LE] + 8 * row)
+    for j in range(m[C_V]):
+        prefetch(c[0, F_WORDS + 2 * j] + 8 * row)

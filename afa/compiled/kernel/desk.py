@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.blocks import make
-from afa.compiled.kernel.heap import GONE, NEW, free_block, room, save_entry, save_record, save_word, take_block
+from afa.compiled.kernel.heap import free_block, room, save_entry, save_gone, save_head, save_new, save_record, take_block
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -91,9 +91,9 @@ def replace(m: Any, w: Any, key: int, new: int) -> None:
     entry = m[C_DIR] + key * D_SIZE
     old = m[entry + D_BLOCK]
     if old == 0:
-        save_word(w, NEW - key)
+        save_new(w, key)
     elif old < 0:
-        note_record(m, w, key)
+        note_record(m, w, key, False)
         free_cell(m, -old)
     elif m[old + H_BORN] == m[C_SERIAL]:
         free_block(m, old)
@@ -101,15 +101,18 @@ def replace(m: Any, w: Any, key: int, new: int) -> None:
         save_entry(m, w, key)
     m[entry + D_BLOCK] = new
     if new == 0 and old != 0:
-        save_word(w, key)
-        save_word(w, GONE)
+        save_gone(w, key)
 
 
 @kernel
-def note_record(m: Any, w: Any, key: int) -> None:
-    """Copy the record of a key to the undo log, if it is not of this call."""
+def note_record(m: Any, w: Any, key: int, grows: bool) -> None:
+    """Note the record of a key in the undo log, if it is not of this call; ``grows``: it is the begin of the next one."""
     entry = m[C_DIR] + key * D_SIZE
-    if m[entry + D_CHANGED] != m[C_SERIAL]:
+    if m[entry + D_CHANGED] == m[C_SERIAL]:
+        return
+    if grows and w[W_OWED] != NOWHERE:
+        save_head(m, w, key)
+    else:
         save_record(m, w, key, m[-m[entry + D_BLOCK]] & HEAD_MASK)
 
 
@@ -124,22 +127,30 @@ def lay_to_rest(m: Any, w: Any, key: int, b: int, limit: int) -> int:
         if status < 0:
             return int(status)
     words = write_record(m, w, b, m[C_DRAFT], limit)
-    return TOO_MUCH if words == 0 else put_draft(m, w, key, words)
+    return TOO_MUCH if words == 0 else put_draft(m, w, key, words, False)
 
 
 @kernel
-def put_draft(m: Any, w: Any, key: int, words: int) -> int:
-    """Let a key be at rest with the record of so many words that is drafted. Returns DONE, or NEED_UNDO, NEED_HEAP."""
+def put_draft(m: Any, w: Any, key: int, words: int, grows: bool) -> int:
+    """Let a key be at rest with the record of so many words that is drafted; ``grows``: it begins with the one that the key has.
+
+    Returns DONE, or NEED_UNDO, NEED_HEAP.
+    """
     if not room(w, SWAPPED):
         return NEED_UNDO
-    size, held = cell_class(words), m[m[C_DIR] + key * D_SIZE + D_BLOCK]
-    if held < 0 and cell_class(m[-held] & HEAD_MASK) == size:
-        note_record(m, w, key)
-        cell = -held
-    else:
+    entry = m[C_DIR] + key * D_SIZE
+    size, held = cell_class(words), m[entry + D_BLOCK]
+    cell = -held
+    if held >= 0 or cell_class(m[cell] & HEAD_MASK) != size:
         cell = take_cell(m, size)
         if cell < 0:
             return int(cell)
+    if held >= 0:
         replace(m, w, key, -cell)
+    else:
+        note_record(m, w, key, grows)
+        if cell != -held:
+            free_cell(m, -held)
+            m[entry + D_BLOCK] = -cell
     copy(m, m[C_DRAFT], m, cell, words)
     return DONE

@@ -6,7 +6,7 @@ from typing import Any
 
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.ends import ends
-from afa.compiled.kernel.heap import commit, rollback
+from afa.compiled.kernel.heap import commit, rollback, spell_out
 from afa.compiled.kernel.key_names import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
@@ -29,6 +29,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return keys(m, w, p, c, what, low, high)
     if what not in (FORWARD, GROUPS):
         m[C_COMING] = 0
+    if w[W_OWED] > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records may change that have grown
+        spell_out(m, w)
     if what == RUN:
         return serve_records(m, w, p, c, low, high)
     if what == FORWARD:
@@ -95,6 +97,7 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return sound(m, c, high, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
+        w[W_OWED] = w[W_LOOSE] = 0
         m[C_WAITING] = m[C_WAITED]
     else:
         commit(m, w)

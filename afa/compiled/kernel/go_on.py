@@ -18,7 +18,7 @@ from afa.compiled.kernel.derive import call_step
 from afa.compiled.kernel.desk import SWAPPED, put_draft
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.forward import payload_word
-from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.heap import room, spell_out
 from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.matches import accepted, log_match
 from afa.compiled.kernel.names import *
@@ -59,7 +59,9 @@ def go_on(m: Any, w: Any, p: Any, c: Any, key: int, low: int, high: int) -> int:
     le = le_of(w, c, low)
     status = write_rows(m, w, p, c, low, high, words)
     if status > 0:
-        status = put_draft(m, w, key, status)
+        if clean != NOWHERE and w[W_OWED] > 0 and m[entry + D_CHANGED] == m[C_SERIAL]:
+            spell_out(m, w)
+        status = put_draft(m, w, key, status, held < 0 and clean == NOWHERE)
         if status == DONE:
             put_deadlines(m, key, FOREVER, min(first, le + 1))
             m[entry + D_CHANGED] = m[C_SERIAL]

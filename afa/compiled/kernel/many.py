@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, pairs_at, sort_pairs
+from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, fetch_row, pairs_at, sort_pairs
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.due_keys import next_due
 from afa.compiled.kernel.go_on import go_on, goes_on
+from afa.compiled.kernel.heap import spell_out
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 from afa.compiled.kernel.one_key import serve
@@ -299,18 +300,21 @@ def forward_keys(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
     count = group_rows(m, w, c, low, high)
     stopped = m[C_PLACE]
     c[0, F_INDEX] = m[C_W] + 8 * w[W_INDEX]
-    fast = goes_on(m, w, p)
+    fast, touched, ends = goes_on(m, w, p), w[W_TOUCHED], w[W_SORT] + w[W_BATCH]
     while m[C_NEXT] < count:
-        end = w[w[W_SORT] + w[W_BATCH] + m[C_NEXT]]
-        key = w[w[W_TOUCHED] + m[C_NEXT]]
+        end, key = w[ends + m[C_NEXT]], w[touched + m[C_NEXT]]
         m[C_COMING] = rows_to_come(m, c, key)
-        fetch_ahead(m, w[w[W_TOUCHED] + min(m[C_NEXT] + SOON, count - 1)], w[w[W_TOUCHED] + min(m[C_NEXT] + LATER, count - 1)])
+        soon, later = min(m[C_NEXT] + SOON, count - 1), min(m[C_NEXT] + LATER, count - 1)
+        fetch_ahead(m, w[touched + soon], w[touched + later])
+        fetch_row(m, c, w[w[W_INDEX] + w[ends + max(soon, 1) - 1]])
         status = go_on(m, w, p, c, key, m[C_FROM], end) if fast else 0
         if status > 0:
             m[C_FROM] = end
             m[C_NEXT] += 1
             continue
         if status == 0:
+            if w[W_OWED] > 0 and m[m[C_DIR] + key * D_SIZE + D_CHANGED] == m[C_SERIAL]:
+                spell_out(m, w)
             status = serve(m, w, p, c, key, end - m[C_FROM], FORWARD, m[C_FROM], end)
         if status < 0:
             return status
