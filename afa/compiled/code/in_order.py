@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from afa.compiled.code.columns import base_of, base_step, write_event, write_step
 from afa.compiled.code.emit import Emitter
 from afa.compiled.code.layout import Layout
-from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of
+from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of, told
 from afa.compiled.code.still import ask_ahead, line_of, put_still
 from afa.compiled.kernel import names as k
 
@@ -32,6 +32,8 @@ LIST = {"out": "ptr", "top": "i64", "src": "ptr", "n": "i64"}
 """The list before the row, and where the next one goes."""
 RUN = {"wanted": "i64", "lowest": "i64", "highest": "i64", "reach": "i64", "open": "i64"}
 """When the list stays as it is, where its nodes begin, and whether they are OPEN already."""
+STILL = {name: f"%{name}" for name in (*LIST, *RUN)} | {"nodes": "0", "found": "0", "open": "1"}
+"""What becomes of all that where the list stays."""
 
 
 def loop_key(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, start: int = 0) -> str:
@@ -43,6 +45,7 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     """Return one of the two loops, over classes in the order of the slots; computations begin in state ``start``."""
     e, stride = Emitter({}), 8 * (HEAD + width)
     moving = MOVING | LIST | (RUN if runs else {})
+    e.line("%stays = alloca i64")
     _read_words(e, payload, moving)
     e.goto("each")
     e.place("each")
@@ -58,9 +61,11 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     if runs:
         ways["still"] = _stay(e, classes, start, stride)
     e.store("i64", "%le", "%begin", k.N_START)
-    put_step(e, [c._replace(ignorable=False) for c in classes], width, start)
+    put_step(e, classes if runs else [c._replace(ignorable=False) for c in classes], width, start, runs)
     size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
     count = e.let(f"sdiv exact i64 {size}, {stride}")
+    if runs:
+        ways["kept"] = _keep(e, count, stride)
     nodes = e.let(f"or i64 {e.let('shl i64 %top, 24')}, {count}")
     above = e.let(f"add i64 %top, {count}")
     found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes}
@@ -109,11 +114,13 @@ def _read_row(e: Emitter) -> None:
 
 
 def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> dict[str, str]:
-    """To ``still`` if the list stays as it is, by way of its nodes if they are not OPEN; else on, with those ended that were.
+    """To ``still`` if the event alone lets the list stay as it is, by way of its nodes if they are not OPEN; else on.
 
     A list that is not this loop's own (X_FIXED) can only stay.
     """
     before = dict(e.known)
+    e.branch(e.let(f"icmp eq i64 {e.let(f'and i64 %wanted, {~told(classes)}')}, 0"), "able", "busy")
+    e.place("able")
     soon = e.let("icmp slt i64 %le, %lowest")
     e.branch(e.let(f"and i1 {soon}, {e.let('icmp sge i64 %re, %highest')}"), "calm", "busy")
     e.place("calm")
@@ -130,12 +137,28 @@ def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> 
     e.place("busy")
     e.branch(e.let("icmp ne i64 %fixed, 0"), "stop", "free")
     e.place("free")
-    e.branch(e.let("icmp ne i64 %open, 0"), "end_nodes", "fresh")
-    _set_ends(e, "end_nodes", "%le", "fresh", stride)
-    e.place("fresh")
+    e.store("i64", "0", "%stays")
     e.known, e.ask = before, "ask"
-    same = {name: f"%{name}" for name in (*LIST, *RUN)}
-    return same | {"nodes": "0", "found": "0", "from": "%from", "open": "1"}
+    return STILL | {"from": "%from"}
+
+
+def _keep(e: Emitter, count: str, stride: int) -> dict[str, str]:
+    """To ``kept`` if all rows have stayed, as registers tell, and nothing has begun; else on, with nodes ended that are OPEN."""
+    stayed = e.load("i64", "%stays")
+    both = e.let(f"and i1 {e.let(f'icmp eq i64 {count}, %n')}, {e.let(f'icmp eq i64 {stayed}, %n')}")
+    e.branch(both, "all_stay", "some_move")
+    e.place("all_stay")
+    done = e.let("icmp ne i64 %open, 0")
+    e.branch(e.let(f"or i1 {done}, {e.let('icmp eq i64 %n, 0')}"), "kept", "open_kept")
+    _set_ends(e, "open_kept", str(k.OPEN), "kept", stride)
+    e.place("kept")
+    e.line(f"%from_kept = select i1 {e.let('icmp slt i64 %le, %reach')}, i64 %le, i64 %reach")
+    e.goto("on")
+    e.place("some_move")
+    e.branch(e.let("icmp ne i64 %open, 0"), "end_nodes", "moved")
+    _set_ends(e, "end_nodes", "%le", "moved", stride)
+    e.place("moved")
+    return STILL | {"from": "%from_kept"}
 
 
 def _set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:

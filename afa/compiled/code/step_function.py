@@ -69,10 +69,11 @@ def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     return e.function(STEP)
 
 
-def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int) -> None:
+def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int, counted: bool = False) -> None:
     """Go on, in the block ``done``, when all rows and the one that begins have met the event; ``%end`` is where the next row goes.
 
-    Reads the names of `STEP`, and ``%last``, the end of the room; goes to ``ask`` and ``full``. Once in a function.
+    Reads the names of `STEP`, and ``%last``, the end of the room; goes to ``ask`` and ``full``. Once in a function. ``counted``:
+    rows that stay are not marked with their numbers, but counted in the word at ``%stays``.
     """
     _event_fields(e, classes)
     known, stride, states, before = e.known, 8 * (HEAD + width), sorted({c.state for c in classes}), e.block
@@ -87,7 +88,7 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int) -
     ways = [("%to", "loop"), ("%to", "alive")]
     for state in states:
         e.place(f"state{state}")
-        ways.append(_arcs(e, classes, state, width, "%to", known, _Row("", True)))
+        ways.append(_arcs(e, classes, state, width, "%to", known, _Row("", True, counted)))
         e.goto("next")
     e.place("next")
     e.line("%to_next = phi ptr " + ", ".join(f"[{ssa}, %{block}]" for ssa, block in ways))
@@ -103,10 +104,11 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int) -
 
 
 class _Row(NamedTuple):
-    """The row that arcs are tried on: the suffix of its names, and whether it may stay."""
+    """The row that arcs are tried on: the suffix of its names, whether it may stay, and whether it is counted if it does."""
 
     suffix: str
     listed: bool
+    counted: bool = False
 
     @property
     def pointer(self) -> str:
@@ -191,7 +193,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.place(first)
         after = _room(e, to, width)
         e.copy("%row", to, N_END)
-        e.store("i64", "%i", to, N_END)
+        _mark(e, to, row)
         e.copy("%reg", e.address(to, HEAD), width)
         ways.append((after, "true", e.block))
         e.goto(end)
@@ -205,7 +207,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
     else:
         e.register(slot.code.transfer, e.address(to, HEAD))
         if slot.ignorable and notes:
-            ways += _noted(e, to, after, width, stayed, end)
+            ways += _noted(e, to, after, width, stayed, end, row)
     ways.append((after, stayed, e.block))
     e.goto(end)
     e.place(no)
@@ -216,7 +218,14 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
     return to, e.phi("i1", *((flag, block) for _, flag, block in ways)) if slot.ignorable and row.listed else stayed
 
 
-def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str) -> list[tuple[str, str, str]]:
+def _mark(e: Emitter, to: str, row: _Row) -> None:
+    """Say of the result at ``to`` that it is a row which stays."""
+    e.store("i64", str(ALONE) if row.counted else "%i", to, N_END)
+    if row.counted:
+        e.store("i64", e.let(f"add i64 {e.load('i64', '%stays')}, 1"), "%stays")
+
+
+def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str, row: _Row) -> list[tuple[str, str, str]]:
     """Let the row stay, once, if a skip has left its register as it was; else go on."""
     same = "true"
     for word in range(width):
@@ -227,7 +236,7 @@ def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str) -
     e.place(stays)
     e.branch(stayed, end, first)
     e.place(first)
-    e.store("i64", "%i", to, N_END)
+    _mark(e, to, row)
     e.goto(end)
     e.place(moves)
     return [(to, "true", stays), (after, "true", first)]
@@ -259,6 +268,11 @@ def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
     for state in sorted({c.state for c in classes if c.state < START and _may_pass(c)}):
         mask = _unchanged(e, classes, state, state, mask)
     return _unchanged(e, classes, start, START, mask)
+
+
+def told(classes: Sequence[SlotClass]) -> int:
+    """Return the bits that `put_unchanged` may give."""
+    return sum(1 << state for state in {c.state for c in classes if c.state < START and _may_pass(c)}) | 1 << START
 
 
 def _may_pass(slot: SlotClass) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from afa.compiled.code.columns import write_event, write_step
 from afa.compiled.code.emit import Emitter
 from afa.compiled.code.layout import Layout
-from afa.compiled.code.step_function import START, SlotClass, put_unchanged
+from afa.compiled.code.step_function import START, SlotClass, put_unchanged, told
 from afa.compiled.kernel import names as k
 
 AHEAD = 12
@@ -27,7 +27,8 @@ def put_still(e: Emitter, classes: Sequence[SlotClass], start: int, payload: Lay
     before, ask = dict(e.known), e.ask
     able = e.let("icmp eq i64 %re_mask, 0")
     if runs:
-        known = e.let(f"and i1 {e.let('icmp ne i64 %wanted, -1')}, {e.let('icmp ne i64 %open, 0')}")
+        others = e.let(f"and i64 %wanted, {~told(classes)}")
+        known = e.let(f"and i1 {e.let(f'icmp eq i64 {others}, 0')}, {e.let('icmp ne i64 %open, 0')}")
     else:
         known, classes = e.let("icmp eq i64 %n, 0"), [c._replace(ignorable=False) for c in classes]
     e.branch(e.let(f"and i1 {able}, {known}"), "still_first", "go_on")
