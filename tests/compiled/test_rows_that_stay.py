@@ -1,4 +1,4 @@
-"""Rows in order that leave a list as it is for what its registers hold: a step without nodes each, until a row or a late event changes it."""
+"""Rows in order that leave a list as it is for what its registers hold: steps without nodes, until a row or a late event changes it."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def test_engines_agree(shape: str, begins: str, keyed: bool) -> None:
         given: Any = {"window": 25, "late": "drop", "engine": engine}
         op: Any = Keyed(program, key="symbol", **given) if keyed else Operator(program, **given)
         found: list[Any] = []
+        before: dict[str, Any] = {}
         random = np.random.default_rng([7, len(shape)])
         for turn in range(6):
             rows = rows_of(random, n, turn)
