@@ -1,4 +1,4 @@
-"""Rows in order that leave a list as it is for what its registers hold: steps without nodes, until a row or a late event changes it."""
+"""Rows in order that leave a list as it is for what registers hold: steps without nodes, until a row or a late event changes it."""
 
 from __future__ import annotations
 
