@@ -136,6 +136,7 @@ def table(choose: Any, low: int, n: int, keys: int) -> dict[str, Any]:
 def test_tables_of_many_keys(of: Automaton, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Step functions and loops from the first row on."""
     monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
     if options.get("keep_payloads") is False:
         of = Automaton(start="s", final={"end"}, event=Tick, arcs=[Arc("s", "u", "e.x > 5"), Arc("u", "end", "e.x < 3")])
     choose = np.random.default_rng(5)

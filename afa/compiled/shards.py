@@ -31,7 +31,7 @@ from afa.state.states import ascends
 
 FEW = 2048
 """So many rows, or keys, are carried out by one thread: with more, it takes less time than others need to wake up."""
-GIVEN = (k.C_NOW, k.C_CHANGES, k.C_NEXT, k.C_FROM, k.C_SHORT, k.C_LOOKED)
+GIVEN = (k.C_NOW, k.C_CHANGES, k.C_NEXT, k.C_FROM, k.C_LEFT, k.C_SHORT, k.C_LOOKED)
 """The control words that kernels over rows are given."""
 
 
@@ -68,6 +68,7 @@ class Front(Store):
     def __init__(self, setup: Setup, strict: bool, shards: int) -> None:
         super().__init__(setup, strict)
         self.crew = Crew()
+        self._batches: list[Batch] = []
         self.shards = [Shard(setup, strict, self, i, shards) for i in range(shards)]
         self.directory.memories = [shard.memory for shard in self.shards]
         self.directory.keys.threads, self.directory.keys.together = shards, functools.partial(_together, self.crew)
@@ -124,16 +125,28 @@ class Front(Store):
         return super().call(what, low, high, batch, final)
 
     def _grouped(self, low: int, high: int, batch: Batch, final: int | None) -> int:
-        """Take rows in order of their keys; where it stopped: at the same row in each shard. Marks of rows are put together."""
-        batches = [batch, *(Batch(batch.words.copy()) for _ in self.shards[1:])]
-        (stopped, *_) = self._run(k.GROUPS, low, high, batches, final)
+        """Take rows in order of their keys; where it stopped: at the same row in each shard. What they leave is put together."""
+        batches, given = [batch, *self._beside(batch.n)], k.F_WORDS + 2 * self.memory.payload
         for other in batches[1:]:
-            np.maximum(batch.words[1], other.words[1], out=batch.words[1])
+            other.words[0, :given] = batch.words[0, :given]
+        (stopped, *_) = self._run(k.GROUPS, low, high, batches, final)
         m, done = self.memory.m, [shard.memory.m for shard in self.shards]
         m[k.C_NOW] = max(int(each[k.C_NOW]) for each in done)
         m[k.C_CHANGES] = sum(int(each[k.C_CHANGES]) for each in done)
         m[k.C_SHORT] = 0
+        n = int(done[0][k.C_LEFT])
+        for each, other in zip(done[1:], batches[1:]):
+            more = int(each[k.C_LEFT])
+            batch.words[1, n : n + more] = other.words[1, :more]
+            n += more
+        m[k.C_LEFT] = n
         return int(stopped)
+
+    def _beside(self, n: int) -> list[Batch]:
+        """Return what the other shards have in place of a batch of ``n`` words; kept, as memory that is new costs more."""
+        if not self._batches or self._batches[0].n < n:
+            self._batches = [Batch(np.empty((2, n), np.int64)) for _ in self.shards[1:]]
+        return self._batches
 
     def _run(self, what: int, low: int, high: int, batch: Any, final: int | None) -> list[Any]:
         """Call the kernels of all shards; a fault of a unit is told as that of the key at work."""
