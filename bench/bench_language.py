@@ -2,11 +2,13 @@
 
 A price that 500 divides, then prices that go on (p1), rise (p2), or stay above the lowest so far (p3), then a small volume; prices
 walk up with 0.7 and are wrapped to 1..1000. By partition contiguity (s2) and skip till next match (s3), keyed by symbol, in order.
-Beside them two programs that do nothing else, in order only: NFA^b with one record a run, and backtracking.
+Beside them programs that do nothing else, in order only: NFA^b with one record a run, and backtracking; and NFA^b that only counts.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,8 +16,8 @@ import numpy as np
 
 import afa
 from afa import Arc, Automaton, Keyed
-from bench.baselines.nfab import Backtrack, Nfab
-from bench.drive import batched, run
+from bench.baselines.nfab import Backtrack, Columns, Nfab, columns, counting
+from bench.drive import Outcome, batched, run
 from bench.measure import WINDOW, Options, Row, interleaved, rates, ratio
 from bench.workloads import Stream, punctuated
 
@@ -82,6 +84,16 @@ def by_hand(p: str, strategy: str) -> Automaton:
     )
 
 
+def counted(count: Any, given: Sequence[tuple[Columns, ...]]) -> Outcome:
+    """How many matches `counting` finds, and what that costs; ``given``: the events of the batches as it takes them."""
+    room, found, begin, first = np.zeros((2, SYMBOLS, 2 * WINDOW), np.int64), 0, 0.0, len(given) // 4
+    counts = np.zeros(SYMBOLS, np.int64)
+    for i, batch in enumerate(given):
+        begin = time.thread_time() if i == first else begin
+        found += count(*batch, *room, counts)
+    return Outcome(found, "", found, time.thread_time() - begin, sum(len(batch[0]) for batch in given[first:]))
+
+
 def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     window = WINDOW * SYMBOLS
@@ -89,22 +101,30 @@ def measure(o: Options) -> list[Row]:
     for p in o.some(list(TAKES)):
         for strategy in STRATEGIES:
             engine: Any = o.engine
-            makes = {
+            makes: dict[str, Any] = {
                 "query": partial(by_text(p, strategy, window).operator, engine=engine),
                 "hand": partial(Keyed, by_hand(p, strategy), key="symbol", window=window, engine=engine),
             }
-            base = {"nfa": partial(Nfab, p, strategy, window, SYMBOLS), "back": partial(Backtrack, p, strategy, window)}
-            runs = {name: partial(run, make, fed) for name, make in {**makes, **base}.items()}
-            columns = interleaved(runs, o.rounds)
+            base: dict[str, Any] = {
+                "nfa": partial(Nfab, p, strategy, window, SYMBOLS),
+                "back": partial(Backtrack, p, strategy, window),
+            }
+            runs: dict[str, Any] = {name: partial(run, make, fed) for name, make in {**makes, **base}.items()}
+            runs["count"] = partial(counted, counting(p, strategy, window), [columns(batch) for batch in fed.batches])
+            found = interleaved(runs, o.rounds, agree=False)
+            answers = {name: (column[0].final, column[0].answer) for name, column in found.items()}
+            assert len({answers[name] for name in answers if name != "count"}) == 1, f"expected one answer but got {answers}"
+            assert answers["count"][0] == answers["query"][0], f"expected as many matches but got {answers}"
             rows.append(
                 {
                     "query": f"{p}, {strategy}",
-                    "matches": columns["query"][0].final,
-                    "M events/s": rates(columns["query"]),
-                    "by hand, M events/s": rates(columns["hand"]),
-                    "rate, relative to by hand": ratio(columns["query"], columns["hand"]),
-                    "NFA^b, M events/s": rates(columns["nfa"]),
-                    "backtracking, M events/s": rates(columns["back"]),
+                    "matches": found["query"][0].final,
+                    "M events/s": rates(found["query"]),
+                    "by hand, M events/s": rates(found["hand"]),
+                    "rate, relative to by hand": ratio(found["query"], found["hand"]),
+                    "NFA^b, M events/s": rates(found["nfa"]),
+                    "backtracking, M events/s": rates(found["back"]),
+                    "counting only, M events/s": rates(found["count"]),
                 }
             )
     return rows

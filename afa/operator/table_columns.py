@@ -60,7 +60,7 @@ def key_parts(keys: Sequence[Any], how: Keys) -> list[Any]:
 def appended(column: Any, item: Any) -> Any:
     if isinstance(column, KeyColumn):
         return column.then(item)
-    return np.append(column, np.array([item], column.dtype)) if isinstance(column, np.ndarray) else [*column, item]
+    return np.concatenate((column, np.array([item], column.dtype))) if isinstance(column, np.ndarray) else [*column, item]
 
 
 def _arrow_keys(column: Any, given: Any, name: str) -> Any:
