@@ -6,5 +6,8 @@ term_types      expression -> terms, with Python's meaning; casts: from one kind
 arc_code        an arc: its shape (what its machine code depends on) and its constants
 emit            terms -> LLVM IR; writer: as text; arithmetic: what overflows or divides by zero *asks*
 step_function   all arcs of an automaton in one function; by_event: what an event alone decides of an arc
-in_order        the same in one loop over the rows of a batch; columns: their events; still: rows that leave the list as it is
+in_order        the same in one loop over the rows of a batch; columns: their events, one by one
+ahead           rows eight at a time, before their turn; those that leave the list as it is are passed over
+                eight_rows: their words; lanes: their terms
+still           such rows one by one, where vectors can't tell
 """

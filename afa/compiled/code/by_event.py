@@ -25,7 +25,7 @@ def may_be(t: Term, truth: bool) -> bool:
         return "r" not in t.items[0].reads and any(may_be(end, truth) for end in t.items[1:])
     if t.op not in ("all", "any"):
         return False
-    alone, others, whole = _in_turn(t)
+    alone, others, whole = in_turn(t)
     if truth is (t.op == "all"):
         return whole and all(may_be(item, truth) for item in others)
     return bool(alone) or (whole and any(may_be(item, truth) for item in others))
@@ -51,7 +51,7 @@ def decide(e: Emitter, t: Term, yes: str, no: str, unsure: str) -> None:
 
 def _decide_along(e: Emitter, t: Term, yes: str, no: str, unsure: str) -> None:
     further = t.op == "all"
-    alone, others, whole = _in_turn(t)
+    alone, others, whole = in_turn(t)
     for item in alone:
         on = e.name()
         here, there = e.jump(item, *((on, no) if further else (yes, on)))
@@ -65,7 +65,7 @@ def _decide_along(e: Emitter, t: Term, yes: str, no: str, unsure: str) -> None:
     e.goto((yes if further else no) if whole else unsure)
 
 
-def _in_turn(t: Term) -> tuple[list[Term], list[Term], bool]:
+def in_turn(t: Term) -> tuple[list[Term], list[Term], bool]:
     """Return the items that the event decides, the others, and whether these are all: the rest stands behind what may ask."""
     alone: list[Term] = []
     others: list[Term] = []

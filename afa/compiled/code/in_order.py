@@ -11,13 +11,15 @@ or with what `step_ir` of `afa.compiled.code.step_function` returns then. There 
     plain   each row is a step with a list of its own, written behind the list before it
     runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN
 
-Rows that go on leaving the list as it is, or empty, go through a loop of their own (`afa.compiled.code.still`).
+Rows are written eight at a time, ahead of the one at work, and passed over where they leave the list as it is, or empty
+(`afa.compiled.code.ahead`); where vectors can't tell that, those go through a loop of their own (`afa.compiled.code.still`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from afa.compiled.code.ahead import begin_ahead, looks_ahead, put_ahead, set_ends
 from afa.compiled.code.columns import base_of, base_step, write_event, write_step
 from afa.compiled.code.emit import Emitter
 from afa.compiled.code.layout import Layout
@@ -46,20 +48,20 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     e, stride = Emitter({}), 8 * (HEAD + width)
     moving = MOVING | LIST | (RUN if runs else {})
     e.line("%stays = alloca i64")
+    ahead = looks_ahead(classes, start, payload)
     _read_words(e, payload, moving)
-    e.goto("each")
-    e.place("each")
-    for name, type_ in moving.items():
-        e.line(f"%{name}{'_each' if name in MOVING else ''} = phi {type_} [%{name}0, %entry], [%{name}1, %on]")
-    put_still(e, classes, start, payload, MOVING, runs)
+    _begin(e, classes, start, payload, moving, stride, runs, ahead)
     e.branch(e.let("icmp slt i64 %record, %high"), "read", "stop")
     e.place("read")
     ask_ahead(e, payload, "%record")
     _read_row(e)
-    write_event(e, payload)
-    ways: dict[str, dict[str, str]] = {}  # by block: the list of the row, and its slice of nodes
+    write_event(e, payload, re="%re_read")
+    ways: dict[str, dict[str, str]] = {}  # by block: the list of the row, its slices of nodes and matches, and its LE
     if runs:
         ways["still"] = _stay(e, classes, start, stride)
+    else:
+        e.goto("busy")
+    _take(e, runs, ahead)
     e.store("i64", "%le", "%begin", k.N_START)
     put_step(e, classes if runs else [c._replace(ignorable=False) for c in classes], width, start, runs)
     size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
@@ -68,7 +70,7 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
         ways["kept"] = _keep(e, count, stride)
     nodes = e.let(f"or i64 {e.let('shl i64 %top, 24')}, {count}")
     above = e.let(f"add i64 %top, {count}")
-    found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes}
+    found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes, "le": "%le"}
     found |= _look(e, stride, runs)
     e.branch(e.let("icmp eq i64 %finals, 0"), "on", "accept")
     ways["made"] = found | {"found": "0"}
@@ -78,6 +80,35 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     _go_on(e, ways, k.E_WORDS + payload.width, runs)
     _leave(e, moving, count)
     return e.function(LOOP)
+
+
+def _begin(
+    e: Emitter,
+    classes: Sequence[SlotClass],
+    start: int,
+    payload: Layout,
+    moving: Mapping[str, str],
+    stride: int,
+    runs: bool,
+    ahead: bool,
+) -> None:
+    """Begin with a row, in ``each``, and pass over rows that leave the list as it is: to ``written`` if the next one is."""
+    if ahead:
+        begin_ahead(e)
+    e.goto("each")
+    e.place("each")
+    passed = MOVING | ({"open": "i64"} if runs and ahead else {})
+    for name, type_ in moving.items():
+        again = "" if not ahead else f", [%{name}_stays, %passed]" if name in passed else f", [%{name}, %passed]"
+        e.line(f"%{name}{'_each' if name in passed else ''} = phi {type_} [%{name}0, %entry], [%{name}1, %on]{again}")
+    if not ahead:
+        put_still(e, classes, start, payload, MOVING, runs)
+        return
+    for name in ("filled", "base"):
+        e.line(f"%{name}_each = phi i64 [0, %entry], [%{name}, %on], [0, %passed]")
+    put_ahead(e, classes, start, payload, passed, runs, stride)
+    e.branch(e.let("icmp slt i64 %record, %filled"), "written", "alone")
+    e.place("alone")
 
 
 def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
@@ -92,7 +123,7 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         "index_at": "ptr",
     }
     masks = ("re_mask", "le_mask", "index_mask", "plain_mask", "ahead")
-    fixed |= dict.fromkeys(("high", *masks, "bound", "cap", "fixed"), "i64")
+    fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "fixed"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     base_step(e)
@@ -101,45 +132,60 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
 
 
 def _read_row(e: Emitter) -> None:
-    """The times of the row; it leaves the loop if it is late, or of another time."""
-
+    """The times of the row, ``%le_read`` and ``%re_read``; it leaves the loop if it is late, or of another time."""
     e.line(f"%line = add i64 {line_of(e, '%record')}, 0")
-    e.line(f"%le = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %line')}, align 8")
-    late = e.let("icmp sle i64 %le, %latest")
-    later = e.let("icmp sge i64 %le, %bound")
+    e.line(f"%le_read = load i64, ptr {e.let('getelementptr i64, ptr %le_at, i64 %line')}, align 8")
+    late = e.let("icmp sle i64 %le_read, %latest")
+    later = e.let("icmp sge i64 %le_read, %bound")
     e.branch(e.let(f"or i1 {late}, {later}"), "stop", "taken")
     e.place("taken")
     own = e.load("i64", "%re_at", e.let("and i64 %line, %re_mask"))
-    e.line(f"%re = add i64 {own}, {e.let('and i64 %le, %le_mask')}")
+    e.line(f"%re_read = add i64 {own}, {e.let('and i64 %le_read, %le_mask')}")
 
 
 def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> dict[str, str]:
-    """To ``still`` if the event alone lets the list stay as it is, by way of its nodes if they are not OPEN; else on.
-
-    A list that is not this loop's own (X_FIXED) can only stay.
-    """
-    before = dict(e.known)
-    e.branch(e.let(f"icmp eq i64 {e.let(f'and i64 %wanted, {~told(classes)}')}, 0"), "able", "busy")
+    """To ``still`` if the event alone lets the list stay as it is, by way of its nodes if they are not OPEN; else to ``busy``."""
+    e.branch(e.let(f"icmp eq i64 {e.let(f'and i64 %wanted, {~told(classes)}')}, 0"), "able", "turns")
     e.place("able")
-    soon = e.let("icmp slt i64 %le, %lowest")
-    e.branch(e.let(f"and i1 {soon}, {e.let('icmp sge i64 %re, %highest')}"), "calm", "busy")
+    soon = e.let("icmp slt i64 %le_read, %lowest")
+    e.branch(e.let(f"and i1 {soon}, {e.let('icmp sge i64 %re_read, %highest')}"), "calm", "turns")
     e.place("calm")
     bits = e.let(f"and i64 {put_unchanged(e, classes, start)}, %wanted")
-    e.branch(e.let(f"icmp eq i64 {bits}, %wanted"), "unchanged", "busy")
+    e.branch(e.let(f"icmp eq i64 {bits}, %wanted"), "unchanged", "turns")
     e.place("unchanged")
     done = e.let("icmp ne i64 %open, 0")
     e.branch(e.let(f"or i1 {done}, {e.let('icmp eq i64 %n, 0')}"), "still", "open_nodes")
-    _set_ends(e, "open_nodes", str(k.OPEN), "still", stride)
+    set_ends(e, "open_nodes", str(k.OPEN), "still", stride)
     e.place("still")
-    nearer = e.let("icmp slt i64 %le, %reach")
-    e.line(f"%from = select i1 {nearer}, i64 %le, i64 %reach")
+    nearer = e.let("icmp slt i64 %le_read, %reach")
+    e.line(f"%from = select i1 {nearer}, i64 %le_read, i64 %reach")
     e.goto("on")
+    e.place("turns")
+    e.goto("busy")
+    return STILL | {"from": "%from", "le": "%le_read"}
+
+
+def _take(e: Emitter, runs: bool, ahead: bool) -> None:
+    """Go on with a row, just read, or written ahead: ``%le``, ``%re``, ``%ev``.
+
+    With ``runs``, a list that is not this loop's own (X_FIXED) can only stay.
+    """
+    read = e.block
+    if ahead:
+        e.place("written")
+        e.line(f"%le_written = add i64 {e.load('i64', '%column_LE', '%record')}, 0")
+        e.line(f"%re_written = add i64 {e.load('i64', '%re_at')}, {e.let('and i64 %le_written, %le_mask')}")
+        e.goto("busy")
     e.place("busy")
+    for name in ("le", "re"):
+        e.line(f"%{name} = phi i64 [%{name}_read, %{read}]" + (f", [%{name}_written, %written]" if ahead else ""))
+    e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.E_WORDS}")
+    e.known, e.ask = {}, "ask"
+    if not runs:
+        return
     e.branch(e.let("icmp ne i64 %fixed, 0"), "stop", "free")
     e.place("free")
     e.store("i64", "0", "%stays")
-    e.known, e.ask = before, "ask"
-    return STILL | {"from": "%from"}
 
 
 def _keep(e: Emitter, count: str, stride: int) -> dict[str, str]:
@@ -150,26 +196,15 @@ def _keep(e: Emitter, count: str, stride: int) -> dict[str, str]:
     e.place("all_stay")
     done = e.let("icmp ne i64 %open, 0")
     e.branch(e.let(f"or i1 {done}, {e.let('icmp eq i64 %n, 0')}"), "kept", "open_kept")
-    _set_ends(e, "open_kept", str(k.OPEN), "kept", stride)
+    set_ends(e, "open_kept", str(k.OPEN), "kept", stride)
     e.place("kept")
     e.line(f"%from_kept = select i1 {e.let('icmp slt i64 %le, %reach')}, i64 %le, i64 %reach")
     e.goto("on")
     e.place("some_move")
     e.branch(e.let("icmp ne i64 %open, 0"), "end_nodes", "moved")
-    _set_ends(e, "end_nodes", "%le", "moved", stride)
+    set_ends(e, "end_nodes", "%le", "moved", stride)
     e.place("moved")
-    return STILL | {"from": "%from_kept"}
-
-
-def _set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:
-    """Let all nodes of the list before the row, of which there is one at least, have this end."""
-    before = e.block
-    e.place(label)
-    e.line(f"%{label}_i = phi i64 [0, %{before}], [%{label}_more, %{label}]")
-    e.line(f"%{label}_at = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %{label}_i, {stride}')}")
-    e.store("i64", end, f"%{label}_at", k.N_END)
-    e.line(f"%{label}_more = add i64 %{label}_i, 1")
-    e.branch(e.let(f"icmp slt i64 %{label}_more, %n"), label, then)
+    return STILL | {"from": "%from_kept", "le": "%le"}
 
 
 def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
@@ -280,13 +315,12 @@ def _go_on(e: Emitter, ways: Mapping[str, Mapping[str, str]], size: int, runs: b
     e.place("on")
     for name, type_ in (LIST | (RUN if runs else {})).items():
         e.line(f"%{name}1 = phi {type_} " + ", ".join(f"[{way[name]}, %{block}]" for block, way in ways.items()))
-    nodes = e.phi("i64", *((way["nodes"], block) for block, way in ways.items()))
-    found = e.phi("i64", *((way["found"], block) for block, way in ways.items()))
-    reach = e.phi("i64", *((way["from"], block) for block, way in ways.items())) if runs else "%le"
-    write_step(e, "%record", "%le", nodes, found, reach)
+    nodes, found, le = (e.phi("i64", *((way[name], block) for block, way in ways.items())) for name in ("nodes", "found", "le"))
+    reach = e.phi("i64", *((way["from"], block) for block, way in ways.items())) if runs else le
+    write_step(e, "%record", le, nodes, found, reach)
     e.line(f"%event1 = getelementptr i64, ptr %event, i64 {size}")
     e.line("%record1 = add i64 %record, 1")
-    e.line("%latest1 = add i64 %le, 0")
+    e.line(f"%latest1 = add i64 {le}, 0")
     e.goto("each")
 
 

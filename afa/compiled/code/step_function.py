@@ -160,7 +160,7 @@ def _event_fields(e: Emitter, classes: Sequence[SlotClass]) -> None:
             visit(slot.code.fence)
 
 
-def _active(e: Emitter, k: int, code: ArcCode, no: str) -> str:
+def active(e: Emitter, k: int, code: ArcCode, no: str) -> str:
     """Go on if there is an arc in the slot; returns its destination."""
     on = e.name()
     dst = e.load("i64", "%slots", 2 * k)
@@ -176,7 +176,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
     if slot.skip and not row.listed:  # no run begins by a skip
         return to, stayed
     yes, no, end = e.name(), e.name(), e.name()
-    dst = _active(e, k, slot.code, no)
+    dst = active(e, k, slot.code, no)
     if slot.code.fence is None:
         e.goto(yes)
     else:
@@ -265,17 +265,17 @@ def unchanged_ir(classes: Sequence[SlotClass], start: int = 0) -> str:
 def put_unchanged(e: Emitter, classes: Sequence[SlotClass], start: int) -> str:
     """Return the bits that `unchanged_ir` tells of, from the names of `UNCHANGED`."""
     mask = "0"
-    for state in sorted({c.state for c in classes if c.state < START and _may_pass(c)}):
+    for state in sorted({c.state for c in classes if c.state < START and may_pass(c)}):
         mask = _unchanged(e, classes, state, state, mask)
     return _unchanged(e, classes, start, START, mask)
 
 
 def told(classes: Sequence[SlotClass]) -> int:
     """Return the bits that `put_unchanged` may give."""
-    return sum(1 << state for state in {c.state for c in classes if c.state < START and _may_pass(c)}) | 1 << START
+    return sum(1 << state for state in {c.state for c in classes if c.state < START and may_pass(c)}) | 1 << START
 
 
-def _may_pass(slot: SlotClass) -> bool:
+def may_pass(slot: SlotClass) -> bool:
     """Return whether an event alone may let rows stay by an arc."""
     fence, transfer = slot.code.fence, slot.code.transfer
     return slot.ignorable and (fence is None or may_be(fence, True)) and (transfer is None or may_keep(transfer))
@@ -289,8 +289,8 @@ def _unchanged(e: Emitter, classes: Sequence[SlotClass], state: int, bit: int, m
         if slot.state != state:
             continue
         holds, off, on = e.name(), e.name(), e.name()
-        _active(e, k, slot.code, off)
-        passes = bit != START and _may_pass(slot)
+        active(e, k, slot.code, off)
+        passes = bit != START and may_pass(slot)
         if slot.code.fence is None:
             e.goto(holds)
         else:

@@ -81,7 +81,7 @@ def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: 
     """Tell the loop at which step, place and event it begins. Returns how many rows the block has room for."""
     x, base, cap = w[W_LOOP], m[C_M], m[b + H_CAP]
     left = min(cap - place, cap - i, m[b + H_EVENT_CAP] - top)
-    w[x + X_RECORD], w[x + X_HIGH] = record, min(high, record + left)
+    w[x + X_RECORD], w[x + X_HIGH], w[x + X_ROOM] = record, min(high, record + left), record + left
     w[x + X_LATEST] = max(latest, m[C_EVENTS] - 1) if m[C_EVENTS] > BEGINNING else latest
     w[x + X_BOUND] = bound
     w[x + X_ORDER], w[x + X_TIMES] = base + 8 * (b + HEAD + place), base + 8 * (b + HEAD + LE * cap + i)

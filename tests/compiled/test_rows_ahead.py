@@ -1,0 +1,159 @@
+"""Rows written eight at a time, and those that leave lists as they are passed over, give what rows one by one give."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
+from afa.compiled import batches, inforce
+from afa.compiled.code import in_order
+from afa.compiled.machine.native import native
+from tests.strategies import Seeded
+
+
+class Event(NamedTuple):
+    kind: int
+    x: float
+    up: bool
+    tag: str
+    low: float | None = None
+    who: int | None = None
+
+
+class Seen(NamedTuple):
+    n: int = 0
+    x: float = 0.0
+
+
+ALONE = [
+    *("kind == 0", "kind != 0", "kind in (1, 2)", "kind + 1 < 3", "kind > -1", "x < 0.5", "x > 0.5", "x != x", "x + x < 1.5", "up"),
+    *(
+        "tag == 'a'",
+        "tag in ('b', 'c')",
+        "tag",
+        "low is None",
+        "low is not None",
+        "low",
+        "x * 2.0 >= low if low is not None else up",
+    ),
+    *("who is None or who == 1", "who == kind", "who"),
+]
+"""What the event decides; among it what vectors can't tell, as it may ask, or branches."""
+BOTH = ["kind > r.n", "x > r.x", "r.n < 3", "kind == 0 and r.n < 3", "not (up and x > r.x)", "tag == 'a' or r.n == 1"]
+
+
+def fence(choose: Any, deep: int = 2) -> str:
+    if deep and choose.chance(50):
+        one, other = fence(choose, deep - 1), fence(choose, deep - 1)
+        return choose.one([f"({one} and {other})", f"({one} or {other})", f"(not {one})"])
+    return choose.one(ALONE if choose.chance(75) else BOTH)
+
+
+def arcs(choose: Any) -> list[Arc]:
+    """A chain with loops that pass most events; the quiet ones begin little."""
+    quiet = choose.one(["kind == 0", "x < 0.5", "tag == 'a'", "low is None"])
+    moves = [None, "(r.n + 1, x)", "(r.n, x if x == x else 0.0)"]
+    found = [Arc("s", "a", f"not ({quiet}) and {fence(choose)}", choose.one(moves), name="begins")]
+    if choose.chance(25):
+        found.append(Arc("f", "f", fence(choose), name="told again"))
+    for i, (state, further) in enumerate([("a", "b"), ("b", "f")]):
+        stays = choose.one([quiet, quiet, f"({quiet} or {fence(choose)})", f"({quiet} and {fence(choose)})"])
+        found.append(Arc.skip(state, stays) if choose.chance(40) else Arc(state, state, stays, name=f"stays {i}"))
+        found.append(Arc(state, further, f"not ({quiet}) and {fence(choose)}", choose.one(moves), name=f"goes {i}"))
+        if choose.chance(50):
+            found.append(Arc(state, state, f"not ({quiet}) and {fence(choose, 1)}", "(r.n + 1, r.x)", name=f"counts {i}"))
+    return found
+
+
+def automaton(choose: Any) -> Automaton:
+    while True:
+        with contextlib.suppress(AutomatonError):  # a fence that nothing satisfies
+            return Automaton(start="s", final={"f"}, event=Event, register=Seen(), arcs=arcs(choose))
+
+
+def event(choose: Any, quiet: int) -> Event:
+    if choose.chance(quiet):
+        return Event(0, 0.25, choose.chance(50), "a", None, choose.one([None, 1, 2]))
+    x = choose.one([0.75, 1.5, -0.0, float("nan"), 0.5])
+    return Event(
+        choose.number(0, 3), x, choose.chance(50), choose.one("abc"), choose.one([None, 0.0, 1.0]), choose.one([None, 0, 1])
+    )
+
+
+def columns(rows: list[tuple[int, Event]]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: [getattr(payload, name) for _, payload in rows] for name in Event._fields}
+    return {**found, "le": [le for le, _ in rows]}
+
+
+def operator(made: Automaton, window: int, engine: Any, keyed: bool) -> Any:
+    return Keyed(made, key="up", window=window, engine=engine) if keyed else Operator(made, window=window, engine=engine)
+
+
+def world(seed: int) -> int:
+    """Batches in order, of late events and of those taken back only as many as show what was passed over."""
+    choose = Seeded(f"rows ahead {seed}")
+    made, window, quiet = automaton(choose), choose.one([20, 60, 400]), choose.one([30, 80, 95])
+    sides = [operator(made, window, engine, seed % 3 == 0) for engine in ("interpreted", "compiled")]
+    le, promised, found, held = 0, 0, 0, list[tuple[int, Event]]()
+
+    def tell(how: str, what: Any) -> int:
+        outs = [getattr(side, how)(what) for side in sides]
+        told = [Counter(map(repr, zip(*map(list, out.values())) if isinstance(out, dict) else out)) for out in outs]
+        assert told[0] == told[1], f"world {seed} at {le}"
+        return len(told[0])
+
+    for _ in range(6):
+        rows = []
+        for _ in range(choose.number(1, 150)):
+            le += choose.one([1, 1, 1, 2, 9])
+            rows.append((le, event(choose, quiet)))
+        if choose.chance(20):
+            rows.append(rows.pop(choose.number(0, len(rows) - 1)))
+        held += rows
+        found += tell("push_many", columns(rows))
+        for _ in range(choose.number(0, 3)):
+            if held and choose.chance(50):
+                at, payload = held.pop(choose.number(0, len(held) - 1))
+                change = retract(payload, at)
+            else:
+                change = insert(event(choose, 50), choose.number(max(promised, le - 60), le))
+            tell("push", change)
+        for side in sides:
+            side._check()
+        if choose.chance(60):
+            promised = max(promised, le - choose.one([0, 10, 50]))
+            tell("push", Punctuation(promised))
+            held = [(at, payload) for at, payload in held if at >= promised] or [(le, rows[-1][1])]
+    return found
+
+
+def test_random_automata_over_rows_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WARM", "LONG"):
+        monkeypatch.setattr(inforce, name, 0)
+    looks, seen = in_order.looks_ahead, Counter[bool]()
+
+    def counted(*args: Any) -> bool:
+        seen[looks(*args)] += 1
+        return looks(*args)
+
+    monkeypatch.setattr(in_order, "looks_ahead", counted)
+    monkeypatch.setattr(native, "folder", None)
+    found = 0
+    for seed in range(24):
+        monkeypatch.setattr(batches, "CHUNK", (64, 8192)[seed % 2])
+        found += world(seed)
+    assert found > 500
+    assert seen[True] > 10 < seen[False]
+
+
+@pytest.mark.stress
+def test_many_random_automata_over_rows_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WARM", "LONG"):
+        monkeypatch.setattr(inforce, name, 0)
+    for seed in range(1000, 2000):
+        monkeypatch.setattr(batches, "CHUNK", (64, 8192)[seed % 2])
+        world(seed)
