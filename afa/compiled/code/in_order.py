@@ -189,9 +189,13 @@ def _take(e: Emitter, runs: bool, ahead: bool) -> None:
 
 
 def _keep(e: Emitter, count: str, stride: int) -> dict[str, str]:
-    """To ``kept`` if all rows have stayed, as registers tell, and nothing has begun; else on, with nodes ended that are OPEN."""
+    """To ``kept`` if all rows have stayed, as registers tell, and nothing has begun; else on, with nodes ended that are OPEN.
+
+    Where one is in a final state (X_WANTED -1) each step has its own: it stands for a match again.
+    """
     stayed = e.load("i64", "%stays")
     both = e.let(f"and i1 {e.let(f'icmp eq i64 {count}, %n')}, {e.let(f'icmp eq i64 {stayed}, %n')}")
+    both = e.let(f"and i1 {both}, {e.let('icmp ne i64 %wanted, -1')}")
     e.branch(both, "all_stay", "some_move")
     e.place("all_stay")
     done = e.let("icmp ne i64 %open, 0")
