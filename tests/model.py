@@ -57,9 +57,10 @@ class Model:
         changes = [(*event, n) for event, n in self.copies.items()]
         if self.key is None:
             return self._matches(changes)
-        keys = {getattr(payload, self.key) for payload, *_ in changes}
-        parts = {key: [change for change in changes if getattr(change[0], self.key) == key] for key in keys}
-        return {((key, register), le, re) for key in keys for register, le, re in self._matches(parts[key])}
+        parts: dict[Any, list[Any]] = {}
+        for change in changes:
+            parts.setdefault(getattr(change[0], self.key), []).append(change)
+        return {((key, register), le, re) for key, part in parts.items() for register, le, re in self._matches(part)}
 
     def _matches(self, changes: list[Any]) -> set[tuple[Any, int, int]]:
         events = frozenset((payload, le, re) for payload, le, re, n in changes if n > 0)

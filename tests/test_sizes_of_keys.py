@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.stress.sizes.__main__ import main, spec_of
-from tests.stress.sizes.run import Running, Seen, Side, failure, report, run, smaller
+from tests.stress.sizes.run import Running, Side, failure, report, run, smaller
+from tests.stress.sizes.seen import Seen
 
-SAMPLE = 100
+SAMPLE = 200
 
 
 def test_worlds() -> None:
@@ -25,7 +26,8 @@ def test_worlds() -> None:
             pytest.fail(f"world sample/{number}: {report(spec)}")
     assert min(seen.up[1:]) > 10, f"up past each size: {seen}"
     assert min(seen.down[:9]) > 5, f"down past each size: {seen}"
-    assert min(seen.refused, seen.interrupted, seen.restored, seen.asked) > 20, seen
+    assert min(seen[name] for name in ("refused", "interrupted", "restored", "asked")) > 20, seen
+    assert min(seen[name] for name in ("grown", "shrunk", "to a block", "to rest", "collisions", "NEED_HEAP")) > 10, seen
 
 
 def test_a_key_that_goes_to_rest_where_the_heap_ends() -> None:

@@ -15,7 +15,6 @@ it is done again. A call whose last item raises, or is late, or makes late what 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from typing import Any
 
@@ -25,19 +24,6 @@ from tests.stress.sizes import families, limits
 from tests.stress.sizes.families import KEYS, POISON
 
 Spec = dict[str, Any]
-LEVELS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144)
-"""Borders between sizes of a key, in events that it holds."""
-
-
-def level(events: int) -> int:
-    """The size of a key of so many events.
-
-    Examples
-    --------
-    >>> [level(n) for n in (0, 1, 2, 4, 5, 70, 150)]
-    [0, 1, 2, 3, 4, 9, 11]
-    """
-    return bisect_right(LEVELS, events)
 
 
 def world(choose: Choices, shared: Choices | None = None) -> Spec:
@@ -46,9 +32,9 @@ def world(choose: Choices, shared: Choices | None = None) -> Spec:
     family = families.family(shared)
     spec: Spec = {"family": family, "options": options(shared, family), "limits": limits.chosen(choose), "ops": []}
     spec["options"]["key"] = choose.one(KEYS)
-    spec["options"]["keys"] = choose.one([1, 2, 4, 12, 40, 120] * 5 + [600])
+    spec["options"]["keys"] = choose.one([2, 5, 12, 12, 24, 40, 120] * 5 + [600])
     maker = Maker(choose, spec)
-    for _ in range(choose.number(4, 12)):
+    for _ in range(choose.number(3, 7)):
         maker.phase()
     if choose.chance(20):
         maker.push([("p", FOREVER, None)])
@@ -90,7 +76,7 @@ def options(choose: Choices, family: Spec) -> Spec:
         "arc_punctuation": choose.chance(8) and about != "only",
         "retractions": about != "only",
         "gapless": "seq" if gapless else None,
-        "threads": choose.one([1, 1, 2, 3]),
+        "threads": choose.one([1] * 6 + [2, 3]),
         "gaps": choose.one(["break", "join"]) if gapless else None,
     }
 
@@ -116,19 +102,19 @@ class Maker:
         if not items:
             return
         events = all(item[0] == "e" for item in items)
-        forms = ["list", "dict", "arrow", "pandas", "tables"] if events else ["list", "list", "kinds"]
+        forms = ["list", "dict", "list", "dict", "arrow", "arrow", "tables", "pandas"] if events else ["list", "list", "kinds"]
         if any(item[0] == "p" and item[2] for item in items):
             forms = ["list"]
         if len(items) <= 12 and how is None:
             forms.append("single")
         net = choose.chance(88)
-        if how is None and choose.chance(8):
+        if how is None and choose.chance(11):
             how = choose.one([("line", choose.number(1, choose.one([10, 60, 300]))), ("want", choose.number(1, 6))])
             how = how if self.options["retractions"] else None
         form = choose.one(forms)
         self.op(("push", form, net, items, None if form == "single" else how, choose.number(0, 999)))
-        if choose.chance(12):
-            self.op(("save", choose.one(["whole", "more", "more", "again", "turn"]), choose.number(0, 999)))
+        if choose.chance(13):
+            self.op(("save", choose.one(["whole", "more", "again", "again", "again", "turn"]), choose.number(0, 999)))
         if choose.chance(3):
             self.op(("check",))
 
@@ -136,8 +122,8 @@ class Maker:
 
     def phase(self) -> None:
         """Something that goes on for some calls."""
-        kinds = ["spread"] * 3 + ["hot"] * 5 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail"]
-        kinds += ["thin", "thin", "border", "border"] if self.options["retractions"] else ["promise"] * 8
+        kinds = ["spread"] * 3 + ["hot"] * 3 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail", "fail", "fail"]
+        kinds += ["thin", "thin", "border", "border", "border", "border"] if self.options["retractions"] else ["promise"] * 8
         getattr(self, f"_{self.choose.one(kinds)}")()
 
     def _spread(self) -> None:
@@ -147,17 +133,18 @@ class Maker:
         self.push([self.event_of(key) for key in keys[: self.choose.number(1, n)]])
 
     def _hot(self) -> None:
-        """Many rows of one key, and perhaps a few of others among them."""
-        choose, key = self.choose, self.key()
-        for _ in range(choose.number(1, 3)):
-            n = choose.one([1, 2, 4, 9, 20, 50] * 3 + [150])
-            self.push([self.event_of(key if choose.chance(90) else self.key()) for _ in range(n)])
+        """Many rows of a few keys, and perhaps some of others among them."""
+        choose, hot = self.choose, [self.key() for _ in range(self.choose.one([1, 1, 1, 3]))]
+        hot = [self.largest()] if choose.chance(40) else hot
+        for _ in range(choose.number(1, 2)):
+            n = choose.one([4, 9, 20, 50, 50] * 4 + [150])
+            self.push([self.event_of(choose.one(hot) if choose.chance(90) else self.key()) for _ in range(n)])
 
     def _mixed(self) -> None:
         """Rows of any keys, with promises and arcs among them."""
         choose, items = self.choose, []
-        few = [self.key() for _ in range(choose.number(1, 6))]
-        for _ in range(choose.one([3, 10, 40])):
+        few = [self.key() for _ in range(choose.number(1, 12))]
+        for _ in range(choose.one([4, 12, 40])):
             kind = choose.number(0, 99)
             if kind < 4:
                 items.append(self.promise())
@@ -174,29 +161,34 @@ class Maker:
     def _thin(self) -> None:
         """Most events of a key, or of several, are retracted: the latest, the oldest, or any."""
         choose, items = self.choose, []
-        for key in {self.largest(), self.key()}:
+        for key in {self.largest(), *(self.key() for _ in range(choose.one([1, 4, 12])))}:
             for _ in range(choose.number(1, 1 + len(self.held.get(key, ())))):
                 items += self.retraction(key, choose.one(["last", "last", "first", "any"]))
         at = 0
         while at < len(items):
-            n = choose.one([1, 5, 100])
+            n = choose.one([8, 25, 200])
             self.push(items[at : at + n])
             at += n
 
     def _border(self) -> None:
-        """A key goes to and fro about one size."""
-        choose, key = self.choose, self.key()
-        for _ in range(choose.number(2, 6)):
-            n = choose.one([1, 1, 2, 3, 8])
-            if choose.chance(50):
-                self.push([self.event_of(key) for _ in range(n)])
-            else:
-                self.push([item for _ in range(n) for item in self.retraction(key, "last")])
+        """Keys go to and fro about their sizes."""
+        choose, keys = self.choose, {self.key() for _ in range(self.choose.one([2, 6, 15]))}
+        for _ in range(choose.number(2, 4)):
+            items: list[Any] = []
+            for key in keys:
+                n = choose.one([1, 1, 2, 3, 8])
+                if choose.chance(50):
+                    items += [self.event_of(key) for _ in range(n)]
+                else:
+                    items += [item for _ in range(n) for item in self.retraction(key, "last")]
+            self.push(items)
 
     def _promise(self) -> None:
-        self.push([self.promise()])
+        """A promise, and perhaps what comes behind it in the same call."""
+        choose = self.choose
+        self.push([self.promise(), *(self.event_of(self.key()) for _ in range(choose.one([0, 0, 1, 5])))])
         if self.options["arc_punctuation"]:
-            self.arcs_promised = max(self.arcs_promised, self.promised - self.choose.one([0, 0, 5]))
+            self.arcs_promised = max(self.arcs_promised, self.promised - choose.one([0, 0, 5]))
             self.op(("arcs", self.arcs_promised))
 
     def _arc(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from afa.compiled import batches, inforce, key_arrays, key_numbers, memory, reserve, shards
 from afa.conditions import promised
 from tests.strategies import Choices
+from tests.stress.sizes.seen import NEEDS, Seen
 
 LIMITS: dict[str, tuple[Any, list[int]]] = {
     "CHUNK": (batches, [7, 64]),
@@ -78,8 +79,12 @@ def _used_before(heap: Any) -> Any:
 
 
 def _tight(words: int) -> list[tuple[Any, str, Any]]:
-    """Let the kernels come to the end of the heap again and again, where there are words yet."""
+    """Let the kernels come to the end of the heap again and again, where there are words yet.
+
+    They get ``words`` more; twice as many each time that this was not enough for what they had asked for.
+    """
     use, grow = memory.Memory._use, memory.Memory.grow_heap
+    last: dict[str, int] = {"top": -1, "more": words}
 
     def used(self: memory.Memory, file: Any = None, **arrays: Any) -> None:
         use(self, file, **arrays)
@@ -88,7 +93,8 @@ def _tight(words: int) -> list[tuple[Any, str, Any]]:
 
     def grown(self: memory.Memory) -> None:
         if self.m_size < len(self.m):
-            self.m_size = min(len(self.m), self.m_size + words)
+            last.update(more=2 * last["more"] if self.used == last["top"] else words, top=self.used)
+            self.m_size = min(len(self.m), self.m_size + last["more"])
         else:
             grow(self)
 
@@ -112,3 +118,19 @@ def refused(number: int) -> Iterator[None]:
         yield
     finally:
         reserve.mapped = made
+
+
+@contextmanager
+def counted(seen: Seen) -> Iterator[None]:
+    """Count how often kernels ask for something."""
+    provide = memory.Memory.provide
+
+    def provided(self: memory.Memory, status: int) -> bool:
+        seen[NEEDS.get(status, "")] += 1
+        return provide(self, status)
+
+    memory.Memory.provide = provided  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        memory.Memory.provide = provide  # type: ignore[method-assign]

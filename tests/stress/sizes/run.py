@@ -6,7 +6,7 @@ import pprint
 from collections import Counter
 from collections.abc import Callable, Iterator
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 from afa import AfaError, Keyed, Punctuation
 from tests import oracle
@@ -14,31 +14,15 @@ from tests.interrupts import at_line
 from tests.model import OK, Model
 from tests.strategies import Seeded
 from tests.stress.sizes.columns import Form
-from tests.stress.sizes.generate import LEVELS, Spec, level
-from tests.stress.sizes.limits import limited, refused
+from tests.stress.sizes.generate import Spec
+from tests.stress.sizes.limits import counted, limited, refused
+from tests.stress.sizes.seen import Seen, classes_of, collisions, level
 
 SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale", "outputs", "retractions")
 """Statistics that do not depend on the engine."""
 
 
 THREADS = "threads" in signature(Keyed.__init__).parameters
-
-
-class Seen(NamedTuple):
-    """What worlds have met."""
-
-    calls: int = 0
-    rows: int = 0
-    matches: int = 0
-    up: tuple[int, ...] = (0,) * (len(LEVELS) + 1)  # how often a key has come up to each size, or past it, in one call
-    down: tuple[int, ...] = (0,) * (len(LEVELS) + 1)  # and down
-    refused: int = 0
-    interrupted: int = 0
-    restored: int = 0
-    asked: int = 0  # the oracle
-
-    def plus(self, other: Seen) -> Seen:
-        return Seen(*(tuple(map(sum, zip(a, b))) if isinstance(a, tuple) else a + b for a, b in zip(self, other)))  # type: ignore[arg-type, misc]
 
 
 class Side:
@@ -57,32 +41,37 @@ class Side:
         self.chain: list[bytes] = []
 
     def save(self, what: str) -> None:
-        """Take a snapshot, and perhaps go on with what it says."""
+        """Take a snapshot, and perhaps go on with what it says; with "turn" the other engine has it in between."""
         if what == "whole" or not self.chain:
             self.state()
         else:
             self.chain.append(self.operator.snapshot(incremental=True))
+        own = self.operator._core.engine.name
+        if what == "turn":
+            self._restore({"interpreted": "compiled", "compiled": "interpreted"}[own])
+            self.state()
         if what in ("again", "turn"):
-            name = self.operator._core.engine.name
-            engine: Any = name if what == "again" else {"interpreted": "compiled", "compiled": "interpreted"}[name]
-            own = len(self.here.form.family.automaton.arcs)
-            arcs = self.here.form.family.pool[own:]
-            more = {"repeated": "drop"} if self.here.spec["options"]["gapless"] else {}
-            restored = Keyed.restore(
-                self.here.form.family.automaton,
-                self.chain,
-                key=self.here.form.key,
-                arcs=arcs,
-                engine=engine,
-                **more,
-                **self.threads,
-            )
-            self.operator = restored
+            self._restore(own)
+
+    def _restore(self, engine: Any) -> None:
+        form, options = self.here.form, self.here.spec["options"]
+        arcs = form.family.pool[len(form.family.automaton.arcs) :]
+        more = {"repeated": "drop"} if options["gapless"] else {}
+        threads = self.threads if engine == "compiled" else {}
+        self.operator = Keyed.restore(form.family.automaton, self.chain, key=form.key, arcs=arcs, engine=engine, **more, **threads)
 
     def state(self) -> bytes:
         """The whole state; a chain begins with it."""
+        self.here.seen["snapshots"] += 1
         self.chain = [self.operator.snapshot()]
         return self.chain[0]
+
+    def memories(self) -> list[Any]:
+        """The heaps of the compiled engine."""
+        engine = self.operator._core.engine
+        if engine.name != "compiled":
+            return []
+        return [store.memory.m for store in getattr(engine.store, "shards", [engine.store])]
 
     def statistics(self) -> dict[str, int]:
         found = self.operator.statistics
@@ -108,6 +97,7 @@ class Running:
         self.held: set[Any] = set()
         self.levels: dict[int, int] = {}
         self.seen = Seen()
+        self.classes: list[Any] = []
 
     def run(self) -> Seen:
         """Carry out all operations.
@@ -122,6 +112,9 @@ class Running:
                 getattr(self, f"_{op[0]}")(*op[1:])
             except Exception as error:
                 raise AssertionError(f"operation {number}, {str(op)[:300]}: {type(error).__name__}: {str(error)[:2000]}") from error
+        self._look(48)  # the states, statistics and invariants of both
+        if self.side.memories():
+            self._count(collisions=collisions(self.side.operator))
         return self.seen
 
     # -- operations ------------------------------------------------------------------------------------------------------------
@@ -139,18 +132,14 @@ class Running:
     def _one(self, form: str, net: bool, items: list[Any], how: Any, way: int) -> None:
         """One call on both engines: the same output, or refused by both, and then without a trace."""
         lead = "single" if form == "single" else "list"
-        looks = bool(how) or way % 4 == 0
-        before = self.lead.state() if looks else b""
-        ours = before if self.same or not looks else self._ours()
+        before = self.lead.state() if how else b""
         wanted, refusal = _ended(lambda: self.form.push(self.lead.operator, lead, net, items, Seeded(way)))
         if not refusal:
             self._model(items)
-        else:
-            self._count(refused=1)
-            if looks:
-                assert self.lead.state() == before, "a refused call left a trace"
-            if refusal[0] not in ("ZeroDivisionError", "ClosureError") and self.judged:
-                assert any(outcome != OK for outcome in self._outcomes(items)), f"refused, but good: {refusal}"
+        elif refusal[0] not in ("ZeroDivisionError", "ClosureError") and self.judged:
+            assert any(outcome != OK for outcome in self._outcomes(items)), f"refused, but good: {refusal}"
+        looks = bool(how) or (refusal is not None and way % 2 == 0)
+        ours = self._ours() if looks and not self.same else before
         twin = _ended(lambda: self.form.push(self.twin.operator, form, net, items, Seeded(way))) if self.twin else None  # type: ignore[union-attr]
         out, other = self._served(form, net, items, how, way, ours)
         assert other == refusal, f"it ended {other}, expected {refusal}"
@@ -159,8 +148,9 @@ class Running:
             self.alike = self.alike and how is None and refusal is None
             assert not self.alike or out == twin[0], f"with one thread {twin[0]}, with several {out}"
         if refusal:
+            self._count(refused=1)
             if looks:
-                assert self._ours() == ours, "a refused call left a trace"
+                assert self._ours() == (self.lead.state() if self.same else ours), "a refused call left a trace"
             return
         if out is not None:
             missing, more = (Counter(a) - Counter(b) for a, b in ((wanted, out), (out, wanted)))
@@ -187,6 +177,7 @@ class Running:
                     return _ended(work)
             except MemoryError:
                 assert self._ours() == before, "a call without memory left a trace"
+                self._count(without_memory=1)
         else:
             (out, refusal), interrupted = _interrupted(work, number)
             if not interrupted:
@@ -200,14 +191,16 @@ class Running:
         return _ended(work)
 
     def _save(self, what: str, way: int) -> None:
-        self.lead.save(what if what != "turn" else "again")
+        if way % 16 == 0:
+            self.lead.save("again")
         self.side.save(what)
         if self.twin is not None:
             self.twin.save(what)
             if what in ("again", "turn"):
                 self.alike = self.side.chain == self.twin.chain
         self._count(restored=int(what in ("again", "turn")))
-        self._look(way * 4)  # a snapshot of what has changed may be another one, but not what the chain says
+        self.classes = self.classes if what in ("whole", "more") else []
+        self._look(16 if what in ("again", "turn") else way)  # a snapshot may be another one, but not what the chain says
 
     def _arcs(self, t: int) -> None:
         """A promise of the arc input: what was a change is one, or final."""
@@ -245,17 +238,17 @@ class Running:
 
     def _look(self, way: int) -> None:
         """Now and then: invariants, statistics, the whole state. Each of them cleans what a promise has left."""
-        if way % 5 == 0:
-            for side in (self.side, self.lead, self.twin):
+        if way % 24 == 0:
+            for side in (self.side, self.twin, self.lead if way % 96 == 0 else None):
                 if side is not None:
                     side.operator._check()
-        if way % 7 == 0:
+        if way % 12 == 0:
             found, wanted = self.side.statistics(), self.lead.statistics()
             alone = found if self.twin is None else self.twin.statistics()
             assert alone == found or not self.same, f"statistics with one thread {alone}, with several {found}"
             found["events"] = found["events"] if self.same else wanted["events"]
             assert found == wanted, f"statistics: {found}, expected {wanted}"
-        if way % 4 == 0 and self.same:
+        if way % 16 == 0 and self.same:
             assert self._ours() == self.lead.state(), "the states differ"
             assert self.twin is None or self.twin.chain == self.side.chain, "with one thread it is another state"
 
@@ -267,18 +260,21 @@ class Running:
             if n > 0 and le >= final:
                 held[payload.who] += 1
         levels = {key: level(n) for key, n in held.items()}
-        up, down = ([0] * (len(LEVELS) + 1) for _ in range(2))
         for key in levels.keys() | self.levels.keys():
             old, new = self.levels.get(key, 0), levels.get(key, 0)
             for passed in range(old + 1, new + 1):
-                up[passed] += 1
+                self.seen["up", passed] += 1
             for passed in range(new, old):
-                down[passed] += 1
+                self.seen["down", passed] += 1
         self.levels = levels
-        self._count(up=tuple(up), down=tuple(down))
+        classes = [classes_of(m) for m in self.side.memories()]
+        for before, after in zip(self.classes, classes):
+            self.seen.cells(before, after)
+        self.classes = classes
 
-    def _count(self, **more: Any) -> None:
-        self.seen = self.seen.plus(Seen(**more))
+    def _count(self, **more: int) -> None:
+        for name, n in more.items():
+            self.seen[name] += n
 
 
 def _ended(work: Callable[[], list[Any]]) -> tuple[list[Any] | None, tuple[str, str] | None]:
@@ -299,7 +295,9 @@ def _interrupted(work: Callable[[], list[Any]], line: int) -> tuple[Any, bool]:
 def run(spec: Spec, make: Callable[[Running, str], Side] = Side) -> Seen:
     """Run a world under its limits; see `Running.run`."""
     with limited(spec["limits"]):
-        return Running(spec, make).run()
+        here = Running(spec, make)
+        with counted(here.seen):
+            return here.run()
 
 
 # -- the least of it ---------------------------------------------------------------------------------------------------------------
