@@ -137,7 +137,7 @@ class Maker:
         choose, hot = self.choose, [self.key() for _ in range(self.choose.one([1, 1, 1, 3]))]
         hot = [self.largest()] if choose.chance(40) else hot
         for _ in range(choose.number(1, 2)):
-            n = choose.one([4, 9, 20, 50, 50] * 4 + [150])
+            n = choose.one([4, 9, 20, 50, 50, 150])
             self.push([self.event_of(choose.one(hot) if choose.chance(90) else self.key()) for _ in range(n)])
 
     def _mixed(self) -> None:

@@ -191,8 +191,8 @@ class Running:
         return _ended(work)
 
     def _save(self, what: str, way: int) -> None:
-        if way % 16 == 0:
-            self.lead.save("again")
+        if way % 16 == 0 or not self.same:  # what promises with conditions let go depends on it
+            self.lead.save("again" if what == "turn" else what)
         self.side.save(what)
         if self.twin is not None:
             self.twin.save(what)
