@@ -98,7 +98,8 @@ class ShardedEngine(CompiledEngine):
         return list(itertools.chain.from_iterable(self._all(lambda engine: engine.overdue(t), 0)))
 
     def tick(self) -> None:
-        self._all(CompiledEngine.tick)
+        if self.store.arcs.table.timeouts:
+            self._all(CompiledEngine.tick)
 
     def _sweep(self, whom: int, since: int) -> None:
         self._all(lambda engine: engine.store.call_all(k.CLEAN, whom, since))
@@ -112,7 +113,7 @@ class ShardedEngine(CompiledEngine):
 
     def keep(self) -> None:
         self.store.recover()
-        size = sum(int(shard.memory.w[k.W_UNDO_TOP]) for shard in self.store.shards) // WORDS
+        size = sum(int(shard.memory.w[k.W_LOOSE]) for shard in self.store.shards) // WORDS
         self.store.each(lambda shard: shard.tell(k.COMMIT), size)
         for shard in self.store.shards:  # one after the other: numbers of keys that are gone are given again in this order
             shard.directory.take_gone()

@@ -27,7 +27,6 @@ from afa.compiled.own_directory import OwnDirectory
 from afa.compiled.store import Store
 from afa.cuts import Cuts
 from afa.engine import Setup
-from afa.state.states import ascends
 
 FEW = 2048
 """So many rows, or keys, are carried out by one thread: with more, it takes less time than others need to wake up."""
@@ -225,18 +224,20 @@ class Front(Store):
 
 
 def _merged(rows: Any) -> Any:
-    """Bring the entries of several shards, each in the order of `Store.take_log`, into this order.
+    """Bring the entries of several shards, each in the order of `Store.take_log`, into this order."""
+    back = rows[:, k.L_SIGN] < 0
+    return np.concatenate([_by_time(rows[back]), _by_time(rows[~back])]) if back.any() else _by_time(rows)
 
-    By time alone first, which only merges them: keys are looked at where several entries have one time.
-    """
-    signs, times, keys = rows[:, k.L_SIGN], rows[:, k.L_T], rows[:, k.L_KEY]
-    back, there = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
-    order = np.concatenate([part[np.argsort(times[part], kind="stable")] for part in (back, there)])
-    found = rows[order]
-    signs, times, keys = found[:, k.L_SIGN], found[:, k.L_T], found[:, k.L_KEY]
-    if ascends([signs, times, keys]):
-        return found
-    return found[np.lexsort((keys, times, signs))]
+
+def _by_time(rows: Any) -> Any:
+    """Bring entries of one sign into the order of time, which only merges them; keys are looked at where several have one time."""
+    times = rows[:, k.L_T].copy()
+    order = np.argsort(times, kind="stable")
+    found, times = rows[order], times[order]
+    keys, ties = found[:, k.L_KEY], np.flatnonzero(times[1:] == times[:-1])
+    if (keys[ties + 1] < keys[ties]).any():
+        return found[np.lexsort((keys, times))]
+    return found
 
 
 def _together(crew: Crew, works: Sequence[Callable[[], int]]) -> list[int]:

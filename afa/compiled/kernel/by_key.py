@@ -38,9 +38,9 @@ def pairs_at(w: Any, rounds: int) -> int:
 
 
 @kernel
-def sort_pairs(w: Any, n: int, rounds: int, bits: int) -> None:
-    """Sort ``n`` pairs by key, stably, with as many rounds; see `digits_of`."""
-    counts, mask, source = w[W_COUNTS], (1 << bits) - 1, pairs_at(w, rounds)
+def sort_pairs(w: Any, source: int, n: int, rounds: int, bits: int) -> int:
+    """Sort ``n`` pairs by key, stably, with as many rounds; see `digits_of`. Returns where they are then: at W_PAIRS or W_SORT."""
+    counts, mask = w[W_COUNTS], (1 << bits) - 1
     for turn in range(rounds):
         shift, target = RECORD + turn * bits, w[W_SORT] + w[W_PAIRS] - source
         for digit in range(mask + 1):
@@ -58,6 +58,7 @@ def sort_pairs(w: Any, n: int, rounds: int, bits: int) -> None:
             w[w[digit]] = word
             w[digit] += 1
         source = target
+    return source
 
 
 @kernel

@@ -3,13 +3,13 @@
 The undo log is a stack of records, read from its top:
 
     [word.. , address, n]          n words of ``m`` as they were
-    [key, block, act, clean, -1]   the entry of a key in the directory; its old block is freed when the call is carried out, and
-                                   what stands there now when the call is taken back
+    [key, block, act, clean, before, -1]   the entry of a key in the directory; its old block is freed when the call is carried out,
+                                   and what stands there now when the call is taken back
     [key, act, clean, -2]          the same of a key whose block stays
     [word.. , n << 32 | key, act, clean, -3]   the record of a key that was at rest, whose cell is free for others at once
     [head, act, clean, GREW - key]             the same of a record that begins the one that the key has now, but for its head
     [-16 - key]                    a key of which nothing was held
-    [key, -4]                      nothing is held of it any more
+    [key, before, -4]              nothing is held of it any more
 
 By key, for the directory may have moved since. What is taken back goes in rounds: first all that the keys hold now is freed, then
 they get the blocks that they had, and at last the records. So there are cells for them: those that others hold are the ones that
@@ -65,12 +65,12 @@ def put(m: Any, w: Any, address: int, value: int) -> None:
 
 @kernel
 def save_entry(m: Any, w: Any, key: int) -> None:
-    """Copy the directory's entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 5."""
+    """Copy the directory's entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 6."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
-    w[top], w[top + 4] = key, OWNER
+    w[top], w[top + 4], w[top + 5] = key, w[W_LOOSE], OWNER
     copy(m, m[C_DIR] + key * D_SIZE, w, top + 1, 3)
-    w[W_UNDO_TOP] += 5
-    w[W_LOOSE] = 1
+    w[W_UNDO_TOP] += 6
+    w[W_LOOSE] = w[W_UNDO_TOP]
 
 
 @kernel
@@ -134,11 +134,11 @@ def save_new(w: Any, key: int) -> None:
 
 @kernel
 def save_gone(w: Any, key: int) -> None:
-    """Note a key of which nothing is held any more. *Requires* `room` for 2."""
+    """Note a key of which nothing is held any more. *Requires* `room` for 3."""
     top = w[W_UNDO] + w[W_UNDO_TOP]
-    w[top], w[top + 1] = key, GONE
-    w[W_UNDO_TOP] += 2
-    w[W_LOOSE] = 1
+    w[top], w[top + 1], w[top + 2] = key, w[W_LOOSE], GONE
+    w[W_UNDO_TOP] += 3
+    w[W_LOOSE] = w[W_UNDO_TOP]
 
 
 @kernel
@@ -160,14 +160,14 @@ def saved_words(w: Any, end: int) -> int:
     if n >= 0:
         return int(n + 2)
     if n == OWNER:
-        return 5
+        return 6
     if n == DEADLINES:
         return 4
     if n == REST:
         return int((w[end - 4] >> KEY_BITS) + 4)
     if n <= GREW:
         return 4
-    return 2 if n == GONE else 1
+    return 3 if n == GONE else 1
 
 
 @kernel
@@ -175,7 +175,7 @@ def noted_key(w: Any, end: int) -> int:
     """Return the key of which the record of the undo log that ends at ``end`` says in full what it held; NOWHERE: of none."""
     n = w[end - 1]
     if n == OWNER:
-        return int(w[end - 5])
+        return int(w[end - 6])
     if n == REST:
         return int(w[end - 4] & KEY)
     return int(NEW - n) if GREW < n <= NEW else NOWHERE
@@ -199,6 +199,8 @@ def rollback(m: Any, w: Any, mark: int) -> None:
     while end > begin:
         if w[end - 1] == REST:
             rest_again(m, w, end)
+        elif w[end - 1] == OWNER or w[end - 1] == GONE:
+            w[W_LOOSE] = w[end - 2]
         end -= saved_words(w, end)
     w[W_UNDO_TOP] = mark
 
@@ -213,8 +215,8 @@ def take_back(m: Any, w: Any, end: int) -> None:
     if n >= 0:
         copy(w, end - 2 - n, m, w[end - 2], n)
     elif n == OWNER:
-        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = w[end - 4]
-        put_deadlines(m, key, w[end - 3], w[end - 2])
+        m[m[C_DIR] + key * D_SIZE + D_BLOCK] = w[end - 5]
+        put_deadlines(m, key, w[end - 4], w[end - 3])
     elif n == DEADLINES:
         put_deadlines(m, w[end - 4], w[end - 3], w[end - 2])
     elif n == REST:
@@ -238,18 +240,17 @@ def rest_again(m: Any, w: Any, end: int) -> None:
 @kernel
 def commit(m: Any, w: Any) -> None:
     """Empty the undo log, and free the blocks that were replaced. What has lost all that it had stands at W_GONE."""
-    end = gone = w[W_UNDO] + w[W_UNDO_TOP]
-    base = w[W_UNDO] if w[W_LOOSE] else end
+    loose, gone = w[W_LOOSE], w[W_UNDO] + w[W_UNDO_TOP]
     w[W_GONES] = w[W_OWED] = w[W_LOOSE] = 0
-    while end > base:
-        n, next_end = w[end - 1], end - saved_words(w, end)
-        if n == OWNER and w[end - 4]:
-            free_block(m, w[end - 4])
-        elif n == GONE and m[m[C_DIR] + w[end - 2] * D_SIZE + D_BLOCK] == 0:
+    while loose:
+        end = w[W_UNDO] + loose
+        loose = w[end - 2]
+        if w[end - 1] == GONE and m[m[C_DIR] + w[end - 3] * D_SIZE + D_BLOCK] == 0:
             gone -= 1
-            w[gone] = w[end - 2]
+            w[gone] = w[end - 3]
             w[W_GONES] += 1
-        end = next_end
+        elif w[end - 1] == OWNER and w[end - 5]:
+            free_block(m, w[end - 5])
     w[W_GONE] = gone
     w[W_UNDO_TOP] = 0
     m[C_WAITED] = m[C_WAITING]

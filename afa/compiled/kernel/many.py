@@ -97,7 +97,7 @@ def events_by_key(m: Any, w: Any, c: Any, low: int, high: int) -> int:
         if key != NOWHERE:
             w[pairs + n] = key << RECORD | x - low
             n += 1
-    sort_pairs(w, n, rounds, bits)
+    sort_pairs(w, pairs, n, rounds, bits)
     return n
 
 
@@ -195,24 +195,27 @@ def group_rows(m: Any, w: Any, c: Any, low: int, high: int) -> int:
     Ends (C_PLACE) at the first row that is no event, or late. At W_TOUCHED stand the keys; behind the first half of W_SORT where
     the rows of each of them end. Returns how many keys.
     """
-    most, together, ascends = rows_at_hand(m, w, c, low, high)
-    few = most < 1 << DIGIT
-    count = place_few(m, w, c, low) if few else place_many(m, w, c, low, 0 if together else most)
+    n, most, together, ascends = rows_at_hand(m, w, c, low, high)
+    count = place_few(w, low, n) if most < 1 << DIGIT else place_many(w, low, n, 0 if together else most)
     if not ascends:
         sort_each(m, w, c, count)
     return int(count)
 
 
 @kernel
-def rows_at_hand(m: Any, w: Any, c: Any, low: int, high: int) -> tuple[int, bool, bool]:
-    """Find out where the rows end that `group_rows` is about (C_PLACE); at W_COUNTS, how many of them each of the first keys has.
+def rows_at_hand(m: Any, w: Any, c: Any, low: int, high: int) -> tuple[int, int, bool, bool]:
+    """Put the rows that `group_rows` is about, with their keys, at W_PAIRS, and where they end at C_PLACE.
 
-    Returns the greatest key; whether keys never fall from one row to the next; whether LE does not.
+    At W_COUNTS stands how many of them each of the first keys has. Returns how many rows; the greatest key; whether keys never fall
+    from one row to the next; whether LE does not. Without a branch on whose a row is: of rows of two memories by chance half the
+    guesses are wrong.
     """
     le_at, kind_at, key_at, counts, promised = c[0, F_LE], c[0, F_KIND], c[0, F_KEY], w[W_COUNTS], m[C_EVENTS]
-    for digit in range(1 << DIGIT):
+    pairs, shards, shard, first = w[W_PAIRS], m[C_SHARDS], m[C_SHARD], 1 << DIGIT
+    shift = shift_of(shards)
+    for digit in range(first):
         w[counts + digit] = 0
-    most, before, latest, together, ascends, x = 0, NOWHERE, BEGINNING, True, True, low
+    n, most, before, latest, falls, ascends, x = 0, 0, 0, BEGINNING, 0, True, low
     while x < high:
         if kind_at != 0 and peek_byte(kind_at + x) != EVENT:
             break
@@ -221,22 +224,33 @@ def rows_at_hand(m: Any, w: Any, c: Any, low: int, high: int) -> tuple[int, bool
             break
         ascends = ascends and le >= latest
         latest = le
-        key = own(m, peek(key_at + 8 * x))
-        x += 1
-        if key == NOWHERE:
-            continue
-        together = together and key >= before
+        code = peek(key_at + 8 * x)
+        key = code >> shift if shift >= 0 else code // shards
+        mine = int(code - key * shards == shard)
+        w[pairs + n] = key << RECORD | x - low
+        w[counts + min(key, first - 1)] += mine
+        n += mine
+        key = key * mine + before * (1 - mine)
+        falls |= int(key < before)
         most, before = max(most, key), key
-        if key < 1 << DIGIT:
-            w[counts + key] += 1
+        x += 1
     m[C_PLACE] = x
-    return most, together, ascends
+    return n, most, falls == 0, ascends
 
 
 @kernel
-def place_few(m: Any, w: Any, c: Any, low: int) -> int:
-    """Put the rows of keys that are all counted at W_INDEX, see `group_rows`."""
-    counts, touched, ends, key_at = w[W_COUNTS], w[W_TOUCHED], w[W_SORT] + w[W_BATCH], c[0, F_KEY]
+def shift_of(shards: int) -> int:
+    """Return by how many bits to shift a number to divide it by so many; NOWHERE: they are no power of two."""
+    shift = 0
+    while 1 << shift < shards:
+        shift += 1
+    return shift if 1 << shift == shards else NOWHERE
+
+
+@kernel
+def place_few(w: Any, low: int, n: int) -> int:
+    """Put the ``n`` rows at W_PAIRS, of keys that are all counted, at W_INDEX; see `group_rows`."""
+    counts, touched, ends, pairs = w[W_COUNTS], w[W_TOUCHED], w[W_SORT] + w[W_BATCH], w[W_PAIRS]
     count, at = 0, w[W_INDEX]
     for key in range(1 << DIGIT):
         many = w[counts + key]
@@ -245,27 +259,20 @@ def place_few(m: Any, w: Any, c: Any, low: int) -> int:
             at += many
             w[touched + count], w[ends + count] = key, at - w[W_INDEX]
             count += 1
-    for row in range(low, m[C_PLACE]):
-        key = own(m, peek(key_at + 8 * row))
-        if key != NOWHERE:
-            w[w[counts + key]] = row
-            w[counts + key] += 1
+    for k in range(n):
+        key = w[pairs + k] >> RECORD
+        w[w[counts + key]] = low + (w[pairs + k] & (1 << RECORD) - 1)
+        w[counts + key] += 1
     return int(count)
 
 
 @kernel
-def place_many(m: Any, w: Any, c: Any, low: int, most: int) -> int:
-    """Put rows of keys up to ``most`` at W_INDEX, see `group_rows`; 0: they stand side by side."""
-    touched, index, ends, key_at = w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH], c[0, F_KEY]
+def place_many(w: Any, low: int, n: int, most: int) -> int:
+    """Put the ``n`` rows at W_PAIRS, of keys up to ``most``, at W_INDEX, see `group_rows`; 0: they stand side by side."""
+    touched, index, ends = w[W_TOUCHED], w[W_INDEX], w[W_SORT] + w[W_BATCH]
     rounds, bits = digits_of(most)
-    pairs, n = pairs_at(w, rounds), 0
-    for row in range(low, m[C_PLACE]):
-        key = own(m, peek(key_at + 8 * row))
-        if key != NOWHERE:
-            w[pairs + n] = key << RECORD | row - low
-            n += 1
-    sort_pairs(w, n, rounds, bits)
-    pairs, count, k = w[W_PAIRS], 0, 0
+    pairs = sort_pairs(w, w[W_PAIRS], n, rounds, bits)
+    count = k = 0
     while k < n:
         key = w[pairs + k] >> RECORD
         while k < n and w[pairs + k] >> RECORD == key:
