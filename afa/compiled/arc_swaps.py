@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from afa.compiled.kernel import names as k
 from afa.compiled.store import Store
 from afa.engine import Host
-from afa.model.arctable import ArcTable
+from afa.model.arc import Arc
+from afa.model.arctable import ArcEvent, ArcTable
+
+Events = tuple[ArcEvent, ...]
 
 
 def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
@@ -16,11 +21,43 @@ def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
         store.arcs.table = table
         _drop(store, store.progress.final)
         return
-    store.arcs.install(table)
+    if waits or not _change_program(store, table, le):
+        store.arcs.install(table)
     if waits:  # deadlines may be other than noted
         store.memory.look_at_all()
     if le < store.progress.now:
         store.call_all(k.SWAP, le, re)
+
+
+def _change_program(store: Store, table: ArcTable, le: int) -> bool:
+    """Let the kernels change arcs where they stand, if what differs is that arcs they know begin or end at ``le``.
+
+    A new program takes O(arc events). Where this returns False there must be one.
+    """
+    arcs = store.arcs
+    changes = None if table.made is not None else _changes(arcs.table.events, table.events, le)
+    for arc, what in changes or ():
+        code = arcs.program.codes.get(id(arc))
+        found = 0 if code is None else store.call(what, le, code)
+        if not found or (found > 1 and not arcs.lacking):
+            return False
+    if changes is not None:
+        arcs.follow(table)
+    return changes is not None
+
+
+def _changes(old: Events, new: Events, le: int) -> list[tuple[Arc, int]] | None:
+    """Return what makes one table of another if that is an arc that ends at ``le``, or one that begins then, or both; else None."""
+    found = []
+    if new and new[-1].le == le and new[-1].re == k.FOREVER:
+        found, new = [(new[-1].arc, k.BEGIN_ARC)], new[:-1]
+    if len(old) != len(new) or all(map(is_, old, new)):
+        return found if len(old) == len(new) else None
+    arc, le_of_arc, re = new[-1]
+    at = next((i for i, event in enumerate(old) if event.arc is arc and event[1:] == (le_of_arc, k.FOREVER)), len(old))
+    if re != le or not all(map(is_, (*old[:at], *old[at + 1 :]), new[:-1])):
+        return None
+    return [(arc, k.END_ARC), *found]
 
 
 MANY = 512

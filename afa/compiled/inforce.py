@@ -26,6 +26,8 @@ AGAIN = 16
 """After so many times as many steps, it is compiled again for arcs that have no slot in it."""
 FORMS = 4
 """How many programs are kept of a table that several engines share."""
+ROOM, LITTLE = 2 * CHUNK, 64
+"""For how many changes of arcs a program has room where they come in batches; and else at least."""
 LONG = 200_000
 """After so many rows of batches, its loops are compiled too, which takes three times as long."""
 
@@ -110,6 +112,10 @@ class InForce:
         self._with_runs = self._with_runs or (not self._ordered and ignorable)
         self._make_program()
 
+    def follow(self, table: ArcTable) -> None:
+        """Take over what the kernels have made of the table: it has no arc that the program has not."""
+        self.table, self._shared = table, None
+
     def _shared_of(self, table: ArcTable) -> Shared | None:
         """Return what engines with the same layouts have made of the very same table; None: it is this one's own."""
         if table.made is None or self._pool:
@@ -137,7 +143,7 @@ class InForce:
                 raise
         if self.lacking:
             self._compile_step()
-        elif not self.program.room:
+        elif self.program.room < ROOM:
             self._make_program()
 
     def ready(self, n: int, coming: int) -> None:
@@ -247,7 +253,7 @@ class InForce:
                 self._callback,
                 strings,
                 self._pool,
-                2 * CHUNK if self._pool else 0,
+                ROOM if self._pool else max(LITTLE, len(self.table.events)),
                 self._progress.now,
             )
             if self._shared is not None:

@@ -48,10 +48,11 @@ class MixedRows(NamedTuple):
 def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int) -> MixedRows | None:
     """Look at columns of int64, ``kind`` of int8; None if a row is of no kind, or names none of so many arcs. O(n)."""
     n, columns = len(le), Batch(np.zeros((1, k.F_WORDS), np.int64))
-    others, least = np.empty((np.count_nonzero(kind), k.O_SIZE), np.int64), np.full(n // STEP + 1, k.FOREVER)
+    others = np.empty((np.count_nonzero(kind) + 1, k.O_SIZE), np.int64)  # with room for one more, see `find_others`
+    least = np.full(n // STEP + 1, k.FOREVER)
     given = ((k.F_LE, le), (k.F_KIND, kind), (k.F_ARC, arc), (k.F_DIFF, diff), (k.F_OTHERS, others), (k.F_LEAST, least))
     for at, column in given:
         columns.words[0, at] = 0 if column is None else column.ctypes.data
     columns.words[0, k.F_COUNT] = n
     found = store.call(k.OTHERS, STEP, arcs, columns)
-    return None if found == k.UNKNOWN else MixedRows(others, least, found == k.SINGLE)
+    return None if found == k.UNKNOWN else MixedRows(others[:-1], least, found == k.SINGLE)

@@ -99,7 +99,7 @@ class ArcTable:
         Of several, the very same arc comes before one of its name, then the one that began last, then the one that lasts longest.
         So the answer depends on the set of arc events alone, not on their order.
         """
-        found = [event for event in self.events if event.arc == arc and event.re > after]
+        found = [event for event in self.events if event.re > after and event.arc == arc]
         return max(found, key=lambda event: (event.arc is arc, event.le, event.re), default=None)
 
     def count(self, event: ArcEvent) -> int:

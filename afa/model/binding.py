@@ -59,6 +59,7 @@ class Binder:
     def __init__(self, tick: str | None, automaton: Any) -> None:
         self.tick, self._automaton = tick, automaton
         self._bound: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()  # by the id of what it was bound from
+        self._fits: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()  # arcs that were not refused, by id
         self._last: tuple[Sequence[Any], list[Any]] = (), []  # the arcs of the last call of `all`, and these bound
         self.know(automaton.arcs)
 
@@ -76,7 +77,9 @@ class Binder:
 
     def fitting(self, arc: Any) -> Arc:
         """Return an arc with its spans as ticks; refuse one that can't mean anything to the automaton."""
-        self._automaton.check_arc(arc)
+        if self._fits.get(id(arc)) is not arc:
+            self._automaton.check_arc(arc)
+            self._fits[id(arc)] = arc
         return self.arc(arc)
 
     def arc(self, arc: Arc) -> Arc:

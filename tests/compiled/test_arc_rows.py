@@ -11,6 +11,7 @@ import pytest
 from afa import BEGINNING, AfaError, Arc, Automaton, Operator
 from afa.compiled import batches, inforce
 from afa.compiled.kernel import names as k
+from afa.compiled.mixed_rows import STEP, mixed_rows
 
 PLACES = 4
 
@@ -129,6 +130,33 @@ def test_a_row_of_no_kind_or_of_no_arc_is_refused(name: str, value: int) -> None
     with pytest.raises(AfaError, match="expected"):
         op.push_many(rows, arcs=POOL)
     assert op.statistics.events == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_that_are_no_events_are_found(seed: int) -> None:
+    """Against what numpy finds, whatever they are near to: the begin, the end, each other."""
+    rng = np.random.default_rng(seed)
+    store = Operator(automaton(), window=9, engine="compiled")._core.engine.store
+    n, many = int(rng.integers(1, 300)), len(POOL)
+    kind = rng.choice([0, 1, 2], n, p=[[0.5, 0.3, 0.2], [0.9, 0.05, 0.05], [0.99, 0.005, 0.005]][seed % 3]).astype(np.int8)
+    le, arc = rng.integers(-99, 99, n), rng.integers(0, many, n)
+    le[(kind == 1) & (rng.random(n) < 0.9)] = BEGINNING
+    copies = rng.choice([1, 2], n, p=[1 - seed % 2 / 9, seed % 2 / 9])
+    diff = np.where(kind == 0, copies, rng.choice([1, -1, 2], n, p=[0.5, 0.4, 0.1]))
+    found = mixed_rows(store, le, kind, arc, diff, many)
+    assert found is not None
+    rows = np.flatnonzero(kind)
+    what = np.select([kind == 2, le != BEGINNING, diff == 1, diff == -1], [k.PROMISED, k.UNFIT, k.COMES, k.GOES], k.UNFIT)
+    value = np.where(kind == 2, le, arc)
+    assert found.others.tolist() == np.stack([4 * rows + what[rows], value[rows]], axis=1).tolist()
+    assert (found.promises[:, k.O_ROW] >> 2).tolist() == np.flatnonzero(kind == 2).tolist()
+    assert found.own_lifetimes == bool((what[rows] == k.UNFIT).any())
+    assert found.single == bool((diff[kind == 0] == 1).all())
+    least = np.where(kind == 0, le, k.FOREVER)
+    assert found.ahead(np.array([0])).tolist() == [least.min()]
+    assert found.least[: -(-n // STEP)].tolist() == [least[at : at + STEP].min() for at in range(0, n, STEP)]
+    arc[rng.integers(0, n)], kind[rng.integers(0, n)] = many, 3
+    assert mixed_rows(store, le, kind, arc, diff, many) is None
 
 
 def test_slots_are_for_the_arcs_in_force(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from afa.compiled.kernel.order import arrange_rows
 from afa.compiled.kernel.other_rows import find_others
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes
-from afa.compiled.kernel.swap import drop_arcs
+from afa.compiled.kernel.swap import change_at, drop_arcs
 
 
 @kernel
@@ -41,6 +41,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return forward_keys(m, w, p, c, low, high)
     if what == OTHERS:
         return find_others(c, c[0, F_COUNT], low, high)
+    if what in (BEGIN_ARC, END_ARC):
+        return change_at(m, p, high, 1 if what == BEGIN_ARC else -1, low)
     if what == DROP:
         drop_arcs(p, low)
         return DONE

@@ -12,37 +12,66 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import pass_bound
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import kernel, peek, peek_byte, poke
+from afa.compiled.kernel.native_call import kernel, peek, peek_byte, poke, prefetch
 from afa.compiled.kernel.order import promise
 from afa.compiled.kernel.swap import change_arc
 
 
 @kernel
 def find_others(c: Any, n: int, step: int, arcs: int) -> int:
-    """Write those among the first ``n`` rows to F_OTHERS, where there is room, and to F_LEAST the least LE of each ``step`` rows.
+    """Write those among the first ``n`` rows to F_OTHERS, and to F_LEAST the least LE of an event of each ``step`` rows.
 
-    ``arcs``: how many the batch has. Returns UNKNOWN if a row is of no kind, or of no arc; SINGLE if each event is one more copy.
+    ``arcs``: how many the batch has. F_OTHERS has room for one more row. Returns UNKNOWN if a row is of no kind, or of no arc;
+    SINGLE if each event is one more copy.
     """
-    at, begin, found = c[0, F_OTHERS], 0, 0
+    times, kinds, diffs, at, begin, found = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_OTHERS], 0, 0
     while begin < n:
         end, row, least = min(begin + step, n), begin, FOREVER
         while row < end:
-            if row + 8 <= end and peek(c[0, F_KIND] + row) == 0:  # eight events
-                least = min(least, least_of_eight(c[0, F_LE] + 8 * row))
-                found |= other_copies(c[0, F_DIFF] + 8 * row) if c[0, F_DIFF] != 0 else 0
+            if row + 8 <= end and peek(kinds + row) == 0:  # eight events
+                least = min(least, least_of_eight(times + 8 * row))
+                found |= other_copies(diffs + 8 * row) if diffs != 0 else 0
                 row += 8
                 continue
-            if peek_byte(c[0, F_KIND] + row) == EVENT:
-                least = min(least, peek(c[0, F_LE] + 8 * row))
-                found |= peek(c[0, F_DIFF] + 8 * row) - 1 if c[0, F_DIFF] != 0 else 0
-            elif put_other(c, row, at, arcs):
-                at += 8 * O_SIZE
-            else:
-                return UNKNOWN
-            row += 1
+            prefetch(c[0, F_ARC] + 8 * row)  # for `tell_others`
+            for k in range(8 if row + 8 <= end else end - row):  # without a branch: nobody can foresee which of the rows it is
+                kind = peek_byte(kinds + row + k)
+                event = (kind - 1) >> 63  # all bits, or none
+                poke(at + 8 * O_ROW, row + k)
+                at += 8 * O_SIZE * (1 + event)
+                least = min(least, (peek(times + 8 * (row + k)) & event) | (FOREVER & (-1 - event)))
+                found |= (peek(diffs + 8 * (row + k)) - 1) & event if diffs != 0 else 0
+            row += 8
         poke(c[0, F_LEAST] + 8 * (begin // step), least)
         begin = end
+    if not tell_others(c, at, arcs):
+        return UNKNOWN
     return SINGLE if found == 0 else DONE
+
+
+@kernel
+def tell_others(c: Any, end: int, arcs: int) -> bool:
+    """Say what each row at F_OTHERS is, up to address ``end``. Returns whether each is a promise, or of an arc that there is.
+
+    In a loop of its own: their columns are far from the cache, and several are fetched side by side.
+    """
+    times, kinds, diffs, numbers, at, known = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_ARC], c[0, F_OTHERS], True
+    while at < end:
+        row = peek(at + 8 * O_ROW)
+        kind, value, what = peek_byte(kinds + row), peek(times + 8 * row), PROMISED
+        if kind == ARC and numbers != 0:
+            diff = peek(diffs + 8 * row) if diffs != 0 else 1
+            what = COMES if diff == 1 else GOES if diff == -1 else UNFIT
+            what = what if value == BEGINNING else UNFIT
+            value = peek(numbers + 8 * row)
+            if value < 0 or value >= arcs:
+                known = False
+        elif kind != PUNCTUATION:
+            known = False
+        poke(at + 8 * O_ROW, 4 * row + what)
+        poke(at + 8 * O_VALUE, value)
+        at += 8 * O_SIZE
+    return known
 
 
 @kernel
@@ -59,25 +88,6 @@ def other_copies(at: int) -> int:
     one, two = (peek(at) - 1) | (peek(at + 8) - 1), (peek(at + 16) - 1) | (peek(at + 24) - 1)
     three, four = (peek(at + 32) - 1) | (peek(at + 40) - 1), (peek(at + 48) - 1) | (peek(at + 56) - 1)
     return one | two | three | four
-
-
-@kernel
-def put_other(c: Any, row: int, at: int, arcs: int) -> bool:
-    """Write one of them. Returns whether it is a promise, or of an arc that there is."""
-    value, kind, what = peek(c[0, F_LE] + 8 * row), peek_byte(c[0, F_KIND] + row), PROMISED
-    if kind == ARC and c[0, F_ARC] != 0:
-        diff = peek(c[0, F_DIFF] + 8 * row) if c[0, F_DIFF] != 0 else 1
-        what = COMES if diff == 1 else GOES if diff == -1 else UNFIT
-        if value != BEGINNING:
-            what = UNFIT
-        value = peek(c[0, F_ARC] + 8 * row)
-        if value < 0 or value >= arcs:
-            return False
-    elif kind != PUNCTUATION:
-        return False
-    poke(at + 8 * O_ROW, 4 * row + what)
-    poke(at + 8 * O_VALUE, value)
-    return True
 
 
 @kernel

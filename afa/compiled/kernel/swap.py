@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
@@ -46,6 +47,16 @@ def change_arc(m: Any, p: Any, code: int, diff: int, now: int) -> bool:
     p[P_HIGH] = min(p[P_HIGH], now)
     m[C_ARCS] += 1
     return True
+
+
+@kernel
+def change_at(m: Any, p: Any, code: int, diff: int, now: int) -> int:
+    """`change_arc` between two batches. Returns 0 if nothing is done, else one more than how many arcs have no slot at ``now``."""
+    if not change_arc(m, p, code, diff, now):
+        return 0
+    m[C_ARCS] = 0
+    seek(p, now)
+    return int(p[P_SPILL] + 1)
 
 
 @kernel
