@@ -36,6 +36,8 @@ class Batches:
         self._coming = 0  # rows at work and after them, as far as nothing is dropped
         self._final = k.BEGINNING  # nothing of the call is before it: state may be dropped as if it were promised
         self._late = False  # whether the rows before were out of order
+        self._tells_later = False  # whether the operator is told what rows in order promise when it has to know: it takes 12 us
+        self._told: int | None = None  # what it has been told, where that is less
         self._program: Program | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._grouping = Batch(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
@@ -54,6 +56,7 @@ class Batches:
         straight = self._straight(batch)
         ends, bounds = _ends(batch), self._bounds(batch)
         moves = bounds[0] < bounds[-1]  # then rows make room for others
+        self._tells_later, self._told = bool(moves and not batch.arcs), None  # then state is dropped on the way
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
         self._counts = np.bincount(batch.key) if known else None
         if straight is not None and self._counts is not None:
@@ -67,13 +70,15 @@ class Batches:
             if straight is not None:
                 begun = low
                 if self._late and not store.keyed and n - low >= LEAST:  # rows are out of order again
+                    self._tell(host)
                     low = self._arranged(straight, batch, low, min(low + self._spread(), n), host)
                     self._late = self._late and low > begun
                     continue
-                high = self._until(batch, ends, low, min(low + self._size(), n))
+                high = self._until(batch, ends, low, min(low + self._size(2), n))
                 low = self._grouped(straight, batch, low, high, host) if store.keyed else self._forward(straight, low, high, host)
                 if low == high or store.memory.m[k.C_SHORT]:
                     continue
+                self._tell(host)
                 if batch.kind is not None and batch.kind[low] != k.EVENT:
                     if store.ahead:
                         follow(store, host)
@@ -83,6 +88,7 @@ class Batches:
                     low = self._arranged(straight, batch, low, min(low + self._spread(), n), host)
                 if low > begun:
                     continue
+            self._tell(host)
             high = min(low + self._size(), n)
             if store.ahead:
                 follow(store, host)
@@ -90,8 +96,16 @@ class Batches:
             batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, host)
             low = high
+        self._tell(host)
         if store.ahead:
             follow(store, host)
+
+    def _tell(self, host: Host) -> None:
+        """Tell the operator what rows in order have promised."""
+        if self._told is not None:
+            progress = self._store.progress
+            promised, progress.events, self._told = progress.events, self._told, None
+            host.progress_to(promised)
 
     def run_each(self, batch: Encoded, host: Host, cuts: Cuts) -> None:
         """Carry out a batch of records one by one; where the output of each ends goes to ``cuts``."""
@@ -197,7 +211,10 @@ class Batches:
         progress.stale += int(m[k.C_STALE])
         host.changes += int(m[k.C_CHANGES])
         promised, low = int(m[k.C_EVENTS]), int(m[k.C_STOPPED])
-        if promised > progress.events:
+        if promised > progress.events and self._tells_later:
+            self._told = progress.events if self._told is None else self._told
+            progress.events = promised
+        elif promised > progress.events:
             host.progress_to(promised)
         return low
 

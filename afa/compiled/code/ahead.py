@@ -114,6 +114,8 @@ def _fill(e: Emitter, classes: Sequence[SlotClass], states: Sequence[int], start
     e.goto("fill")
     e.place("fill")
     e.line("%group = phi i64 [0, %fill_first], [%group_next, %fill_next]")
+    for place in range(len(states)):
+        e.line(f"%mask{place} = phi i64 [0, %fill_first], [%mask{place}_next, %fill_next]")
     e.line(f"%le_before = phi {I64} [{latest}, %fill_first], [%le_eight, %fill_next]")
     e.line(f"%these = add i64 %record_each, {e.let('shl i64 %group, 3')}")
     columns = read_eight(e, payload)
@@ -125,17 +127,20 @@ def _fill(e: Emitter, classes: Sequence[SlotClass], states: Sequence[int], start
     e.place("fill_rows")
     write_steps(e)
     fields = write_events(e, payload, columns, e.let(f"add {I64} {window}, {e.let(f'and {I64} %le_eight, {mask}')}"), size)
-    lanes = Lanes(e, fields)
+    lanes, past = Lanes(e, fields), e.let("shl i64 %group, 3")
     for place, state in enumerate(states):
         kept = _kept(e, lanes, classes, start if state == START else state, state == START)
-        byte = e.let(f"getelementptr i8, ptr {e.address('%masks', place)}, i64 %group")
-        e.line(f"store i{MANY} {as_bits(e, kept)}, ptr {byte}, align 1")
+        rows = e.let(f"zext i{MANY} {as_bits(e, kept)} to i64")
+        e.line(f"%mask{place}_next = or i64 %mask{place}, {e.let(f'shl i64 {rows}, {past}')}")
     e.goto("fill_next")
     e.place("fill_next")
     e.line("%group_next = add i64 %group, 1")
     e.branch(e.let("icmp slt i64 %group_next, %groups"), "fill", "fill_end")
     e.place("fill_end")
     e.line("%groups_done = phi i64 [%group, %read_eight], [%group_next, %fill_next]")
+    masks = [e.phi("i64", (f"%mask{place}", "read_eight"), (f"%mask{place}_next", "fill_next")) for place in range(len(states))]
+    for place, mask in enumerate(masks):  # not by bytes: of eight bytes just written no word can be read at once
+        e.store("i64", mask, "%masks", place)
     e.line("%base_new = add i64 %record_each, 0")
     e.line(f"%filled_new = add i64 %record_each, {e.let('shl i64 %groups_done, 3')}")
     e.branch(e.let("icmp eq i64 %groups_done, 0"), "go_on", "search")
