@@ -16,24 +16,18 @@ STEP = 64
 class MixedRows(NamedTuple):
     """What is known of the rows of a batch.
 
-    others   those that are no events, O_* of `afa.compiled.kernel.names`
-    least    of every STEP rows the least LE of an event
-    single   whether each event is an insertion of one copy
+    others           those that are no events, O_* of `afa.compiled.kernel.names`
+    promises         those of them that are promises
+    least            of every STEP rows the least LE of an event
+    single           whether each event is an insertion of one copy
+    own_lifetimes    whether any arc changes otherwise than in the default mode
     """
 
     others: Any
+    promises: Any
     least: Any
     single: bool
-
-    @property
-    def promises(self) -> Any:
-        """Those of the others that are promises."""
-        return self.others[(self.others[:, k.O_ROW] & 3) == k.PROMISED]
-
-    @property
-    def own_lifetimes(self) -> bool:
-        """Whether any arc changes otherwise than in the default mode."""
-        return bool(((self.others[:, k.O_ROW] & 3) == k.UNFIT).any())
+    own_lifetimes: bool
 
     def ahead(self, rows: Any) -> Any:
         """Return an LE before which no event comes from a row on, for each of some rows."""
@@ -54,5 +48,8 @@ def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int)
     for at, column in given:
         columns.words[0, at] = 0 if column is None else column.ctypes.data
     columns.words[0, k.F_COUNT] = n
-    found = store.call(k.OTHERS, STEP, arcs, columns)
-    return None if found == k.UNKNOWN else MixedRows(others[:-1], least, found == k.SINGLE)
+    found, others = store.call(k.OTHERS, STEP, arcs, columns), others[:-1]
+    if found & k.UNKNOWN:
+        return None
+    promises = others[others[:, k.O_ROW] & 3 == k.PROMISED]
+    return MixedRows(others, promises, least, bool(found & k.SINGLE), bool(found & k.OWN))

@@ -378,7 +378,7 @@ O_ROW = O("four times its number, and what it is: PROMISED, COMES, GOES or UNFIT
 O_VALUE = O("LE of the promise; of an arc its number among those of the batch")
 O_SIZE = O.size
 PROMISED, COMES, GOES, UNFIT = range(4)  # a promise; an arc comes, goes in the default mode; what goes another way
-UNKNOWN, SINGLE = 1, 2  # what OTHERS finds out
+UNKNOWN, SINGLE, OWN = 1, 2, 4  # what OTHERS finds out
 
 # -- c: what PRUNE is told of a key: the number of the row of the array --------------------------------------------------------
 G_BEGINS = 0  # one row of numbers, see below

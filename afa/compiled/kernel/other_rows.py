@@ -21,8 +21,8 @@ from afa.compiled.kernel.swap import change_arc
 def find_others(c: Any, n: int, step: int, arcs: int) -> int:
     """Write those among the first ``n`` rows to F_OTHERS, and to F_LEAST the least LE of an event of each ``step`` rows.
 
-    ``arcs``: how many the batch has. F_OTHERS has room for one more row. Returns UNKNOWN if a row is of no kind, or of no arc;
-    SINGLE if each event is one more copy.
+    ``arcs``: how many the batch has. F_OTHERS has room for one more row. Returns a sum: UNKNOWN if a row is of no kind or no arc, OWN
+    if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
     """
     times, kinds, diffs, at, begin, found = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_OTHERS], 0, 0
     while begin < n:
@@ -44,18 +44,16 @@ def find_others(c: Any, n: int, step: int, arcs: int) -> int:
             row += 8
         poke(c[0, F_LEAST] + 8 * (begin // step), least)
         begin = end
-    if not tell_others(c, at, arcs):
-        return UNKNOWN
-    return SINGLE if found == 0 else DONE
+    return int(tell_others(c, at, arcs) + (SINGLE if found == 0 else 0))
 
 
 @kernel
-def tell_others(c: Any, end: int, arcs: int) -> bool:
-    """Say what each row at F_OTHERS is, up to address ``end``. Returns whether each is a promise, or of an arc that there is.
+def tell_others(c: Any, end: int, arcs: int) -> int:
+    """Say what each row at F_OTHERS is, up to address ``end``. Returns UNKNOWN and OWN of `find_others`.
 
     In a loop of its own: their columns are far from the cache, and several are fetched side by side.
     """
-    times, kinds, diffs, numbers, at, known = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_ARC], c[0, F_OTHERS], True
+    times, kinds, diffs, numbers, at, found = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_ARC], c[0, F_OTHERS], 0
     while at < end:
         row = peek(at + 8 * O_ROW)
         kind, value, what = peek_byte(kinds + row), peek(times + 8 * row), PROMISED
@@ -65,13 +63,15 @@ def tell_others(c: Any, end: int, arcs: int) -> bool:
             what = what if value == BEGINNING else UNFIT
             value = peek(numbers + 8 * row)
             if value < 0 or value >= arcs:
-                known = False
+                found |= UNKNOWN
+            if what == UNFIT:
+                found |= OWN
         elif kind != PUNCTUATION:
-            known = False
+            found |= UNKNOWN
         poke(at + 8 * O_ROW, 4 * row + what)
         poke(at + 8 * O_VALUE, value)
         at += 8 * O_SIZE
-    return known
+    return found
 
 
 @kernel
