@@ -21,8 +21,8 @@ from afa.compiled.kernel.swap import change_arc
 def find_others(c: Any, n: int, step: int, arcs: int) -> int:
     """Write those among the first ``n`` rows to F_OTHERS, and to F_LEAST the least LE of an event of each ``step`` rows.
 
-    ``arcs``: how many the batch has. F_OTHERS has room for one more row. Returns a sum: UNKNOWN if a row is of no kind or no arc, OWN
-    if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
+    ``arcs``: how many the batch has. F_OTHERS has room for one more row. Returns a sum: UNKNOWN if a row is of no kind or no arc,
+    OWN if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
     """
     times, kinds, diffs, at, begin, found = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_OTHERS], 0, 0
     while begin < n:
