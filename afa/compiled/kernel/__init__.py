@@ -12,7 +12,8 @@
         gaps               numbers without gaps: which step continues which list
         lists              the same partial match once
         matches            what they stand for -> output log
-      forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them
+      forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
+                         late_rows: rows of one key that are brought into order for it
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why

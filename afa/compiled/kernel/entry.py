@@ -10,12 +10,12 @@ from afa.compiled.kernel.heap import commit, rollback, spell_out
 from afa.compiled.kernel.key_names import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
+from afa.compiled.kernel.late_rows import arrange_rows
 from afa.compiled.kernel.looked_at import heads_of, mark_strings, set_heads, sound
 from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import serve
-from afa.compiled.kernel.order import arrange_rows
 from afa.compiled.kernel.other_rows import find_others
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import kernel, peek, peek_byte
+from afa.compiled.kernel.native_call import kernel, peek
 
 FEW = 16
 
@@ -111,78 +111,6 @@ def merge_back(m: Any, w: Any, c: Any, le_at: int, kept: int, late: int) -> None
             w[index + k] = w[aside + b]
             b -= 1
         k -= 1
-
-
-@kernel
-def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
-    """Put the events among rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX in order, and take punctuations.
-
-    Ends (C_PLACE) at the first row that is an arc, or late. C_NEED says how many rows were out of order, C_STOPPED how many events
-    are not after the last step of the block. Returns how many events; 0: there are two of one LE.
-    """
-    index, aside, le_at, kind_at = w[W_INDEX], w[W_SORT], c[0, F_LE], c[0, F_KIND]
-    kept = late = 0
-    latest = BEGINNING
-    x = low
-    while x < high:
-        le, kind = peek(le_at + 8 * x), peek_byte(kind_at + x) if kind_at != 0 else EVENT
-        if kind == PUNCTUATION:
-            promise(m, le)
-        elif kind != EVENT or le < m[C_EVENTS]:
-            break
-        elif le > latest:
-            w[index + kept] = x
-            kept += 1
-            latest = le
-        else:
-            w[aside + late] = x
-            late += 1
-        x += 1
-    m[C_PLACE], m[C_NEED] = x, late
-    n = kept + late
-    sort(m, w, c, le_at, aside, aside + w[W_BATCH], late)
-    if not merge_rows(w, le_at, kept, late):
-        return 0
-    last, m[C_STOPPED] = BEGINNING, 0
-    if b and m[b + H_LAST] > m[b + H_FIRST]:
-        last = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + m[b + H_LAST] - 1]]
-        m[C_STOPPED] = rows_until(w, le_at, n, last)
-    return int(n)
-
-
-@kernel
-def merge_rows(w: Any, le_at: int, kept: int, late: int) -> bool:
-    """Merge the ``late`` rows at W_SORT with the ``kept`` ones at W_INDEX; both are in order. Returns whether no two have one LE.
-
-    O(what is behind the first late one).
-    """
-    index, aside, a, k = w[W_INDEX], w[W_SORT], kept - 1, kept + late - 1
-    after = FOREVER
-    for b in range(late - 1, -1, -1):
-        le = peek(le_at + 8 * w[aside + b])
-        while a >= 0 and peek(le_at + 8 * w[index + a]) > le:
-            w[index + k] = w[index + a]
-            a -= 1
-            k -= 1
-        if le == after or (a >= 0 and peek(le_at + 8 * w[index + a]) == le):
-            return False
-        w[index + k] = w[aside + b]
-        k -= 1
-        after = le
-    return True
-
-
-@kernel
-def rows_until(w: Any, le_at: int, n: int, last: int) -> int:
-    """Return how many of the ``n`` rows at W_INDEX, which are in order, are not after ``last``. O(log n)."""
-    low, high = 0, n
-    while low < high:
-        middle = (low + high) >> 1
-        if peek(le_at + 8 * w[w[W_INDEX] + middle]) <= last:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @kernel
