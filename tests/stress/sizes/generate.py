@@ -122,7 +122,8 @@ class Maker:
 
     def phase(self) -> None:
         """Something that goes on for some calls."""
-        kinds = ["spread"] * 3 + ["hot"] * 3 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail", "fail", "fail"]
+        kinds = ["spread"] * 3 + ["hot"] * 3 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail", "fail", "fail", "rise"]
+        kinds += ["rise"] * 8 if self.spec["limits"]["warm"] == 0 else []  # records go on where loops are compiled
         kinds += ["thin", "thin", "border", "border", "border", "border"] if self.options["retractions"] else ["promise"] * 8
         getattr(self, f"_{self.choose.one(kinds)}")()
 
@@ -207,16 +208,10 @@ class Maker:
             for key in [self.largest(), *(self.key() for _ in range(choose.number(0, 4)))]:
                 items += self.retraction(key, "any", 100 if revised else 15)
             items = items or [self.event_of(keys[0])]
-        last: Any = None
-        if self.spec["family"]["poison"] and choose.chance(70):
-            key = self.key()
-            le = max(self.clock, self.promised)
-            number = max(self.next.values(), default=0) + 100 if self.options["gapless"] else None
-            last = ("e", key, families.payload(choose, self.event, key, le, number, POISON), le, None, 1)
-        elif self.options["late"] == "raise":
-            last = ("e", keys[0], families.payload(choose, self.event, keys[0], self.promised), self.promised - 1, None, 1)
+        last = self.refused(choose.one(keys))
+        if self.options["late"] == "raise":
             items.append(("p", self.promised, None))  # BEGINNING may be all that is promised
-        elif choose.chance(50):
+        if last is None and choose.chance(50):
             last = ("a", -1, 0, None, None)  # of an arc that may not be in force any more
         if last is not None:
             at = choose.number(len(items) // 2, len(items))
@@ -226,7 +221,46 @@ class Maker:
         else:
             self.push(items)
 
+    def _rise(self) -> None:
+        """Tables of rows in order of most keys, one of which is refused at its end."""
+        choose, n = self.choose, self.options["keys"]
+        falls = choose.number(1, 3)
+        for turn in range(choose.number(2, 4)):
+            keys = [key for key in range(n) if choose.chance(80)][:: choose.one([1, -1])] * choose.one([1, 1, 1, 2, 4]) or [0]
+            kept = self.clock, Counter(self.next)
+            items = [self.in_order(key) for key in keys]
+            last = self.refused(keys[-1]) if turn == falls else None
+            form = choose.one(["dict", "dict", "arrow", "list"])
+            if last is not None:
+                self.push([("p", self.promised, None)])  # BEGINNING may be all that is promised
+                self.op(("push", form, True, [*items, last], None, choose.number(0, 999)))
+                if choose.chance(50):
+                    self.clock, self.next = kept
+                    continue
+            for item in items:
+                self.held.setdefault(item[1], []).append(item)
+            self.op(("push", form, choose.chance(80), items, None, choose.number(0, 999)))
+
     # -- items -----------------------------------------------------------------------------------------------------------------
+
+    def in_order(self, key: int) -> Any:
+        """An event of a key later than all before."""
+        self.clock, number = max(self.clock + 1, self.promised), None
+        if self.options["gapless"]:
+            number = self.next[key]
+            self.next[key] += 1
+        return ("e", key, families.payload(self.choose, self.event, key, self.clock, number), self.clock, None, 1)
+
+    def refused(self, key: int) -> Any:
+        """An event that makes a call fail; None: there is none. *Requires* a promise."""
+        choose = self.choose
+        if self.spec["family"]["poison"] and choose.chance(70):
+            le = max(self.clock, self.promised)
+            number = max(self.next.values(), default=0) + 100 if self.options["gapless"] else None
+            return ("e", key, families.payload(choose, self.event, key, le, number, POISON), le, None, 1)
+        if self.options["late"] == "raise":
+            return ("e", key, families.payload(choose, self.event, key, self.promised), self.promised - 1, None, 1)
+        return None
 
     def key(self) -> int:
         """A key; small numbers more often."""

@@ -35,8 +35,8 @@ def chosen(choose: Choices) -> dict[str, Any]:
     found["used"] = choose.chance(30)  # whether a new heap has words of another one
     found["roomy"] = choose.chance(60)
     found["tight"] = choose.one([0, 0, 40, 200])  # words after which the heap is said to be at its end; 0: at its end
-    found["warm"] = choose.one([None] * 8 + [0])
-    found["loops"] = choose.chance(60)  # of warm ones: whether loops over rows in order are compiled as well
+    found["warm"] = choose.one([None] * 4 + [0])
+    found["loops"] = choose.chance(80)  # of warm ones: whether loops over rows in order are compiled as well
     return found
 
 
