@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,20 @@ def test_repeated_numbers_and_numbers_against_their_times(name: Any) -> None:
     op._check()
     assert op.push(event(2, 31)) == []  # cover's number is in force too
     assert op.statistics.repeated == 3
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_refused_number_names_its_key_and_no_other(name: Any) -> None:
+    choose, found = random.Random(3), set()
+    for _ in range(20):
+        op = Keyed(FALLS, key="kind", gapless="seq", window=4, engine=name, repeated="drop")
+        numbers, kinds = ([choose.choice(of) for _ in range(20)] for of in (range(9), (0, 5, 7)))
+        with pytest.raises(ChangeError) as told:
+            op.push_many({"kind": np.array(kinds), "seq": np.array(numbers), "le": np.arange(20)})
+        text = " ".join([str(told.value), *getattr(told.value, "__notes__", [])])
+        assert text.count("of key") == 1, text
+        found.add(text[-1])
+    assert found == set("057")
 
 
 @pytest.mark.parametrize("name", ENGINES)

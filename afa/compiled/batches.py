@@ -303,8 +303,9 @@ class Batches:
             if self._store.call(how, low, high, words, max(self._final, self._store.progress.final)) == k.TIED:
                 check_ties(self._store)
         except Exception as error:
-            if self._store.keyed:
-                blame(error, f"of key {self._store.key_of(int(self._store.memory.w[k.W_KEY]))!r}")
+            code = int(self._store.memory.w[k.W_KEY])
+            if self._store.keyed and code != k.NOWHERE:
+                blame(error, f"of key {self._store.key_of(code)!r}")
             raise
 
     def _see_again(self, words: Batch, low: int, high: int, seen: int, host: Host) -> None:

@@ -15,6 +15,7 @@ from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.store import Store
 from afa.engine import Host
+from afa.errors import AfaError
 
 
 class NumberLookup:
@@ -24,7 +25,17 @@ class NumberLookup:
         self._store = store
 
     def look(self, host: Host, batch: Batch) -> None:
-        """Let the operator decide about the numbers of the records at W_INDEX; what takes no effect is left with a diff of 0."""
+        """Let the operator decide about the numbers of the records at W_INDEX; what takes no effect is left with a diff of 0.
+
+        What it refuses names its key; W_KEY names none then.
+        """
+        try:
+            self._decide(host, batch)
+        except AfaError:
+            self._store.memory.w[k.W_KEY] = k.NOWHERE
+            raise
+
+    def _decide(self, host: Host, batch: Batch) -> None:
         host.numbers_settled()
         store, w = self._store, self._store.memory.w
         index = w[k.W_INDEX]
