@@ -13,6 +13,7 @@ from afa import Keyed, SnapshotError
 from afa.compiled.kernel import names as k
 from afa.spark import operator_image as image
 from tests.automata import two_vees
+from tests.stress import damaged_images
 
 Change = Callable[[Any], None]
 
@@ -21,7 +22,7 @@ def published(path: Path, rest: int = k.MOST) -> bytes:
     """Return an image of 40 keys of one event; ``rest``: the words that a key at rest may have."""
     op = Keyed(two_vees, key="price", window=50, engine="compiled")
     op._core.engine.store.memory.m[k.C_REST] = rest  # type: ignore[attr-defined]
-    op.push_many({"price": [float(i) for i in range(40)], "change": [1.0] * 40, "le": list(range(40))})
+    op.push_many({"price": [float(i) for i in range(40)], "change": [-1.0] * 40, "le": list(range(40))})
     op.snapshot()
     image.publish(op._core, path, "note")
     found = path.read_bytes()
@@ -77,6 +78,28 @@ def header(name: int, value: int) -> Change:
     return change
 
 
+def rows(column: int, value: int) -> Change:
+    """Other rows of the first block's first step."""
+
+    def change(words: Any) -> None:
+        block = words[words[k.C_DIR] + k.D_BLOCK]
+        words[block + k.HEAD + column * words[block + k.H_CAP]] = value
+
+    return change
+
+
+def state(words: Any) -> None:
+    """A state that is none, of the first block's first partial match."""
+    block = words[words[k.C_DIR] + k.D_BLOCK]
+    words[block + words[block + k.H_NODES] + k.N_STATE] = 99
+
+
+def twice(words: Any) -> None:
+    """The first two keys hold one record."""
+    first = words[k.C_DIR] + k.D_BLOCK
+    words[first + k.D_SIZE] = words[first]
+
+
 WRONG: list[tuple[Change, str]] = [
     (at(k.C_TOP, 7), r"expected as many words as are in use but got \[7, "),
     (at(k.C_KEYS, 39), r"expected a name for each key but got \[39, 40, "),
@@ -98,10 +121,15 @@ WRONG: list[tuple[Change, str]] = [
     (record(k.Z_HEAD, 9), r"expected cells of their class"),
     (record(1 + k.S_FORM, 3 | 9 << k.STEP_BITS), r"expected records that can be read"),
     (record(1 + k.S_FORM, -1), r"expected records that can be read"),
-    (page(k.A_CLASS, 99), r"expected classes of pages"),
-    (page(k.A_FREE, 2**40), r"expected cells in their pages"),
+    (page(k.A_CLASS, 99), r"expected cells of their class"),
+    (page(k.A_FREE, 2**40), r"expected free cells in their pages"),
     (page(k.A_TOP, 2**40), r"expected cells in their pages"),
     (page(k.A_NEXT, 2**40), r"expected pages in the memory"),
+    (page(k.A_USED, 39), r"expected cells in use"),
+    (page(k.A_TOP, k.CELL), r"expected cells that were used"),
+    (page(k.A_BACK, k.PAGE), r"expected pages linked both ways"),
+    (entry(k.D_CHANGED, 2**40), r"expected calls up to the last one"),
+    (twice, r"expected cells that one key holds"),
 ]
 BLOCKS: list[tuple[Change, str]] = [
     (header(k.H_CAP, -4), r"expected room in blocks"),
@@ -111,6 +139,11 @@ BLOCKS: list[tuple[Change, str]] = [
     (header(k.H_LAST, 2**30), r"expected steps of blocks"),
     (header(k.H_NODE_TOP, 2**30), r"expected rows of blocks"),
     (header(k.HEAD, 2**30), r"expected steps in the order of blocks"),
+    (header(k.H_CLASS, k.CLASSES), r"expected classes of blocks"),
+    (header(k.H_BORN, 2**40), r"expected calls up to the last one"),
+    (rows(k.ND, 9 << 24 | 1), r"expected rows of steps"),
+    (rows(k.EV, -1), r"expected rows of steps"),
+    (state, r"expected states of partial matches"),
 ]
 
 
@@ -126,6 +159,12 @@ def test_words_point_into_the_memory(change: Change, message: str, rest: int, tm
     with pytest.raises(SnapshotError, match=message):
         taken(tmp_path / "torn", words.tobytes() + found[8 * top :])
     assert not list(tmp_path.iterdir()), "it is left behind"
+
+
+def test_any_word_of_an_image_may_be_damaged() -> None:
+    ends = damaged_images.run("sample", 0, 150)
+    assert ends.keys() == {"refused", "taken"}, ends
+    assert min(ends.values()) > 30, ends
 
 
 def test_an_image_is_whole(tmp_path: Path) -> None:

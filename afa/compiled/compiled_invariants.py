@@ -10,9 +10,11 @@ import numpy as np
 
 from afa.compiled.block import Block, head_words
 from afa.compiled.compiled_states import sizes
+from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CAPACITIES
 from afa.compiled.store import Store
+from afa.errors import SnapshotError
 from afa.model.pmatch import PMatch, Rest
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
@@ -30,11 +32,19 @@ def check(store: Store) -> None:
     found = {name: totals[name] for name in ("events", "partial_matches", "intervals", "matches", "keys")}
     assert found == {name: getattr(held, name) for name in found}, f"sizes: {held}, found {found}"
     _check_deadlines(store)
+    _check_heap(store)
     w = store.memory.w
     assert w[k.W_LOG_TOP] == 0, "a difference was left behind"
     assert w[k.W_UNDO_TOP] == 0, "an undo log was left behind"
     room = {what: int(w[word]) for what, word in CAPACITIES.items()}
     assert room == {what: store.memory.sizes[what] for what in room}, f"room in scratch: {room}, made for {store.memory.sizes}"
+
+
+def _check_heap(store: Store) -> None:
+    try:
+        check_heap(store.memory.m, store.directory.entries[:, k.D_BLOCK], store.memory.keys)
+    except SnapshotError as error:
+        raise AssertionError(f"heap: {error}") from error
 
 
 def _check_key(store: Store, transitions: Transitions, block: Block, totals: Counter[str]) -> None:

@@ -3,8 +3,9 @@
 names   plain data     what the words mean: strings, states and keys by their numbers
 words   m[:C_TOP]      blocks and directory hold no address, only places; the control words that do are set anew
 
-What is taken over is checked first: offsets must lie within the words, so that a short, old or torn file can't crash the process.
-O(keys): the header of each block; what rows say is not looked at.
+Only the user who runs the process can write an image (`afa.spark.shared`). So what is checked is not who made it but what damage
+can do: whatever words are others, no offset leads beyond the memory, nothing is held twice, and chains end. What else rows say
+is believed. O(keys, steps and rows of blocks).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.image_cells import check_cells, check_records
+from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import names as k
 from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
@@ -71,7 +73,7 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ, k.C_SMALL)}
     wanted("as many words as control words at least", top >= k.CONTROL, top)
     here = file.mapped(top)
-    _check_words(here, top, room, keys[0], fixed)
+    _check_words(here, top, room, keys[0], fixed, len(store.arcs.states))
     check_records(store, here, file, keys[0])
     store.memory.adopt(here, file, sizes)
     store.directory.take(keys, since)
@@ -83,7 +85,7 @@ def _check_sizes(sizes: Any, known: dict[str, int]) -> None:
     wanted("sizes of scratch", all(type(size) is int and 0 < size < MOST for size in sizes.values()), sizes)
 
 
-def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int]) -> None:
+def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], states: int) -> None:
     """Check the words of a heap, of which ``top`` are in use, with room for so many keys. ``fixed``: control words by number."""
     control = m[: k.CONTROL].tolist()
     directory = control[k.C_DIR]
@@ -94,16 +96,23 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int]) 
     wanted("minima behind the directory", control[k.C_DIR : k.C_DIR + 3] == places, places)
     for name, value in fixed.items():
         wanted(f"{value} as control word {name}", control[name] == value, control[name])
-    free = m[k.C_FREE : k.C_FREE + k.CLASSES]
-    wanted("free blocks in the memory", ((free == 0) | ((free >= k.CONTROL) & (free < top))).all())
-    held = m[directory : directory + keys * k.D_SIZE].reshape(keys, k.D_SIZE)[:, k.D_BLOCK]
+    entries = m[directory : directory + keys * k.D_SIZE].reshape(keys, k.D_SIZE)
+    held = entries[:, k.D_BLOCK]
+    wanted("nothing held of what is no key", not m[directory + keys * k.D_SIZE : places[1] : k.D_SIZE].any())
+    wanted("rows that a step may have", all(0 <= n <= top << 6 for n in control[k.C_RATE : k.C_RATE + 3]), control[k.C_RATE])
+    wanted("calls up to the last one", (entries[:, k.D_CHANGED] <= control[k.C_SERIAL]).all())
     blocks = held[held > 0]
     if control[k.C_DESK]:
         blocks = np.append(blocks, control[k.C_DESK])
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
     if control[k.C_KEYED]:
         check_cells(m, held, top)
+    check_heap(m, held, room)
     _check_headers(m, blocks, top, control[k.C_V], control[k.C_R])
+    wanted("calls up to the last one", (m[blocks + k.H_BORN] <= control[k.C_SERIAL]).all())
+    n, width = m[blocks + k.H_NODE_TOP], k.N_REG + control[k.C_R]
+    found = m[np.repeat(blocks + m[blocks + k.H_NODES] + k.N_STATE, n) + width * _counted(n)]
+    wanted("states of partial matches", ((found >= 0) & (found < states)).all())
 
 
 def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:
@@ -121,6 +130,10 @@ def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:
     wanted("rows of blocks", all(((head[name] >= 0) & (head[name] <= room)).all() for name, room in zip(TOPS, caps)))
     order = m[np.repeat(blocks + k.HEAD + first, last - first) + _counted(last - first)]
     wanted("steps in the order of blocks", ((order >= 0) & (order < np.repeat(steps, last - first))).all())
+    at = np.repeat(blocks, last - first) + k.HEAD + order
+    for column, name in ((k.EV, k.H_EVENT_TOP), (k.ND, k.H_NODE_TOP), (k.MT, k.H_MATCH_TOP)):
+        rows = m[at + np.repeat(column * cap, last - first)]
+        wanted("rows of steps", ((rows >= 0) & ((rows >> 24) + (rows & k.COUNT) <= np.repeat(head[name], last - first))).all())
 
 
 def _counted(lengths: Any) -> Any:

@@ -88,16 +88,17 @@ def mark_string(c: Any, number: int, n: int) -> None:
 def sound(m: Any, c: Any, n: int, states: int) -> int:
     """Look whether the records of ``n`` keys can be read: their words, in the order in which they are read. Returns DONE.
 
-    Of each key its row says 1 if not. Nothing of a record is trusted but that all words up to MOST behind its address can be read.
+    Of each key its row says 1 if not; at first how many strings may be sequences. Nothing of a record is trusted but that all words
+    up to MOST behind its address can be read.
     """
     for k in range(n):
         at = -m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK]
-        c[1, k] = 0 if at <= 0 or is_sound(m, at, states) else 1
+        c[1, k] = 0 if at <= 0 or is_sound(m, at, states, c[1, k]) else 1
     return DONE
 
 
 @kernel
-def is_sound(m: Any, at: int, states: int) -> bool:
+def is_sound(m: Any, at: int, states: int, strings: int) -> bool:
     """Return whether a record is one."""
     head = m[at + Z_HEAD]
     end, flags = at + (head & HEAD_MASK), head >> HEAD_FLAGS
@@ -111,6 +112,8 @@ def is_sound(m: Any, at: int, states: int) -> bool:
     first, events = x, 0
     for _ in range(n):
         if x + S_WORDS > end:
+            return False
+        if m[C_ORDERED] == 2 and (x + S_WORDS >= end or m[x + S_WORDS] < 0 or m[x + S_WORDS] >= strings):
             return False
         events += m[x + S_FORM] & STEP_COUNT
         x = sound_step(m, at, x, end, first, states)

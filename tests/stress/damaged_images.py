@@ -1,0 +1,194 @@
+"""Images with damaged words: ``python -m tests.stress.damaged_images --mutants 20000 --seed 1``.
+
+Each is refused with a `SnapshotError`, or taken: then the operator takes rows, promises and a snapshot, or raises an error, and its
+heap holds (`afa.compiled.image_heap`). What it says may be wrong, as its words are believed; but nothing leaves the memory,
+and nothing goes on for ever. Workers are processes of their own: one that dies, or takes long, is a finding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import resource
+import signal
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from afa import AfaError, Keyed, Punctuation, SnapshotError
+from afa.compiled import inforce
+from afa.compiled.image_heap import check_heap
+from afa.compiled.kernel import names as k
+from afa.spark import operator_image as image
+from tests.strategies import Choices, Seeded
+from tests.stress.sizes.families import EVENTS, Family, payload
+from tests.stress.sizes.families import family as any_family
+
+SECONDS = 10
+"""Of CPU time that one may take."""
+EACH = 40
+"""Mutants of one image."""
+VALUES = (0, 1, -1, 2, 7, 8, 127, 4096, 1 << 24, 1 << 40, -(1 << 40), 2**62, 2**63 - 1, -(2**63))
+
+
+class Made:
+    """An operator of some history, its image, and what comes after."""
+
+    def __init__(self, seed: str, folder: Path) -> None:
+        choose = Seeded(seed)
+        self.spec = any_family(choose)
+        self.spec["poison"] = False
+        self.family, self.folder = Family.of(self.spec), folder
+        self.sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
+        op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", sequence=self.sequence)
+        memory = op._core.engine.store.memory  # type: ignore[attr-defined]
+        memory.m[k.C_REST] = choose.one([0, 9, 40, k.MOST, k.MOST])
+        for _ in range(choose.number(2, 6)):
+            self.rows(op, choose, 40)
+        op.snapshot()
+        path = folder / "made"
+        image.publish(op._core, path, None)
+        self.found = path.read_bytes()
+        path.unlink()
+        self.top, _ = image.TAIL.unpack(self.found[-image.TAIL.size :])
+
+    def rows(self, op: Keyed, choose: Choices, most: int) -> None:
+        """Some rows and perhaps a promise; what is refused is."""
+        seen, event = int(op._core.progress.now), EVENTS[self.spec["event"]]
+        now = max(seen, 0)
+        keys = [choose.number(0, choose.one([3, 40])) for _ in range(choose.number(1, most))]
+        les = [max(now + choose.number(-3, 4), 0) for _ in keys]
+        payloads = [payload(choose, self.spec["event"], key, le) for key, le in zip(keys, les)]
+        columns = {name: [values[i] for values in payloads] for i, name in enumerate(event._fields)}
+        with contextlib.suppress(AfaError, ZeroDivisionError):
+            op.push_many({**columns, "le": np.array(les), "diff": np.array([1 if choose.chance(90) else -1 for _ in keys])})
+        if choose.chance(40):
+            op.push(Punctuation(now - choose.number(0, 9)))
+
+    def mutant(self, choose: Choices) -> tuple[bytes, str]:
+        """The image with some words that are others."""
+        words = np.frombuffer(bytearray(self.found[: 8 * self.top]), np.int64)
+        said = []
+        for _ in range(choose.one([1, 1, 1, 2, 4])):
+            at = self.place(words, choose)
+            old = int(words[at])
+            kind = choose.number(0, 4)
+            if kind == 0:
+                new = choose.one(VALUES)
+            elif kind == 1:
+                new = old + choose.one([1, -1, 8, -8, k.PAGE, -k.PAGE])
+            elif kind == 2:
+                new = int(np.int64(old) ^ np.int64(1 << choose.number(0, 62)))
+            else:
+                new = int(words[self.place(words, choose)])
+            words[at] = np.clip(new, -(2**63), 2**63 - 1)
+            said.append(f"{at}: {old} -> {words[at]}")
+        return words.tobytes() + self.found[8 * self.top :], ", ".join(said)
+
+    def place(self, m: Any, choose: Choices) -> int:
+        """A word of the control words, the directory, the head of a page, what a key holds, or any."""
+        begin, keys, n = int(m[k.C_DIR]), int(m[k.C_KEYS]), self.top
+        of = choose.number(0, 5)
+        if of == 0:
+            return choose.number(0, k.CONTROL - 1)
+        if of == 1 and 0 < begin < n and keys > 0:
+            return min(begin + choose.number(0, keys * k.D_SIZE), n - 1)
+        if of == 2:
+            return min(choose.number(1, max(n // k.PAGE, 1)) * k.PAGE + choose.number(0, k.CELL - 1), n - 1)
+        if of <= 4 and 0 < begin < n - k.D_SIZE * keys:
+            held = abs(int(m[begin + choose.number(0, max(keys - 1, 0)) * k.D_SIZE + k.D_BLOCK]))
+            return min(held + choose.number(0, choose.one([4, 24, 300])), n - 1)
+        return choose.number(0, n - 1)
+
+    def judge(self, found: bytes, choose: Choices) -> str:
+        """How a mutant ends."""
+        path = self.folder / "mutant"
+        path.write_bytes(found)
+        try:
+            op = Keyed._of(image.Image(path).core(self.family.automaton), "who")
+        except SnapshotError:
+            return "refused"
+        for _ in range(4):
+            with contextlib.suppress(AfaError, ValueError, ArithmeticError, IndexError):
+                self.rows(op, choose, 30)
+        with contextlib.suppress(AfaError, ValueError, ArithmeticError, IndexError):
+            op.snapshot()
+        heap = op._core.engine.store.memory  # type: ignore[attr-defined]
+        m = heap.m
+        entries = m[m[k.C_DIR] : m[k.C_DIR] + m[k.C_KEYS] * k.D_SIZE].reshape(-1, k.D_SIZE)
+        check_heap(m, entries[:, k.D_BLOCK], heap.keys)
+        return "taken"
+
+
+def work(seed: str, low: int, high: int, pipe: int) -> None:
+    """Judge mutants, and tell of each how it ended."""
+    room = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 30), room[1]))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    with tempfile.TemporaryDirectory() as folder:
+        made, of = None, -1
+        for number in range(low, high):
+            if made is None or number // EACH != of:
+                of = number // EACH
+                made = Made(f"images/{seed}/{of}", Path(folder))
+            os.write(pipe, f"{number} begun\n".encode())
+            choose = Seeded(f"damaged/{seed}/{number}")
+            found, said = made.mutant(choose)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            try:
+                end = made.judge(found, choose)
+            except BaseException as error:
+                end = "wrong"
+                print(f"mutant {number}: {said}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            os.write(pipe, f"{number} {end}\n".encode())
+
+
+def run(seed: str, low: int, high: int) -> Counter[str]:
+    """Judge mutants in workers."""
+    ends: Counter[str] = Counter()
+    while low < high:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            work(seed, low, high, writing)
+            os._exit(0)
+        os.close(writing)
+        last = low
+        with os.fdopen(reading) as lines:
+            for line in lines:
+                number, end = line.split()
+                last = int(number)
+                if end != "begun":
+                    ends[end] += 1
+        _, status = os.waitpid(child, 0)
+        if status:
+            name = "hang" if os.WTERMSIG(status) == signal.SIGPROF else f"died with {status}"
+            ends[name] += 1
+            print(f"mutant {last}: {name}", flush=True)
+        low = last + 1
+    return ends
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the mutants; 1 if any ended wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mutants", type=int, default=2000)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args(arguments)
+    inforce.WARM = 1 << 60
+    ends = run(options.seed, options.first, options.first + options.mutants)
+    print(f"seed {options.seed}, mutants {options.mutants}: {dict(ends)}", flush=True)
+    return int(set(ends) - {"refused", "taken"} != set())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
