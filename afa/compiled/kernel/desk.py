@@ -127,14 +127,15 @@ def lay_to_rest(m: Any, w: Any, key: int, b: int, limit: int) -> int:
         if status < 0:
             return int(status)
     words = write_record(m, w, b, m[C_DRAFT], limit)
-    return TOO_MUCH if words == 0 else put_draft(m, w, key, words, False)
+    return TOO_MUCH if words == 0 else put_draft(m, w, key, words, 0)
 
 
 @kernel
-def put_draft(m: Any, w: Any, key: int, words: int, grows: bool) -> int:
-    """Let a key be at rest with the record of so many words that is drafted; ``grows``: it begins with the one that the key has.
+def put_draft(m: Any, w: Any, key: int, words: int, kept: int) -> int:
+    """Let a key be at rest with the record of so many words that is drafted.
 
-    Returns DONE, or NEED_UNDO, NEED_HEAP.
+    ``kept``: it begins with so many words of the one that the key has, but for its head; the draft does not have them. Returns
+    DONE, or NEED_UNDO, NEED_HEAP.
     """
     if not room(w, SWAPPED):
         return NEED_UNDO
@@ -148,9 +149,11 @@ def put_draft(m: Any, w: Any, key: int, words: int, grows: bool) -> int:
     if held >= 0:
         replace(m, w, key, -cell)
     else:
-        note_record(m, w, key, grows)
+        note_record(m, w, key, kept > 0)
         if cell != -held:
+            copy(m, -held, m, cell, kept)
             free_cell(m, -held)
             m[entry + D_BLOCK] = -cell
-    copy(m, m[C_DRAFT], m, cell, words)
+    copy(m, m[C_DRAFT] + kept, m, cell + kept, words - kept)
+    m[cell + Z_HEAD] = m[m[C_DRAFT] + Z_HEAD]
     return DONE

@@ -1,9 +1,11 @@
 """Rows in order of a key at rest, the common case of many keys: its record goes on, without being opened.
 
-    before   [head | step | step | step 9]               after a promise of all of it, at 10
-    draft    [head | 10 | cover: what step 9 has alive]  the same as `clean` leaves
-             [ .. | step 12 | step 15]                   behind it a step for each row, its list derived from the one before
-    after    the draft                                   in the old record's cell, or in another one
+    before   [head | step | step | step 9]               its words stay as they are, but for the head
+    draft    [head | ..                  | 12 | 15]      a step for each row behind them, its list derived from the one before
+    after    [head | step | step | step 9 | 12 | 15]     in the same cell, or where that is full in another one
+
+    before   the same                                    after a promise of all of it, at 10
+    draft    [head | 10 | cover: what step 9 has alive | 12 | 15]      the same as `clean` leaves, and the new steps
 
 Steps that a promise has made final only in part stay until the record is opened: they are not looked at here. Whatever is not
 plain (several events at a time, retractions that wait, time-outs, runs, numbers, sequences) is left to `serve`: nothing is done.
@@ -55,13 +57,14 @@ def go_on(m: Any, w: Any, p: Any, c: Any, key: int, low: int, high: int) -> int:
     words, clean = begin_draft(m, w, -held, m[entry + D_CLEAN])
     if words == 0:
         return 0
+    kept = words if clean == NOWHERE else 0
     first = m[entry + D_CLEAN] if clean == NOWHERE else clean
     le = le_of(w, c, low)
-    status = write_rows(m, w, p, c, low, high, words)
+    status = write_rows(m, w, p, c, low, high, words, -held if kept else m[C_DRAFT])
     if status > 0:
         if clean != NOWHERE and w[W_OWED] > 0 and m[entry + D_CHANGED] == m[C_SERIAL]:
             spell_out(m, w)
-        status = put_draft(m, w, key, status, held < 0 and clean == NOWHERE)
+        status = put_draft(m, w, key, status, kept)
         if status == DONE:
             put_deadlines(m, key, FOREVER, min(first, le + 1))
             m[entry + D_CHANGED] = m[C_SERIAL]
@@ -80,11 +83,11 @@ def le_of(w: Any, c: Any, k: int) -> int:
 
 @kernel
 def begin_draft(m: Any, w: Any, at: int, clean: int) -> Any:
-    """Copy the record at ``at`` (0: nothing is held) to the draft, or what a promise leaves of it.
+    """Draft what a promise leaves of the record at ``at`` (0: nothing is held), if that is less than all of it.
 
     The list of its last step comes to the desk. W_READY gets where the steps begin at which they began: [start, offset]..; W_MADE
-    how many of these, W_FROM of rows. Returns how many words the draft has, 0: the record is not plain; and the deadline, or
-    NOWHERE for that of the entry.
+    how many of these, W_FROM of rows. Returns how many words it has, 0: the record is not plain; and the deadline, or NOWHERE for
+    that of the entry: all of the record stays.
     """
     draft = m[C_DRAFT]
     rows = m[C_DESK] + m[m[C_DESK] + H_NODES]
@@ -119,7 +122,6 @@ def begin_draft(m: Any, w: Any, at: int, clean: int) -> Any:
     w[W_FROM] = n
     if le >= m[C_FINAL]:
         w[W_MADE] = pairs
-        copy(m, at, m, draft, head & HEAD_MASK)
         return head & HEAD_MASK, NOWHERE
     if form >> 2 * STEP_BITS & STEP_COUNT and forms & SF_HERE == 0:
         return 0, 0
@@ -149,14 +151,18 @@ def write_cover(m: Any, w: Any, le: int, rows: int, n: int) -> Any:
     if alive:
         m[draft] = flags << HEAD_FLAGS | (at - draft) << 2 * HEAD_BITS | 1 << HEAD_BITS
         m[at + S_FORM], m[at + S_LE] = alive << STEP_BITS, le
-        at = write_list(m, w, draft, at, at + S_WORDS, rows, alive)
+        at = write_list(m, w, draft, draft, at, at + S_WORDS, rows, alive)
     return (at - draft if at else 0), clean
 
 
 @kernel
-def write_list(m: Any, w: Any, draft: int, step: int, at: int, rows: int, n: int) -> int:
-    """Write ``n`` rows as the nodes of the step at ``step``, the draft's last one. Returns what follows."""
+def write_list(m: Any, w: Any, base: int, draft: int, step: int, at: int, rows: int, n: int) -> int:
+    """Write ``n`` rows as the nodes of the step at ``step``, the draft's last one. Returns what follows.
+
+    ``base``: where the record is whose words stay, or the draft. What is drafted behind them has its place by their number.
+    """
     known, j, pairs, own, le = w[W_READY], 0, w[W_MADE], step - draft, m[step + S_LE]
+    kept = 0 if base == draft else m[base] & HEAD_MASK
     for k in range(n):
         row = rows + k * (N_REG + m[C_R])
         start = m[row + N_START]
@@ -167,21 +173,24 @@ def write_list(m: Any, w: Any, draft: int, step: int, at: int, rows: int, n: int
             begin = own
         elif j < pairs and w[known + 2 * j] == start:
             begin = w[known + 2 * j + 1]
-        at = write_node(m, row, draft, at, begin)
+        at = write_node(m, row, at, begin, begin + (draft if begin >= kept else base))
         if at == 0:
             return 0
     return at
 
 
 @kernel
-def write_rows(m: Any, w: Any, p: Any, c: Any, low: int, high: int, words: int) -> int:
-    """Write a step for each row behind the ``words`` of the draft. Returns how many words it has then, 0: left; or a status."""
+def write_rows(m: Any, w: Any, p: Any, c: Any, low: int, high: int, words: int, base: int) -> int:
+    """Draft a step for each row behind the ``words`` of the record at ``base``, or of the draft, and a head.
+
+    Returns how many words there are then, 0: left; or a status.
+    """
     draft, s, n = m[C_DRAFT], N_REG + m[C_R], w[W_FROM]
     rows = m[C_DESK] + m[m[C_DESK] + H_NODES]
     out = rows + (LISTS + 8) * s
-    steps, flags = m[draft] >> HEAD_BITS & HEAD_MASK, m[draft] >> HEAD_FLAGS
-    begin = m[draft] >> 2 * HEAD_BITS & HEAD_MASK
-    latest = m[draft + begin + S_LE] if steps else BEGINNING
+    steps, flags = m[base] >> HEAD_BITS & HEAD_MASK, m[base] >> HEAD_FLAGS
+    begin = m[base] >> 2 * HEAD_BITS & HEAD_MASK
+    latest = m[base + begin + S_LE] if steps else BEGINNING
     at = draft + words
     for k in range(low, high):
         row = w[w[W_INDEX] + k]
@@ -205,7 +214,7 @@ def write_rows(m: Any, w: Any, p: Any, c: Any, low: int, high: int, words: int) 
         if at - draft + n * (s - 1) + found * (1 + m[C_R]) > m[C_REST]:
             return 0
         w[w[W_READY] + 2 * w[W_MADE]], w[w[W_READY] + 2 * w[W_MADE] + 1] = le, step - draft
-        at = write_list(m, w, draft, step, at, out, n)
+        at = write_list(m, w, base, draft, step, at, out, n)
         if at == 0:
             return 0
         w[W_MADE] += 1

@@ -227,7 +227,7 @@ def write_nodes(m: Any, w: Any, b: int, nodes: int, to: int, at: int, limit: int
         while j < before and m[to + w[steps + j] + S_LE] < start:
             j += 1
         begin = w[steps + j]
-        at = write_node(m, row, to, at, begin if m[to + begin + S_LE] == start else 0)
+        at = write_node(m, row, at, begin if m[to + begin + S_LE] == start else 0, to + begin)
         row += s
         if at == 0 or at - to > limit:
             return 0
@@ -235,8 +235,8 @@ def write_nodes(m: Any, w: Any, b: int, nodes: int, to: int, at: int, limit: int
 
 
 @kernel
-def write_node(m: Any, row: int, to: int, at: int, begin: int) -> int:
-    """Write the row of a node to the record at ``to``; ``begin``: where the step of its start is in it, or 0.
+def write_node(m: Any, row: int, at: int, begin: int, step: int) -> int:
+    """Write the row of a node; ``begin``: where the step of its start is in the record, 0: not there; it is to be read at ``step``.
 
     Returns what follows, or 0: no record has it.
     """
@@ -245,7 +245,7 @@ def write_node(m: Any, row: int, to: int, at: int, begin: int) -> int:
     if begin == 0:
         m[at] = m[row + N_START]
         at += 1
-    if begin == 0 or m[to + begin + S_FORM] & STEP_COUNT == 0 or first_end(m, to + begin) != re:
+    if begin == 0 or m[step + S_FORM] & STEP_COUNT == 0 or first_end(m, step) != re:
         forms = VF_M
         m[at] = re
         at += 1
