@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
-from afa.compiled import batches
+from afa.compiled import batches, inforce
 from bench.queries import q1
 from tests.nojit import DISABLED
 from tests.strategies import STATES, Seeded, arc, automaton, lifetime, width_of
@@ -137,8 +137,9 @@ class Seen(NamedTuple):
 @pytest.mark.parametrize("keys", [2, 5, 3_000])
 @pytest.mark.parametrize("skip", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int) -> None:
+def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches in order, out of order and late in part, keys in turn and side by side: rows that change nothing among the others."""
+    monkeypatch.setattr(inforce, "LONG", 0)
     n, rng = 300 if DISABLED else 3_000, np.random.default_rng(keys)
     arcs = [
         Arc("low", "up", "move == 1"),

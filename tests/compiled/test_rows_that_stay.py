@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, Operator
+from afa.compiled import inforce
 from tests.nojit import DISABLED
 
 
@@ -39,6 +40,11 @@ SHAPES: dict[str, list[Arc]] = {
         Arc("a", "a", "price < r.top + 3", name="again"),
         Arc("a", "F", "price >= r.top + 3"),
     ],
+    "a final state that stays": [
+        Arc("a", "a", "price < r.top", name="pass"),
+        Arc("a", "F", "price > r.top + 1"),
+        Arc("F", "F", "price != r.top + 5", name="goes on"),
+    ],
     "skip": [
         Arc("a", "a", "price > r.top", "(price, r.n)", name="take"),
         Arc.skip("a", "not (price > r.top)"),
@@ -57,7 +63,9 @@ def rows_of(rng: Any, n: int, turn: int) -> dict[str, Any]:
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("begins", BEGINS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_engines_agree(shape: str, begins: str, keyed: bool) -> None:
+def test_engines_agree(shape: str, begins: str, keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
     n = 60 if DISABLED else 120
     begin = [Arc("start", "a", BEGINS[begins], "(price, 0)"), *([Arc("start", "a", "price == 3")] if begins == "never" else [])]
     program = Automaton(start="start", final={"F"}, register=Peak(), event=Trade, arcs=[*begin, *SHAPES[shape]])
@@ -81,6 +89,7 @@ def test_engines_agree(shape: str, begins: str, keyed: bool) -> None:
                 names = [name for name in ("symbol", "top", "n", "le", "re", "diff") if name in out]
                 found.append(sorted(zip(*(out[name].tolist() for name in names))))
             op._check()
+            found.append([(op.statistics.ended_by_window, op.statistics.ended_by_no_arc)])
         outs.append(found)
     assert outs[0] == outs[1]
     assert sum(map(len, outs[0])) > 0
