@@ -15,10 +15,13 @@ from afa.compiled.code.columns import NAN, base_of
 from afa.compiled.code.emit import TYPES, Emitter
 from afa.compiled.code.lanes import MANY, NEVER, Lane, splat, store_eight, vector
 from afa.compiled.code.layout import Layout
+from afa.compiled.kernel import names as k
 
 I64 = vector("i64")
 FETCHED = 256
 """So many rows ahead columns are asked for: what a processor fetches by itself ends with the page. 1 ns a row of a cold batch."""
+BEYOND = 1024
+"""The same of rows that are taken by their numbers: late ones among them come from so far behind. 2 ns a row where 5 % are late."""
 
 
 def read_eight(e: Emitter, payload: Layout) -> dict[str, str]:
@@ -43,7 +46,7 @@ def read_eight(e: Emitter, payload: Layout) -> dict[str, str]:
         for at, type_ in types.items():
             value = e.let(f"load {type_}, ptr {e.let(f'getelementptr {type_}, ptr {at}, i64 {line}')}")
             apart[at] = e.let(f"insertelement {vector(type_)} {apart[at]}, {type_} {value}, i64 {i}")
-    e.branch(e.let("icmp eq i64 %ahead, 0"), "not_far", "far_apart")
+    e.branch(e.let(f"icmp ne i64 %ahead, {k.FAR}"), "not_far", "far_apart")
     e.place("far_apart")
     for i in range(MANY, 2 * MANY):
         row = e.let(f"add i64 %these, {i}")
@@ -51,11 +54,16 @@ def read_eight(e: Emitter, payload: Layout) -> dict[str, str]:
         line = e.load("i64", "%index_at", row)
         for at, type_ in types.items():
             _fetch(e, type_, at, line)
-    e.goto("not_far")
+    e.goto("brought")
     e.place("not_far")
+    beyond = e.let(f"add i64 {e.load('i64', '%index_at', '%these')}, {BEYOND}")
+    for at, type_ in types.items():
+        _fetch(e, type_, at, beyond)
+    e.goto("brought")
+    e.place("brought")
     e.goto("read_eight")
     e.place("read_eight")
-    return {at: e.phi(vector(type_), (near[at], "side_by_side"), (apart[at], "not_far")) for at, type_ in types.items()}
+    return {at: e.phi(vector(type_), (near[at], "side_by_side"), (apart[at], "brought")) for at, type_ in types.items()}
 
 
 def _fetch(e: Emitter, type_: str, column: str, line: str) -> None:

@@ -37,7 +37,7 @@ LEAVE, READY = 0, 1
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000
 STAYS, ASK = 1 << 32, -100
-FAR = 16
+APART = 16
 """So many rows apart, rows stand in lines of cache that nothing fetches by itself."""
 
 
@@ -125,7 +125,8 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
     first, loop = i, p[P_LOOP_RUNS] if runs else p[P_LOOP]
     x = set_columns(m, w, p, c, b)
-    w[x + X_AHEAD] = c[0, F_INDEX] != 0 and (m[C_KEYED] == 0 or row_of(c, high - 1) - row_of(c, low) >= FAR * (high - low))
+    far = row_of(c, high - 1) - row_of(c, low) >= APART * (high - low)
+    w[x + X_AHEAD] = FAR if far else MIXED if c[0, F_INDEX] != 0 and m[C_KEYED] == 0 else 0
     p[p[P_BEGIN] + N_M] = FOREVER
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
     n = first_runs(m, w, p, b, x) if runs else first_list(m, w, b, x)

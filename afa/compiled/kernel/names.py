@@ -429,7 +429,7 @@ X_NONE = X("0, for X_INDEX_AT")
 X_INDEX_AT = X("address of the numbers of the rows to take")
 X_INDEX_MASK = X("whether there are any")
 X_PLAIN_MASK = X("whether there are none")
-X_AHEAD = X("whether rows stand far apart, so that memory is asked for ahead")
+X_AHEAD = X("whether memory is asked for row by row: FAR, as rows stand far apart; MIXED, as some do; 0: not")
 X_CHANGE = X("where other arcs come into force")
 X_MATCH = X("address of the next match")
 X_MATCH_LAST = X("address of the end of the room for matches")
@@ -439,6 +439,7 @@ X_LOG_LAST = X("address of the end of its room")
 X_KEY = X("the key at work")
 X_FINAL = X("C_FINAL")
 X_WORDS = X("addresses of the columns of the payload", words=0)
+FAR, MIXED = 1, 2  # see X_AHEAD
 LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
 
 # -- statuses ------------------------------------------------------------------------------------------------------------------
