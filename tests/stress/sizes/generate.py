@@ -31,6 +31,8 @@ def world(choose: Choices, shared: Choices | None = None) -> Spec:
     shared = shared or choose
     family = families.family(shared)
     spec: Spec = {"family": family, "options": options(shared, family), "limits": limits.chosen(choose), "ops": []}
+    if not spec["options"]["retractions"] and choose.chance(60):
+        spec["limits"]["ROOM"] = 0  # what promises with conditions make superfluous goes at once
     spec["options"]["key"] = choose.one(KEYS)
     spec["options"]["keys"] = choose.one([2, 5, 12, 12, 24, 40, 120] * 5 + [600])
     maker = Maker(choose, spec)
@@ -67,7 +69,7 @@ def options(choose: Choices, family: Spec) -> Spec:
     field = "seq" if "automaton" in family else "due"
     if family["event"] == "Thin":
         field = "who"
-    about = choose.one(["plain"] * 13 + ["ordered"] * 2 + ["only"] * 3 + ["gapless"] * 2)
+    about = choose.one(["plain"] * 12 + ["ordered"] * 2 + ["only"] * 4 + ["gapless"] * 2)
     gapless = about == "gapless" and family["event"] in ("Mid", "Wide")
     return {
         "window": choose.one(windows[family["program"]] if "program" in family else [2, 4, 9]),
@@ -124,7 +126,7 @@ class Maker:
         """Something that goes on for some calls."""
         kinds = ["spread"] * 3 + ["hot"] * 3 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail", "fail", "fail", "rise"]
         kinds += ["rise"] * 8 if self.spec["limits"]["warm"] == 0 else []  # records go on where loops are compiled
-        kinds += ["thin", "thin", "border", "border", "border", "border"] if self.options["retractions"] else ["promise"] * 8
+        kinds += ["thin", "thin", "border", "border", "border", "border"] if self.options["retractions"] else ["promise"] * 3 + ["some"] * 6
         getattr(self, f"_{self.choose.one(kinds)}")()
 
     def _spread(self) -> None:
@@ -191,6 +193,21 @@ class Maker:
         if self.options["arc_punctuation"]:
             self.arcs_promised = max(self.arcs_promised, self.promised - choose.one([0, 0, 5]))
             self.op(("arcs", self.arcs_promised))
+
+    def _some(self) -> None:
+        """Promises about some events, others that come late, and at last a promise about all events that ends among them."""
+        choose = self.choose
+        keys = [self.key() for _ in range(choose.one([1, 3, 9]))]
+        self.push([self.event_of(choose.one(keys)) for _ in range(choose.one([4, 12, 30]))])
+        low = self.promised
+        for _ in range(choose.number(1, 2)):
+            self.push([("p", max(self.clock - choose.one([0, 1, 3, 9]), low), self.condition())])
+            self.push([self.event_of(choose.one(keys), choose.one([0, 4, 12])) for _ in range(choose.number(0, 8))])
+        if choose.chance(70):
+            self.promised = max(low, self.clock - choose.number(0, 15))
+            self.push([("p", self.promised, None)])
+        if choose.chance(40):
+            self.op(("save", choose.one(["again", "turn"]), choose.number(0, 999)))
 
     def _arc(self) -> None:
         self.push([self.arc() for _ in range(self.choose.number(1, 3))])
@@ -270,8 +287,8 @@ class Maker:
     def largest(self) -> int:
         return max(self.held, key=lambda key: len(self.held[key]), default=0)
 
-    def event_of(self, key: int) -> Any:
-        """An event of a key, mostly at the clock or somewhat before."""
+    def event_of(self, key: int, late: int = 0) -> Any:
+        """An event of a key, mostly at the clock or somewhat before; ``late``: by how much at most."""
         choose = self.choose
         if self.options["gapless"]:
             return self.numbered(key)
@@ -281,7 +298,8 @@ class Maker:
                 return item
         self.clock += choose.one([0, 0, 1, 1, 2])
         le = self.clock - (choose.number(1, choose.one([3, 20])) if choose.chance(25) else 0)
-        if not choose.chance(1):
+        le -= choose.number(0, late)
+        if late or not choose.chance(1):
             le = max(le, self.promised)
         re = le + choose.one([1, 2, 5, 20]) if choose.chance(10) else FOREVER if choose.chance(1) else None
         diff = choose.one([2, 3]) if choose.chance(3) else 1
@@ -337,13 +355,17 @@ class Maker:
         choose = self.choose
         t = max(self.clock - choose.one([0, 1, 3, 10, 30, 60]), self.promised if choose.chance(95) else 0)
         if not self.options["retractions"] and choose.chance(75):
-            field = "sort" if "program" in self.spec["family"] else "kind"
-            where = choose.one(["{} == 0", "{} != 1", "{} > 0", "{} == 2", "{} < 2", "{} >= 0", "{} == 1"])
-            return ("p", t, where.format(f"e.{field}"))
+            return ("p", t, self.condition())
         self.promised = max(self.promised, t)
         if choose.chance(20):
             self.clock = max(self.clock, t + choose.one([5, 40]))  # a pause: keys become empty
         return ("p", t, None)
+
+    def condition(self) -> str:
+        """A condition of a promise."""
+        field = "sort" if "program" in self.spec["family"] else "kind"
+        where = self.choose.one(["{} == 0", "{} != 1", "{} > 0", "{} == 2", "{} < 2", "{} >= 0", "{} == 1"])
+        return where.format(f"e.{field}")
 
     def arc(self) -> Any:
         """A change of an arc."""
