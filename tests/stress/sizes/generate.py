@@ -126,7 +126,8 @@ class Maker:
         """Something that goes on for some calls."""
         kinds = ["spread"] * 3 + ["hot"] * 3 + ["mixed"] * 3 + ["promise"] * 3 + ["arc", "fail", "fail", "fail", "fail", "rise"]
         kinds += ["rise"] * 8 if self.spec["limits"]["warm"] == 0 else []  # records go on where loops are compiled
-        kinds += ["thin", "thin", "border", "border", "border", "border"] if self.options["retractions"] else ["promise"] * 3 + ["some"] * 6
+        revised = self.options["retractions"]
+        kinds += ["thin", "thin", "border", "border", "border", "border"] if revised else ["promise"] * 3 + ["some"] * 6
         getattr(self, f"_{self.choose.one(kinds)}")()
 
     def _spread(self) -> None:
