@@ -190,7 +190,7 @@ class CompiledEngine:
             self._sweep(0, 0)
             return
         busy = store.keyed and rows >= MANY * keys
-        self._sweep(k.IDLE_KEYS if busy else k.ALL_KEYS, store.swept)
+        self._sweep(k.IDLE_KEYS if busy else k.FULL_KEYS, store.swept)
         store.idle, store.swept = 0, store.progress.final
 
     def _sweep(self, whom: int, since: int) -> None:

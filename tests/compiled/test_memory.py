@@ -234,6 +234,30 @@ def test_the_old_place_of_a_directory_serves_keys(rest: int, monkeypatch: pytest
     assert restored.snapshot() == op.snapshot()
 
 
+def test_a_long_record_is_cleaned_once_much_of_it_goes() -> None:
+    op, n = Keyed(pairs(), key="key", window=1, engine="compiled"), 40
+    store = op._core.engine.store  # type: ignore[attr-defined]
+
+    def words_at(t: int) -> int:
+        """How many words each record has after a promise."""
+        store.idle = 99  # rows enough for all keys to be looked at
+        op.push(Punctuation(t))
+        held = store.directory.entries[:4, k.D_BLOCK]
+        (found,) = set((store.memory.m[-held] & k.HEAD_MASK).tolist())
+        return int(found)
+
+    op.push_many({"kind": np.full(4 * n, 2), "key": np.arange(4 * n) % 4, "le": np.arange(4 * n) // 4})
+    most = words_at(0)
+    assert words_at(n // 10) == most
+    assert (half := words_at(n // 2)) < most
+    assert words_at(n // 2 + 1) == half
+    op._check()
+    assert op.statistics.events == 4 * (n // 2 - 1)  # asked for, all is dropped that is final
+    assert words_at(n // 2 + 1) < half
+    op.push(Punctuation(2 * n))
+    assert op.statistics.keys == 0
+
+
 def free_pages(m: Any) -> list[int]:
     found, page = [], int(m[k.C_PAGES])
     while page:

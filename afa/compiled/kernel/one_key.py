@@ -180,7 +180,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
             again = True
         else:
             b = status
-    if b > 0 and what == CLEAN and m[b + H_FIRST] < m[b + H_LAST] and is_spacious(m, b):
+    if b > 0 and b != m[C_DESK] and what == CLEAN and m[b + H_FIRST] < m[b + H_LAST] and is_spacious(m, b):
         b = grow(m, w, key, b, 0, DONE)
     elif b > 0 and what == FORWARD and n >= FEW:
         learn_rates(m, b)
