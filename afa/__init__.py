@@ -14,6 +14,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     conditions/    promises about some events only
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     engine         the protocol of an engine
+    lineage/       which events stand behind a match, derived backward
     rewrite/       arcs made of the user's, where an event's payload is not kept
     interpreted/   the readable engine: Algorithm 1 of the paper
     compiled/      the fast one: the same over arrays, arcs as machine code
@@ -68,6 +69,7 @@ from afa.errors import (
     SnapshotError,
 )
 from afa.expression.spans import span
+from afa.lineage.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.keyed import Keyed
@@ -100,6 +102,7 @@ __all__ = [
     "Int64Error",
     "Keyed",
     "LateEventError",
+    "Lineage",
     "NoRegister",
     "Operator",
     "Punctuation",

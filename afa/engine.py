@@ -16,7 +16,7 @@ was seen. The operator undoes what the engine has noted in the journal right bef
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,6 +29,7 @@ from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
+from afa.model.pmatch import PMatch
 from afa.model.raised import Faults
 from afa.schema import Schema
 from afa.state.key_columns import keys_at
@@ -92,6 +93,29 @@ class Ends(NamedTuple):
     by_window: int = 0
     by_no_arc: int = 0
     timeouts_past: int = 0
+
+
+class Step(NamedTuple):
+    """One step of a key, for reading; see `Engine.steps`.
+
+    Parameters
+    ----------
+    start : hashable
+        The ``start`` of the partial matches that begin here.
+    le : int
+    follows : bool
+        Whether its list continues that of the step before it: always, but behind a gap in numbers.
+    events : mapping of (payload, RE) to int
+        Its events, with their copies. Empty: they were dropped, and nothing says how its list came about.
+    partial : list of PMatch
+        Partial matches that end here, in any order.
+    """
+
+    start: Any
+    le: int
+    follows: bool
+    events: Mapping[tuple[Any, int], int]
+    partial: list[PMatch]
 
 
 class Logged(NamedTuple):
@@ -378,6 +402,22 @@ class Engine(Protocol):
     def keys(self) -> list[Hashable]:
         """Return the keys that hold any state."""
 
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        """Return the steps of a key with an LE in ``[low, high]``, the one before and the one behind them; nothing changes.
+
+        Parameters
+        ----------
+        key : hashable
+            One of which nothing is held has no steps.
+        low, high : int
+        starts : collection, optional
+            Only partial matches with one of these starts are wanted. None: all.
+
+        Notes
+        -----
+        O(steps + what stands there). What is final may be held still, or not: nothing may depend on it.
+        """
+
     def sizes(self) -> Sizes:
         """Return how much is held."""
 
@@ -465,6 +505,10 @@ class ByRows:
         if cuts is not None:
             cuts.keep(np.arange(len(changes)))
         return Logged.of(changes, self.automaton.match_schema)
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        """Refuse: an engine that keeps no lists of partial matches knows of no ways that lead to them."""
+        raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
 
     def ends(self) -> Ends:
         """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""

@@ -39,6 +39,7 @@ NAMES = (
     "payloads",
     "cli",
     "find",
+    "lineage",
 )
 
 

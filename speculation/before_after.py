@@ -13,11 +13,13 @@ from typing import Any, ClassVar, TypeVar
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
+from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
+from afa.operator.match_lineage import lineage_in
 from afa.operator.operator import Matching, Operator
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
@@ -94,6 +96,15 @@ class Around(Matching):
     def _found(self, come: Come, net: bool) -> Found:
         """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
         return Found.of(self.run(come, net), self._core.shown)
+
+    def lineage(self, match: Change) -> Lineage:
+        """Return which events stand behind a match in force. As `Operator.lineage`; behind a `Choose`, of those that are chosen."""
+        return self._core.calls.call(lineage_in, self._core, match, self._chosen())
+
+    def _chosen(self) -> Callable[[Change], list[Any]] | None:
+        """Return the function that tells which matches are meant by one that is shown; None: itself."""
+        found: Callable[[Change], list[Any]] | None = getattr(self.stage, "chosen", None)
+        return self.operator._chosen() if found is None and isinstance(self.operator, Around) else found
 
     @property
     def keys(self) -> list[Hashable]:

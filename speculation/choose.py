@@ -279,6 +279,12 @@ class Choose(Stage):
         found: list[Change] = self._way.matches(keys)
         return found
 
+    def chosen(self, match: Change) -> list[Any]:
+        """Return the payloads of the chosen matches that are shown as this one, with all that they hold."""
+        payload, le, re, _, key = match
+        size = len(payload)
+        return [m.payload for m in self._way.chosen(key) if (m.le, m.re) == (le, re) and tuple(m.payload[:size]) == tuple(payload)]
+
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""

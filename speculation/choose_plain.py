@@ -45,6 +45,11 @@ class PlainWay:
         chains = self.chains.values() if keys is None else [self.chains[key] for key in keys if key in self.chains]
         return [match for chain in chains for group in chain.groups.values() for match in group]
 
+    def chosen(self, key: Hashable) -> list[Change]:
+        """Return the matches of a key that are chosen, with all that they hold."""
+        chain = self.chains.get(key)
+        return [] if chain is None else [link.match for link in chain.chosen.values()]
+
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return all matches that are held, or those of some keys, as plain data."""
         return columns_of(self.matches(keys))

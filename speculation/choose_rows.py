@@ -264,6 +264,12 @@ class RowWay(RowHeld):
         found = self._listed(self._words.records(rows), rows, np.ones(len(rows), np.int64))
         return [change._replace(re=None) if change.re == BEGINNING else change for change in found]
 
+    def chosen(self, key: Hashable) -> list[Change]:
+        """Return the matches of a key that are chosen, with all that they hold."""
+        rows, marked = self._memory.held(self._keys.known([key]) if self._keyed else None)
+        found = self._memory.r[rows[marked != 0]]
+        return self._listed(self._words.records(found), found, np.ones(len(found), np.int64))
+
     def load(self, matches: Sequence[Change]) -> None:
         """Take the matches of another way, whose output has left already."""
         if matches:

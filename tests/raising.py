@@ -71,7 +71,8 @@ def tamed(arc: Arc) -> Any:
 
     at = quiet(instant, oracle.FOREVER) if arc.kind == "timeout" else None
     fence = None if arc.kind == "timeout" else quiet(serves, False)
-    return SimpleNamespace(kind=arc.kind, src=arc.src, dst=arc.dst, final=arc.final, fence=fence, transfer=arc.transfer, at=at)
+    ends = {"kind": arc.kind, "src": arc.src, "dst": arc.dst, "final": arc.final, "select": arc.select}
+    return SimpleNamespace(**ends, fence=fence, transfer=arc.transfer, at=at)
 
 
 def matches(automaton: Any, changes: Iterable[Any], arcs: Iterable[Any], *rest: Any) -> set[Any]:

@@ -27,6 +27,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.state"],
     ["afa.draw", "afa.conditions", "afa.arclog"],
     ["afa.engine"],
+    ["afa.lineage"],
     ["afa.rewrite"],
     ["afa.interpreted"],
     ["afa.compiled.kernel"],

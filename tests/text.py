@@ -1,7 +1,7 @@
 """Arcs written as text, so that cases, random worlds and printed reproductions are one thing: data.
 
-An arc is a dict ``{src, dst, kind, fence, transfer, at, name, final}``; functions are lambda text over the names in `NAMES`. The
-text is put where ``inspect.getsource`` finds it, so that an engine that reads sources reads these as well.
+An arc is a dict ``{src, dst, kind, fence, transfer, at, name, final, select}``; functions are lambda text over the names in
+`NAMES`. The text is put where ``inspect.getsource`` finds it, so that an engine that reads sources reads these as well.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def arc_of(spec: dict[str, Any]) -> Arc:
     if kind == "skip":
         return Arc.skip(src, fence, name=spec.get("name"))
     transfer = function(head + spec["transfer"]) if spec.get("transfer") else None
-    make = Arc if kind == "consume" else Arc.epsilon
-    return make(src, dst, fence, transfer, **names)
+    if kind == "consume":
+        return Arc(src, dst, fence, transfer, **names, select=spec.get("select"))
+    return Arc.epsilon(src, dst, fence, transfer, **names)
 
 
 def automaton_of(spec: dict[str, Any]) -> Automaton:

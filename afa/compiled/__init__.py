@@ -24,7 +24,8 @@ number_lookup        gapless numbers: which are in force
 sharded_engine       the same over several memories, for threads; shards: their stores, own_directory: the keys of each,
                      sharded_states: their states as one, crew: the threads
 superfluous          what promises with conditions let go
-compiled_states      the states of keys as columns; block: one key read from Python; compiled_invariants: what always holds
+compiled_states      the states of keys as columns; block: one key read from Python, held_steps: its steps and lists for readers;
+                     compiled_invariants: what always holds
 image                the memory as a file, for another process; image_cells: its keys at rest; image_heap: held and free, apart
 kernel/              what runs: Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR

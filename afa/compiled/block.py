@@ -60,10 +60,12 @@ class Block:
         joined = gaps == k.JOIN and self.word(k.LE, here) < self.head(k.H_TOLD)
         return not gaps or joined or self.word(k.SEQ, before) + 1 == self.word(k.SEQ, here)
 
+    def array(self, slice_: int, section: int, width: int) -> Any:
+        base, count = self.head(section) + (slice_ >> 24) * width, slice_ & k.COUNT
+        return self.m[base : base + count * width].reshape(count, width)
+
     def rows(self, slice_: int, section: int, width: int) -> list[list[int]]:
-        base = self.head(section) + (slice_ >> 24) * width
-        count = slice_ & k.COUNT
-        found: list[list[int]] = self.m[base : base + count * width].reshape(count, width).tolist()
+        found: list[list[int]] = self.array(slice_, section, width).tolist()
         return found
 
     def events(self, step: int) -> list[list[int]]:
@@ -73,6 +75,10 @@ class Block:
     def nodes(self, step: int) -> list[list[int]]:
         """Return ``[start, m, state, end, register..]`` of each node of a step."""
         return self.rows(self.word(k.ND, step), k.H_NODES, self.store.memory.row)
+
+    def node_array(self, step: int) -> Any:
+        """Return the same as an array: a view."""
+        return self.array(self.word(k.ND, step), k.H_NODES, self.store.memory.row)
 
     def matches(self, step: int) -> list[list[int]]:
         """Return ``[T, m, register..]`` of each match of a step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import struct
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from afa.compiled import arc_swaps as arcs_of
 from afa.compiled import compiled_invariants, compiled_states, superfluous
 from afa.compiled.batches import Batches
 from afa.compiled.encode import Encoded, encode
+from afa.compiled.held_steps import held_steps
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
@@ -22,7 +23,7 @@ from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Logged, Setup, Sizes
+from afa.engine import Ends, Host, Logged, Setup, Sizes, Step
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -264,6 +265,14 @@ class CompiledEngine:
         self.clean_all()
         directory = self.store.directory
         return list(directory.names_of(directory.held())) if self.store.keyed else [None] * len(directory.held())
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        code = self.store.directory.find(key)
+        return [] if code is None or not self._holds(code) else held_steps(self.store, code, low, high, starts)
+
+    def _holds(self, code: int) -> bool:
+        entries = self.store.directory.entries
+        return code < len(entries) and bool(entries[code, k.D_BLOCK])
 
     def sizes(self) -> Sizes:
         self.clean_all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 from afa.change import Change
@@ -16,7 +16,7 @@ from afa.compiled.sharded_states import joined
 from afa.compiled.shards import Front
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Setup, Sizes
+from afa.engine import Ends, Host, Setup, Sizes, Step
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -152,6 +152,10 @@ class ShardedEngine(CompiledEngine):
         return other
 
     # -- what is held ------------------------------------------------------------------------------------------------------
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        code = self.store.directory.find(key)
+        return [] if code is None else self._engines[code % len(self._engines)].steps(key, low, high, starts)
 
     def sizes(self) -> Sizes:
         self.clean_all()

@@ -12,7 +12,7 @@
     at        str, text of an instant                    of a time-out an error; else not allowed
     name      str or null, at most 1,000 characters      no name
     final     true or false                              false
-    select    str or null, at most 1,000 characters      no component; of "consume" only
+    select    str or null, at most 1,000 characters      as of Arc; of "consume" only
 
 The text is Python's, within `afa.expression.from_text`: at most 10,000 characters, fields and constants only; nothing in it is run.
 What `json_of` writes says ``e.`` and ``r.``, and a register without its class's name: it fits any automaton with these fields.

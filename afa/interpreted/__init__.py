@@ -7,6 +7,6 @@ runs                ignorable runs as intervals: App. D
 beginnings          which are over, and why, for statistics
 cleanup             cover, final matches, deadlines: App. C.1
 pruning             what punctuations with conditions have made superfluous: App. F.2
-interpreted_states  state as columns
+interpreted_states  state as columns; entry_steps: steps and lists for readers
 invariants          what always holds, by recomputation
 """

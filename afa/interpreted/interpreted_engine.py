@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from operator import itemgetter
 from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
-from afa.engine import ByRows, Ends, Numbered, Setup, Sizes
+from afa.engine import ByRows, Ends, Numbered, Setup, Sizes, Step
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.beginnings import ends_of
+from afa.interpreted.entry_steps import held_steps
 from afa.interpreted.invariants import check
 from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
@@ -252,6 +253,10 @@ class InterpretedEngine(ByRows):
 
     def keys(self) -> list[Hashable]:
         return list(self.states)
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        s = self.states.get(key)
+        return [] if s is None else held_steps(self._on(s), s, low, high, starts)
 
     def sizes(self) -> Sizes:
         """O(steps of the keys touched since the last look)."""

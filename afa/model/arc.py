@@ -39,7 +39,8 @@ class Arc:
     final : bool
         Whether ``dst`` is final for as long as this arc is in force.
     select : str, optional
-        The component of a query for which the arc selects the event. None: for none; the event is only passed over.
+        The component for which the arc takes its event, as `Operator.lineage` tells it. None: for the state that it leads to; an
+        ignorable arc passes it over. Empty: it is passed over.
 
     Notes
     -----

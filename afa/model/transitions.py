@@ -45,10 +45,7 @@ class Transitions:
     def begin(self, key: Any, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
         """Return the partial matches that begin at a step (Algorithm 1, line 5), one for each way that leads to them."""
         found: list[PMatch] = []
-        ready = [PMatch(key, le, *self._start)]
-        if self.table.epsilon:
-            ready = self.closure(ready[0], le)
-        for source in ready:
+        for source in self.ready(key, le):
             arcs = self.table.consuming.get(source.state, ())
             for arc, begin, end in arcs:
                 if begin <= le < end:
@@ -57,6 +54,11 @@ class Transitions:
                         if register is not None:
                             found += self.closure(PMatch(key, re, arc.dst, register), le)
         return found
+
+    def ready(self, key: Any, le: int) -> list[PMatch]:
+        """Return the computations that may consume the first event of a run, at a step at ``le``."""
+        start = PMatch(key, le, *self._start)
+        return self.closure(start, le) if self.table.epsilon else [start]
 
     def derive(self, p: PMatch, rest: Rest, le: int, events: Mapping[tuple[Any, int], int]) -> tuple[list[PMatch], bool]:
         """Return what a partial match ``p``, which rests since ``rest``, becomes by a step at ``le``, once for each way there.
@@ -68,7 +70,7 @@ class Transitions:
         stays = False
         if p.re <= le:
             return found, stays
-        ready = [p] if p.state not in self.table.timeouts else [p, *self._fired_values(p, rest, le)]
+        ready = [p] if p.state not in self.table.timeouts else [p, *self.fired_values(p, rest, le)]
         for source in ready:
             for arc, begin, end in self.table.consuming.get(source.state, ()):
                 if not begin <= le < end:
@@ -83,7 +85,7 @@ class Transitions:
                             found += self.closure(p, le)[1:]
                     else:
                         found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le)
-            for passed in self._passed(source, le, events) if self.table.skips else ():
+            for passed in self.passed(source, le, events) if self.table.skips else ():
                 if source is p and passed.register == p.register:
                     stays = True
                     found += self.closure(p, le)[1:]
@@ -91,7 +93,7 @@ class Transitions:
                     found += self.closure(passed, le)
         return found, stays
 
-    def _passed(self, p: PMatch, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
+    def passed(self, p: PMatch, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
         """Return what becomes of ``p`` by arcs that let it pass all events of a step at ``le``, each once."""
         found: dict[Any, None] = {}
         for arc, begin, end in self.table.skips.get(p.state, ()):
@@ -162,7 +164,8 @@ class Transitions:
             if begin <= (t := max(since, self.instant(arc, p.register, since))) < end and t < p.re
         ]
 
-    def _fired_values(self, p: PMatch, rest: Rest, le: int) -> list[PMatch]:
+    def fired_values(self, p: PMatch, rest: Rest, le: int) -> list[PMatch]:
+        """Return what time-outs make of ``p``, which rests since ``rest``, before a step at ``le``: each once, but ``p`` itself."""
         return list(dict.fromkeys(target for _, target in self.fired(p, rest, le) if target != p))
 
     def consume(self, arc: Arc, payload: Any, register: Any, le: int) -> Any:

@@ -8,11 +8,13 @@ from typing import Any, Literal, overload
 
 from afa.arclog.lines import instant
 from afa.change import Change
+from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator import snapshot, tables
 from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
+from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
 from afa.operator.shipping import shipped
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
@@ -144,6 +146,41 @@ class Matching:
             A column is missing or of the wrong type. Also all that `push` raises.
         """
         return self._core.calls.call(tables.push_many, self._core, batch, net, arcs, le)
+
+    def lineage(self, match: Change) -> Lineage:
+        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`. Nothing is held for it before.
+
+        Parameters
+        ----------
+        match : Change
+            As the operator has announced it; of a `Keyed` with its key.
+
+        Raises
+        ------
+        ChangeError
+            No such match is in force; the message names those that are near.
+        AfaError
+            Its first events came before a promise, which has dropped them; or payloads are not kept (``keep_payloads=False``).
+
+        Notes
+        -----
+        O(steps from where the match began, and the partial matches that began there); all else when the lineage is asked.
+
+        Examples
+        --------
+        >>> from typing import NamedTuple
+        >>> from afa import Automaton, insert
+        >>> class Pay(NamedTuple):
+        ...     amount: int
+        >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
+        ...     Arc("0", "small", "amount < 10"), Arc("small", "small", "True"), Arc("small", "big", "amount > 500"),
+        ... ])
+        >>> op = Operator(two, window=60)
+        >>> (match,) = op.push_many([insert(Pay(1), le=1), insert(Pay(20), le=3), insert(Pay(900), le=4)])
+        >>> op.lineage(match).events()["big"]
+        [Change(payload=Pay(amount=900), le=4, re=64, diff=1, key=None)]
+        """
+        return self._core.calls.call(lineage_in, self._core, match)
 
     @property
     def statistics(self) -> Statistics:

@@ -1,0 +1,42 @@
+"""The steps of a key for readers: what `afa.engine.Engine.steps` tells of its block."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from afa.compiled.block import Block
+from afa.compiled.kernel import names as k
+from afa.compiled.store import Store
+from afa.engine import Step
+from afa.model.pmatch import PMatch
+
+
+def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[Any] | None) -> list[Step]:
+    """See `afa.engine.Engine.steps`. O(steps of the key + rows of the span, and of steps before it that reach into it)."""
+    block = Block(store, code)
+    if not block.steps:
+        return []
+    times = [block.word(k.LE, step) for step in block.steps]
+    first, last = max(bisect_left(times, low) - 1, 0), bisect_right(times, high)
+    among = np.array(sorted(starts or ()), np.int64)
+    event, register, states = store.payloads.record, store.registers.record, store.arcs.states
+    standing: list[tuple[int, PMatch]] = []  # until when, and what
+    found = []
+    reach = min(block.word(k.REACH, block.steps[first]), times[first])
+    for place in range(bisect_left(times, reach), min(last + 1, len(times))):
+        step, le = block.steps[place], times[place]
+        nodes = block.node_array(step)
+        if starts is not None and len(nodes):
+            begun = nodes[:, k.N_START]
+            nodes = nodes[begun == among[0] if len(among) == 1 else np.isin(begun, among)]
+        standing = [node for node in standing if node[0] > le]
+        standing += [(end, PMatch(start, m, states[q], register(words))) for start, m, q, end, *words in nodes.tolist()]
+        if place >= first:
+            events = {(event(words), re): copies for re, copies, *words in block.events(step)}
+            follows = place > 0 and (store.gaps is None or block.linked(place))
+            found.append(Step(le, le, follows, events, [p for _, p in standing]))
+    return found

@@ -1,0 +1,118 @@
+"""The graph of a match's paths: each walk from its root to the beginning is a path, and no two walks are the same.
+
+    node    a step and a set of partial matches there, which all that leads on from here has in common
+    ways    picks at this step, each with the node that it came from; BEGUN: it began a run
+    rest    the next older node with other picks for the same place of the path, BEGUN or None: there is nothing more
+
+Every node has a way, so that a path costs what it is long. Nodes are made when a walk comes to them, and once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from afa.change import Change
+from afa.lineage.components import Pick
+from afa.lineage.derivation import BEGIN, MATCH, Derivation
+
+
+class Node:
+    """A step and a set; ``told``: what leads to it by picks and by none, before its ways are asked for."""
+
+    __slots__ = ("rest", "step", "told", "ways")
+
+    def __init__(self, step: int, told: tuple[dict[Pick, int], int]) -> None:
+        self.step = step
+        self.told: tuple[dict[Pick, int], int] | None = told
+        self.ways: list[tuple[tuple[str, Change], Node | None]] = []
+        self.rest: Node | None = None
+
+
+BEGUN = Node(-1, ({}, 0))
+"""The beginning: nothing was picked before it."""
+BEGUN.told = None
+
+
+class Graph:
+    """The nodes of one match.
+
+    Parameters
+    ----------
+    derivation : Derivation
+    key : hashable
+        Of the events, as changes.
+    shown : callable
+        What of a payload is told.
+    """
+
+    def __init__(self, derivation: Derivation, key: Any, shown: Any) -> None:
+        self._derivation, self._key, self._shown = derivation, key, shown
+        self._nodes: dict[tuple[int, int], Node | None] = {}
+        self._picks: dict[tuple[int, Pick], tuple[str, Change]] = {}
+        self.root = self._node(len(derivation.steps) - 1, MATCH)
+
+    def ways(self, node: Node) -> list[tuple[tuple[str, Change], Node | None]]:
+        """Return the ways of a node; its rest is known from here on."""
+        if node.told is not None:
+            picked, passed = node.told
+            node.ways = [(self.pick(node.step, pick), self._node(node.step - 1, held)) for pick, held in picked.items()]
+            node.rest = self._node(node.step - 1, passed)
+            node.told = None
+        return node.ways
+
+    def _node(self, i: int, held: int) -> Node | None:
+        """Return the node of the next pick that leads to a set, at step ``i`` or before it."""
+        seen: list[tuple[int, int]] = []
+        found: Node | None = None
+        while True:
+            if held in (0, BEGIN):
+                found = BEGUN if held else None
+                break
+            i = self._derivation.last(i, held)
+            if (i, held) in self._nodes:
+                found = self._nodes[i, held]
+                break
+            seen.append((i, held))
+            picked, passed = self._derivation.back(i, held)
+            if picked:
+                found = Node(i, (picked, passed))
+                break
+            i, held = i - 1, passed
+        for place in seen:
+            self._nodes[place] = found
+        return found
+
+    def pick(self, step: int, pick: Pick) -> tuple[str, Change]:
+        """Return a pick as it is told: one object, however many paths have it."""
+        found = self._picks.get((step, pick))
+        if found is None:
+            component, payload, re = pick
+            change = Change(self._shown(payload), self._derivation.steps[step].le, re, 1, self._key)
+            found = self._picks[step, pick] = component, change
+        return found
+
+    def nodes(self) -> list[Node]:
+        """Return all nodes, BEGUN left out, later steps first. O(graph)."""
+        seen = {self.root: None} if self.root is not None else {}
+        todo = list(seen)
+        while todo:
+            node = todo.pop()
+            for other in (*(before for _, before in self.ways(node)), node.rest):
+                if other is not None and other is not BEGUN and other not in seen:
+                    seen[other] = None
+                    todo.append(other)
+        seen.pop(BEGUN, None)
+        return sorted(seen, key=lambda node: -node.step)
+
+    def picks(self) -> Iterator[tuple[str, Change]]:
+        """Yield each pick that is in some path, from the last one back: over sets of all that a step has, one a step."""
+        i, held = len(self._derivation.steps) - 1, MATCH
+        while held not in (0, BEGIN):
+            i = self._derivation.last(i, held)
+            picked, passed = self._derivation.back(i, held)
+            yield from (self.pick(i, pick) for pick in reversed(picked))
+            held = passed
+            for of in picked.values():
+                held |= of
+            i -= 1

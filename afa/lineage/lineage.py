@@ -1,0 +1,104 @@
+"""The lineage of a match: its paths, one after the other, how many they are, and all events in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from afa.change import Change
+from afa.lineage.graph import BEGUN, Graph, Node
+from afa.schema import Schema
+
+Path = tuple[tuple[str, Change], ...]
+"""The events that a computation has taken, in order, each with its component."""
+
+
+class Lineage:
+    """Which events stand behind a match, as of the call that asked for it: `Operator.lineage`.
+
+    What happens to the operator later changes nothing here. Nothing is derived before it is asked for.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton, Operator, insert
+    >>> class Step(NamedTuple):
+    ...     kind: str
+    >>> order = Automaton(start="0", final={"done"}, event=Step, arcs=[
+    ...     Arc("0", "opened", "kind == 'open'"), Arc("opened", "opened", "True"), Arc("opened", "done", "kind == 'close'"),
+    ... ])
+    >>> op = Operator(order, window=60)
+    >>> out = op.push_many([insert(Step("open"), le=1), insert(Step("look"), le=2), insert(Step("close"), le=5)])
+    >>> found = op.lineage(out[0])
+    >>> found.count()
+    1
+    >>> [[(component, change.payload.kind, change.le) for component, change in path] for path in found.paths()]
+    [[('opened', 'open', 1), ('done', 'close', 5)]]
+    """
+
+    __slots__ = ("_event", "_graph", "match")
+
+    def __init__(self, match: Change, graph: Graph, event: Schema | None) -> None:
+        self.match = match
+        self._graph, self._event = graph, event
+
+    def paths(self) -> Iterator[Path]:
+        """Yield each path once.
+
+        Those whose last events are later come first; of those that share their last events, those whose events before them are.
+        Events of one instant go by component, then RE, then payload. A path that begins there comes behind those that go on.
+
+        Notes
+        -----
+        The time from one path to the next is linear in its length, once the graph is derived where it passes.
+        """
+        graph, picked = self._graph, list[tuple[str, Change]]()
+        stack: list[tuple[Node | None, int]] = [(graph.root, 0)]
+        while stack:
+            node, n = stack[-1]
+            if node is None or node is BEGUN:
+                if node is BEGUN:
+                    yield tuple(reversed(picked))
+                stack.pop()
+                if stack:
+                    picked.pop()
+                continue
+            ways = graph.ways(node)
+            if n == len(ways):
+                stack[-1] = (node.rest, 0)
+                continue
+            stack[-1] = (node, n + 1)
+            pick, before = ways[n]
+            picked.append(pick)
+            stack.append((before, 0))
+
+    def count(self) -> int:
+        """Return how many paths there are, exactly, without going through them.
+
+        Notes
+        -----
+        O(graph): a node for each step and each set of partial matches that one rest of a path leads to. There are few such sets,
+        unless the automaton goes many ways with the same events for the same components: then there may be as many as paths.
+        """
+        counts: dict[Node | None, int] = {BEGUN: 1, None: 0}
+        graph = self._graph
+        for node in reversed(graph.nodes()):
+            counts[node] = sum(counts[before] for _, before in graph.ways(node)) + counts[node.rest]
+        return counts[graph.root]
+
+    def events(self) -> dict[str, list[Change]]:
+        """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""
+        found: dict[str, list[Change]] = {}
+        for component, change in reversed(list(self._graph.picks())):
+            found.setdefault(component, []).append(change)
+        return found
+
+    def table(self) -> Any:
+        """Return the graph of all paths as an Arrow table; see `afa.lineage.lineage_table`."""
+        from afa.lineage.lineage_table import table_of
+
+        return table_of(self._graph, self._event)
+
+    def __repr__(self) -> str:
+        payload, le, re, _, key = self.match
+        return f"Lineage({payload!r}, [{le}, {re})" + (")" if key is None else f", key={key!r})")

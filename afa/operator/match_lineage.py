@@ -1,0 +1,44 @@
+"""The lineage of a match of an operator: the match in its form, and what `afa.lineage` derives it from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.lineage.lineage import Lineage
+from afa.lineage.match_ends import Held, lineage_of
+from afa.model.keys import take_key
+from afa.operator.call import Core
+from afa.rewrite.rewritten_engine import RewrittenEngine
+from afa.schema import as_ticks
+
+
+def lineage_in(core: Core, match: Any, chosen: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
+    """Return the lineage of a match, within a call. See `Matching.lineage`.
+
+    ``chosen``: the payloads, with all that they hold, of those that are meant, where a stage shows less of them. None: itself.
+    """
+    if isinstance(core.engine, RewrittenEngine):
+        raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
+    held = Held(core.engine, core.automaton, core.arcs.table, core.progress, core.faults is not None, core.shown, core.taken)
+    match = _in_form(core, match)
+    take = core.automaton.match_schema.take
+    return lineage_of(held, match, None if chosen is None else [tuple(take(payload)) for payload in chosen(match)])
+
+
+def _in_form(core: Core, match: Any) -> Change:
+    """Return a match with its payload and its times as the operator has them."""
+    if not isinstance(match, Change):
+        raise ChangeError(f"expected a match, a Change as the operator announced it, but got {match!r}")
+    if match.le is None or match.re is None:
+        raise ChangeError(f"expected a match with its le and re but got le={match.le!r}, re={match.re!r}")
+    if core.keyed is (match.key is None):
+        wanted = "the key of a match" if core.keyed else "a match without a key, of an Operator,"
+        raise ChangeError(f"expected {wanted} but got key={match.key!r}")
+    key = take_key(match.key) if core.keyed else None
+    le, re = (as_ticks(value, name, core.tick) for name, value in (("le", match.le), ("re", match.re)))
+    payload = match.payload
+    same = isinstance(payload, tuple) and getattr(payload, "_fields", None) == core.shown.cls._fields  # type: ignore[attr-defined]
+    return Change(core.shown.take(tuple(payload) if same else payload), le, re, 1, key)  # a query makes its class anew each time

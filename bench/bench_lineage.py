@@ -1,0 +1,89 @@
+"""What it takes to ask which events matched: one match over 500 events, of which 150 may be taken, in any choice (W = 500).
+
+``SEQ(A, B+, C)`` under skip-till-any-match: each choice of b's is a path; "not falling" those in which no value is below the one
+before. CPU time of the call, of the count of all paths, of the first path, and the path events a second of those that follow.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, NamedTuple
+
+from afa import Change, Query, insert, query
+from bench.measure import WINDOW, Options, Row, Spread, spread
+
+CASES = {"any": "a.val > 0", "not falling": "b[i].val >= b[i-1].val"}
+LISTED = 10_000
+"""So many paths are listed."""
+
+
+class Ev(NamedTuple):
+    type: str
+    val: int
+
+
+def measure(o: Options) -> list[Row]:
+    return [row(o, name) for name in CASES]
+
+
+def row(o: Options, name: str) -> Row:
+    """One query; the first round does not count."""
+    asked = any_b(CASES[name])
+    events = stream(o.size(WINDOW - 20, least=60))
+    op = asked.operator(engine=o.engine)  # type: ignore[arg-type]
+    op.push_many([insert(event, le) for le, event in enumerate(events)])
+    match = Change(asked.shown.cls(1), len(events) - 1, WINDOW)
+    values = [event.val for event in events if event.type == "B"]
+    expected = chains(values) if name == "not falling" else 2 ** len(values) - 1
+    assert op.lineage(match).count() == expected, "expected as many paths as choices"
+    rounds: dict[str, list[float]] = {"call": [], "count": [], "first": [], "rate": []}
+    for _ in range(o.rounds):
+        found, call = timed(lambda: op.lineage(match))
+        _, count = timed(found.count)
+        fresh = op.lineage(match).paths()
+        _, first = timed(lambda paths=fresh: next(paths))  # type: ignore[misc]
+        paths, took = timed(lambda of=found: list(islice(of.paths(), LISTED)))  # type: ignore[misc]
+        for column, value in zip(rounds.values(), (call * 1e3, count * 1e3, first * 1e3, sum(map(len, paths)) / took / 1e6)):
+            column.append(value)
+    return {
+        "query": name,
+        "b": len(values),
+        "paths": f"{float(expected):.2g}",
+        "call, ms": taken(rounds["call"]),
+        "count, ms": taken(rounds["count"]),
+        "first path, ms": taken(rounds["first"]),
+        "M path events/s": taken(rounds["rate"]),
+    }
+
+
+def taken(values: list[float]) -> Spread:
+    return spread(values[len(values) > 1 :])
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    begin = time.thread_time()
+    found = work()
+    return found, max(time.thread_time() - begin, 1e-9)
+
+
+def any_b(condition: str) -> Query:
+    """``SEQ(A, B+, C)``, any match."""
+    text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match(a, b[], c) {{ {condition} }} WITHIN {WINDOW} RETURN a.val"
+    return query(text, event=Ev)
+
+
+def stream(n: int) -> list[Ev]:
+    """An A, then B's among others, then a C."""
+    choose = random.Random(1)
+    return [Ev("A", 1), *(Ev(choose.choice("BXX"), choose.randint(1, 1000)) for _ in range(n - 2)), Ev("C", 0)]
+
+
+def chains(values: list[int]) -> int:
+    """How many choices of values do not fall."""
+    found: list[int] = []
+    for i, value in enumerate(values):
+        found.append(1 + sum(count for count, before in zip(found, values[:i]) if before <= value))
+    return sum(found)

@@ -1,0 +1,166 @@
+"""A sample of the random worlds of lineages, in the normal suite, and faults that they find.
+
+The long runs: ``python -m tests.lineage.worlds``, ``python -m tests.lineage.query_worlds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from afa import Change, Operator
+from afa.compiled import compiled_engine
+from afa.interpreted import interpreted_engine
+from afa.lineage import asked_steps, derivation, graph, steps_taken
+from punctuation.time import FOREVER
+from tests import numbered as gapless
+from tests import raising
+from tests.conftest import ENGINES
+from tests.lineage import query_worlds, worlds
+from tests.lineage.brute_force import behind
+from tests.lineage.checks import check_lineage
+from tests.lineage.worlds import Seen
+from tests.model import blocks
+from tests.strategies import Seeded
+
+
+def test_automata(engine: str) -> None:
+    seen = Seen()
+    for number in range(24):
+        spec = worlds.numbered("sample", number)
+        try:
+            seen = seen.plus(worlds.run(spec, engine))
+        except AssertionError:
+            pytest.fail(f"world sample/{number}: {worlds.report(spec, engine)}")
+    assert seen.matches > 500, seen
+    assert seen.paths > 1.2 * seen.matches, seen
+    assert seen.refused > 50, seen
+
+
+def test_queries(engine: str) -> None:
+    seen = Seen()
+    for number in range(48):
+        here = query_worlds.numbered("sample", number)
+        try:
+            seen = seen.plus(query_worlds.run(here, engine))
+        except query_worlds.RefusedError:
+            continue
+        except AssertionError:
+            pytest.fail(f"world sample/{number}: {query_worlds.report(here, engine)}")
+    assert seen.matches > 300, seen
+    assert seen.paths > 1.1 * seen.matches, seen
+    assert seen.refused > 50, seen
+
+
+def test_functions_that_raise(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the operator goes on, an arc does not serve where it raises; asking tells no fault again."""
+    faults, seen = raising.go_on(monkeypatch), Seen()
+    monkeypatch.setattr(worlds, "behind", lambda automaton, changes, arcs, *rest: behind(automaton, changes, tamed(arcs), *rest))
+    for number in range(16):
+        spec = worlds.numbered("raising", number)
+        raising.made_to_raise(Seeded(f"raising/{number}"), spec)
+        try:
+            seen = seen.plus(worlds.run(spec, engine))
+        except AssertionError:
+            pytest.fail(f"world raising/{number}: {worlds.report(spec, engine)}")
+    assert len(faults.taken()) > 10
+    assert seen.matches > 100, seen
+
+
+def tamed(arcs: Any) -> Any:
+    return [(raising.tamed(arc), le, re) for arc, le, re in arcs]
+
+
+@pytest.mark.parametrize("gaps", ["break", "join"])
+def test_numbers_without_gaps(engine: str, gaps: Any) -> None:
+    seen = 0
+    for seed in range(30):
+        world = gapless.World(f"lineage {gaps} {seed}")
+        model = gapless.model_of(world, join=gaps == "join")
+        op = Operator(world.automaton, engine=engine, gapless="seq", gaps=gaps, **world.options())  # type: ignore[arg-type]
+        for step in world.steps:
+            gapless.carried_out(op, model, step)
+            final = model.event_promise
+            for block, promised in blocks([(*event, n) for event, n in model.copies.items()], final, gaps == "join"):
+                for (register, le, re), (paths, first) in behind(world.automaton, block, model.arcs, promised, "seq").items():
+                    if first >= final:
+                        check_lineage(op.lineage(Change(register, le, re)), paths, None, "seq")
+                        seen += 1
+    assert seen > 100, seen
+
+
+def then(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that does what another one does, and changes what it returns."""
+    return lambda right: lambda *given: change(right(*given))
+
+
+def of_steps(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A reader of steps that changes each."""
+    return then(lambda found: [change(y) for y in found])
+
+
+def without(kind: str) -> Callable[[Any], Any]:
+    """A look at the arcs into a state that leaves one kind out."""
+    return lambda right: lambda self, arcs: right(self, [event for event in arcs if event.arc.kind != kind])
+
+
+def one_each(right: Any) -> Any:
+    """Of several ways to a partial match from one place, the last one."""
+    return lambda self, found, taken, source: right(self, found, list({p: (pick, p) for pick, p in taken}.values()), source)
+
+
+def last_end(right: Any) -> Any:
+    """A derivation from the last step alone at which a match ends."""
+    return lambda self, automaton, transitions, steps, ends: right(
+        self, automaton, transitions, steps, {max(ends): ends[max(ends)]}
+    )
+
+
+WAITS: dict[str, Any] = {
+    "automaton": {
+        "start": "a", "final": ["c"], "register": None, "event": "E",
+        "arcs": [
+            {"src": "a", "dst": "b", "fence": "e.kind == 0"},
+            {"src": "b", "dst": "c", "kind": "timeout", "at": "3"},
+            {"src": "c", "dst": "c", "fence": "e.kind == 1"},
+        ],
+    },
+    "extra": [],
+    "options": {"window": 9, "sequence": None, "arc_punctuation": False, "late": "raise", "key": None},
+    "ops": [("insert", (0, 0), 1, None), ("insert", (1, 0), 4, None), ("insert", (1, 0), 5, None)],
+}  # fmt: skip
+"""A world in which a partial match rests in a state that only a time-out leads to."""
+
+PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] = {
+    "a step that can lead to a state is passed over": (2, asked_steps.Asked, "_asked", then(lambda found: list(found)[::2])),
+    "what epsilon arcs lead to is passed over": (216, asked_steps.Asked, "_asked", without("epsilon")),
+    "what time-outs lead to is passed over": (WAITS, asked_steps.Asked, "_asked", without("timeout")),
+    "a shorter lifetime is passed over": (155, asked_steps, "_shortened", lambda right: lambda steps: set()),
+    "an ignorable arc that takes is passed over": (17, asked_steps, "component_of", lambda right: lambda arc: None),
+    "a way is dropped": (2, graph.Graph, "ways", then(lambda found: found[:-1] if len(found) > 1 else found)),
+    "one pick leads from one place only": (3, derivation.Derivation, "_note", one_each),
+    "a match ends at one step only": (50, derivation.Derivation, "__init__", last_end),
+    "a wrong component": (0, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.src),
+    "an ignorable arc takes": (2, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.dst),
+    "no time-out fires on the way": (2, steps_taken, "Rest", lambda right: lambda le, since: right(le, FOREVER)),
+    "alternatives as they came": (2, derivation, "in_order", lambda right: lambda pick: 0),
+    "a partial match is not read": (0, compiled_engine, "held_steps", of_steps(lambda y: y._replace(partial=y.partial[1:]))),
+    "an event is not read": (
+        3,
+        interpreted_engine,
+        "held_steps",
+        of_steps(lambda y: y._replace(events=dict([*y.events.items()][:1]))),
+    ),
+}
+"""Faults, each with the world that shows it."""
+
+
+@pytest.mark.parametrize("fault", list(PLANTED))
+def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown_by, owner, name, wrong = PLANTED[fault]
+    spec = worlds.numbered("planted", shown_by) if isinstance(shown_by, int) else shown_by
+    assert not any(worlds.failure(spec, engine) for engine in ENGINES)
+    monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
+    assert any(worlds.failure(spec, engine) for engine in ENGINES), fault
