@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
@@ -22,6 +23,12 @@ class Event(NamedTuple):
     tag: str
     low: float | None = None
     who: int | None = None
+
+
+class Row(NamedTuple):
+    le: int
+    payload: Event
+    re: int | None  # None: the window says
 
 
 class Seen(NamedTuple):
@@ -66,6 +73,8 @@ def arcs(choose: Any) -> list[Arc]:
         found.append(Arc(state, further, f"not ({quiet}) and {fence(choose)}", choose.one(moves), name=f"goes {i}"))
         if choose.chance(50):
             found.append(Arc(state, state, f"not ({quiet}) and {fence(choose, 1)}", "(r.n + 1, r.x)", name=f"counts {i}"))
+        if choose.chance(20):
+            found.append(Arc(state, state, choose.one([quiet, choose.one(ALONE)]), name=f"stays, too, {i}"))
     return found
 
 
@@ -84,9 +93,13 @@ def event(choose: Any, quiet: int) -> Event:
     )
 
 
-def columns(rows: list[tuple[int, Event]]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: [getattr(payload, name) for _, payload in rows] for name in Event._fields}
-    return {**found, "le": [le for le, _ in rows]}
+def columns(rows: list[Row]) -> dict[str, Any]:
+    """The rows as columns; what is not a number in bits that are not Python's."""
+    found: dict[str, Any] = {name: [getattr(row.payload, name) for row in rows] for name in Event._fields}
+    x = np.array(found["x"])
+    x.view(np.int64)[np.isnan(x)] = -3
+    ends = {} if rows[0].re is None else {"re": [row.re for row in rows]}
+    return {**found, "x": x, "le": [row.le for row in rows], **ends}
 
 
 def operator(made: Automaton, window: int, engine: Any, keyed: bool) -> Any:
@@ -98,7 +111,7 @@ def world(seed: int) -> int:
     choose = Seeded(f"rows ahead {seed}")
     made, window, quiet = automaton(choose), choose.one([20, 60, 400]), choose.one([30, 80, 95])
     sides = [operator(made, window, engine, seed % 3 == 0) for engine in ("interpreted", "compiled")]
-    le, promised, found, held = 0, 0, 0, list[tuple[int, Event]]()
+    le, promised, found, held = 0, 0, 0, list[Row]()
 
     def tell(how: str, what: Any) -> int:
         outs = [getattr(side, how)(what) for side in sides]
@@ -107,18 +120,18 @@ def world(seed: int) -> int:
         return len(told[0])
 
     for _ in range(6):
-        rows = []
+        rows, long, ties = [], choose.chance(20), choose.chance(30)
         for _ in range(choose.number(1, 150)):
-            le += choose.one([1, 1, 1, 2, 9])
-            rows.append((le, event(choose, quiet)))
+            le += choose.one([1, 1, 1, 2, 9]) * (not ties or choose.chance(95))
+            rows.append(Row(le, event(choose, quiet), le + choose.number(1, 3 * window) if long else None))
         if choose.chance(20):
             rows.append(rows.pop(choose.number(0, len(rows) - 1)))
         held += rows
         found += tell("push_many", columns(rows))
         for _ in range(choose.number(0, 3)):
             if held and choose.chance(50):
-                at, payload = held.pop(choose.number(0, len(held) - 1))
-                change = retract(payload, at)
+                row = held.pop(choose.number(0, len(held) - 1))
+                change = retract(row.payload, row.le, row.re)
             else:
                 change = insert(event(choose, 50), choose.number(max(promised, le - 60), le))
             tell("push", change)
@@ -127,7 +140,7 @@ def world(seed: int) -> int:
         if choose.chance(60):
             promised = max(promised, le - choose.one([0, 10, 50]))
             tell("push", Punctuation(promised))
-            held = [(at, payload) for at, payload in held if at >= promised] or [(le, rows[-1][1])]
+            held = [row for row in held if row.le >= promised]
     return found
 
 
@@ -148,6 +161,21 @@ def test_random_automata_over_rows_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
         found += world(seed)
     assert found > 500
     assert seen[True] > 10 < seen[False]
+
+
+def test_an_event_that_lasts_less_than_a_partial_match_does_not_leave_it_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WARM", "LONG"):
+        monkeypatch.setattr(inforce, name, 0)
+    arcs = [Arc("s", "a", "kind == 1"), Arc("a", "a", "kind == 0", name="stays"), Arc("a", "f", "kind == 2")]
+    made = Automaton(start="s", final={"f"}, event=Event, register=Seen(), arcs=arcs)
+    told = []
+    for engine in ("interpreted", "compiled"):
+        side = operator(made, 100, engine, False)
+        side.push_many(columns([Row(t, Event(int(t == 1), 0.0, True, "a"), 1000 + t) for t in range(30)]))
+        out = side.push_many(columns([Row(t, Event(2 * (t == 50), 0.0, True, "a"), None) for t in range(30, 60)]))
+        side._check()
+        told.append((list(out["le"]), list(out["re"])))
+    assert told == [([50], [130])] * 2
 
 
 @pytest.mark.stress
