@@ -200,7 +200,10 @@ class Running:
                 self.alike = self.side.chain == self.twin.chain
         self._count(restored=int(what in ("again", "turn")))
         self.classes = self.classes if what in ("whole", "more") else []
-        self._look(16 if what in ("again", "turn") else way)  # a snapshot may be another one, but not what the chain says
+        if what in ("again", "turn"):  # it looks at once, which cleans all keys, or goes on with what was loaded
+            self._look(16 if way % 2 else 5)
+        else:
+            self._look(way)  # a snapshot may be another one, but not what the chain says
 
     def _arcs(self, t: int) -> None:
         """A promise of the arc input: what was a change is one, or final."""
