@@ -8,7 +8,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -363,3 +363,24 @@ def test_an_arc_that_python_runs() -> None:
         rows["le"] += 40 * step
         same([plain(op.push_many([rows, insert(SWAPPED), Punctuation(40 * step)])) for op in ops])
     alike(ops)
+
+
+class Word(NamedTuple):
+    word: str = ""
+
+
+class Named(NamedTuple):
+    who: int
+    name: str
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_matches_at_one_time_come_in_the_order_of_their_texts(threads: int) -> None:
+    """Whatever texts came before, and so have smaller numbers."""
+    arc = Arc("a", "c", lambda e, r: True, lambda e, r: Word(e.name))
+    one = Automaton(start="a", final={"c"}, arcs=[arc], register=Word(), event=Named)
+    for names in (["b", "c", "a"], ["c", "a", "b"]):
+        op = Keyed(one, key="who", window=9, engine="compiled", threads=threads)
+        op.push_many([insert(Named(7, name), 1) for name in names])
+        out = op.push_many({"who": np.full(3, 1), "name": ["c", "a", "b"], "le": np.full(3, 5)})
+        assert [str(word) for word in out["word"]] == ["a", "b", "c"]

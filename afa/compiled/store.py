@@ -181,12 +181,23 @@ class Store:
             order = _ordered(changes, signs if taken else None, times, keys)
             order = order[signs[order] != 0] if taken else order
         if keys is not None:
-            order = _ties_settled(rows, order, [c for c in (times, keys, changes, signs if taken else None) if c is not None])
+            columns = [c for c in (times, keys, changes, signs if taken else None) if c is not None]
+            order = _ties_settled(rows, order, columns, self._ranked)
         if cuts is not None:
             cuts.keep(np.arange(n) if order is None else order)
         rows = rows.copy() if order is None else rows.take(order, axis=0)  # a quarter of the time of rows[order]
         w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
         return rows
+
+    def _ranked(self, words: Any) -> None:
+        """Write the order of strings for their numbers, which history decides. ``words``: RE, register; of n."""
+        for slot in self.registers.layout.slots:
+            if slot.field.type is str:
+                numbers, of = np.unique(words[1 + slot.value], return_inverse=True)
+                texts = self.strings.texts(numbers.tolist())
+                places = np.empty(len(texts), np.int64)
+                places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+                words[1 + slot.value] = places[of]
 
     def _crowded(self, batch: Batch) -> ChangeError:
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
@@ -199,11 +210,11 @@ def _ordered(*columns: Any) -> Any:
     return np.argsort(found[0], kind="stable") if len(found) == 1 else np.lexsort(found[::-1])
 
 
-def _ties_settled(rows: Any, order: Any, columns: list[Any]) -> Any:
+def _ties_settled(rows: Any, order: Any, columns: list[Any], ranked: Callable[[Any], None]) -> Any:
     """Return an order (None: as they stand) in which rows that are equal in columns follow each other by their other words.
 
-    So the way in which a key was served, of several with the same result, does not show. O(ties log ties); O(rows) where matches of
-    one step have come in the order of their ends, as they mostly do.
+    So the way in which a key was served, of several with the same result, does not show, nor what number a string has. O(ties log
+    ties); O(rows) where matches of one step have come in the order of their ends, as they mostly do.
     """
     same = np.ones(max(len(rows if order is None else order) - 1, 0), np.bool_)
     for column in columns:
@@ -218,5 +229,6 @@ def _ties_settled(rows: Any, order: Any, columns: list[Any]) -> Any:
     after = np.append(False, same)
     tied = np.flatnonzero(after | np.append(same, False))
     words = rows[found[tied], k.L_RE :].T
+    ranked(words)
     found[tied] = found[tied[np.lexsort([*words[::-1], np.cumsum(~after)[tied]])]]
     return found

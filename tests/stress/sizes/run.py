@@ -250,7 +250,7 @@ class Running:
             alone = found if self.twin is None else self.twin.statistics()
             assert alone == found or not self.same, f"statistics with one thread {alone}, with several {found}"
             if not self.same:  # each engine has its own pace
-                found |= {name: wanted[name] for name in ("events", "matches")}
+                found |= {name: wanted[name] for name in ("events", "matches", "keys")}
             assert found == wanted, f"statistics: {found}, expected {wanted}"
         if way % 16 == 0 and self.same:
             assert self._ours() == self.lead.state(), "the states differ"
