@@ -92,7 +92,12 @@ def write_record(m: Any, w: Any, b: int, to: int, limit: int) -> int:
 
 @kernel
 def flags_of(m: Any, b: int, stones: int) -> int:
-    """Return which words of a header a record must have. ``stones``: how many steps have no event."""
+    """Return which words of a header a record must have. ``stones``: how many steps have no event.
+
+    Three of them spare work and change no output: H_THINNED (the key is not pruned again before it has grown), H_CLEANED where
+    there is no stone (it is not cleaned again), H_SINCE of a cover that was loaded and not cleaned yet (what was due before has
+    been carried out, and would only make rows that are there). With stones H_CLEANED tells which of them is ``cover``.
+    """
     flags = ZF_RUNS if m[b + H_RUNS] else 0
     if stones or m[b + H_CLEANED] > m[C_KNOWN]:
         flags |= ZF_CLEANED
