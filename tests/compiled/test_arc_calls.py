@@ -146,3 +146,39 @@ def test_a_swap_by_name_is_one_change_of_the_program() -> None:
     outs = [net(op.push(insert(Step(4), le))) for le in range(2, 6)]
     assert any(outs)
     op._check()
+
+
+def test_of_two_lifetimes_of_one_arc_the_later_one_ends_whatever_was_dropped_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program has them in the order in which they came."""
+    for name in ("WARM", "LONG"):
+        monkeypatch.setattr(inforce, name, 0)
+    tables = []
+    for engine in ("interpreted", "compiled"):
+        op = operator(engine)
+        op.push(insert(Step(1), 1))
+        for item in (insert(POOL[3], 10), insert(POOL[3], 3), retract(POOL[1])):
+            op.push_arc(item)
+        rows = {"change": [0], "arc": [0], "kind": np.zeros(1, np.int8), "diff": [1]}
+        op.push_many({**rows, "le": [20]}, arcs=POOL)
+        op.push(Punctuation(5))  # drops an arc that ended
+        op.push_many({**rows, "le": [k.BEGINNING], "kind": np.ones(1, np.int8), "diff": [-1], "arc": [3]}, arcs=POOL)
+        tables.append(sorted((event.arc.name, event.le, event.re) for event in op._core.arcs.table.events))
+        op._check()
+    assert tables[0] == tables[1]
+    assert ("0 down", 10, 21) in tables[0]
+
+
+@pytest.mark.parametrize("diff", [1, -1])
+def test_before_anything_was_seen_arcs_of_a_table_change_from_the_beginning(diff: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WARM", "LONG"):
+        monkeypatch.setattr(inforce, name, 0)
+    arc = {1: 8, -1: 0}[diff]
+    tables = []
+    for engine in ("interpreted", "compiled"):
+        op = operator(engine)
+        op.push_many({"change": [0], "le": [k.BEGINNING], "kind": np.ones(1, np.int8), "diff": [diff], "arc": [arc]}, arcs=POOL)
+        tables.append(sorted((event.arc.name, event.le, event.re) for event in op._core.arcs.table.events))
+        op.push(insert(Step(1), k.BEGINNING))
+        op._check()
+    assert tables[0] == tables[1]
+    assert ((POOL[arc].name, k.BEGINNING, k.FOREVER) in tables[0]) == (diff == 1)

@@ -113,26 +113,26 @@ def row_of_other(c: Any, other: int) -> int:
 
 @kernel
 def take_others(m: Any, w: Any, p: Any, c: Any, other: int, high: int, latest: int) -> int:
-    """Carry out those that stand side by side, before row ``high``, behind an event at ``latest``.
+    """Carry out those that stand side by side, before row ``high``, behind an event at ``latest`` (BEGINNING: there is none).
 
     Returns the first that is not: the next one, or one that must go another way.
     """
     at, count, change = c[0, F_OTHERS] + 8 * O_SIZE * other, c[0, F_COUNT], w[W_LOOP] + X_CHANGE
-    row, arcs = peek(at) >> 2, m[C_ARCS]
+    row, arcs, after = peek(at) >> 2, m[C_ARCS], latest + 1 if latest > BEGINNING else BEGINNING
     while other < count and row < high and peek(at) >> 2 == row:
         what, value = peek(at) & 3, peek(at + 8)
         if what == PROMISED:
             promise(m, value)
         else:
             code = peek(c[0, F_CODES] + 8 * value) if what != UNFIT else NOWHERE
-            now = max(m[C_NOW], latest + 1)
+            now = max(m[C_NOW], after)
             if not change_arc(m, p, code, 1 if what == COMES else -1, now):
                 break
-            if now == latest + 1:  # no event comes before it
+            if now == after:  # no event comes before it
                 pass_bound(p)
         other, row, at = other + 1, row + 1, at + 8 * O_SIZE
     if m[C_ARCS] > arcs:
-        there = p[P_LOW] <= latest + 1 and latest + 1 < p[P_HIGH]
+        there = p[P_LOW] <= after and after < p[P_HIGH]
         w[change] = p[P_HIGH] if there else min(w[change], p[P_HIGH])
         if p[P_SPILL]:  # no loop serves
             w[change] = BEGINNING

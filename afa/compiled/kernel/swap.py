@@ -82,20 +82,22 @@ def drop_arcs(p: Any, t: int) -> None:
     """Drop the arc events that ended at or before ``t`` ([AFA10] Sec. 5.4). O(arc events)."""
     rows, places, kept = p[P_ROWS], p[P_PLACES], 0
     for row in range(p[P_COUNT]):
-        at = rows + row * R_SIZE
-        p[places + row] = NOWHERE
-        if p[at + R_END] <= t:
-            continue
-        p[places + row] = kept
-        if p[at + R_BEFORE] >= 0:
-            p[at + R_BEFORE] = p[places + p[at + R_BEFORE]]
-        if p[at + R_END] == FOREVER:
-            p[p[P_CODES] + p[at + R_CODE] * ARC_SIZE + ARC_LATEST] = kept
-        for i in range(R_SIZE):
-            p[rows + kept * R_SIZE + i] = p[at + i]
-        kept += 1
+        lasts = p[rows + row * R_SIZE + R_END] > t
+        p[places + row] = kept if lasts else NOWHERE
+        kept += lasts
     if kept == p[P_COUNT]:
         return
+    for row in range(p[P_COUNT]):
+        at, place = rows + row * R_SIZE, p[places + row]
+        latest = p[P_CODES] + p[at + R_CODE] * ARC_SIZE + ARC_LATEST
+        if p[latest] == row:  # one that is moved already stands at or before its old row, so it is not taken for this one
+            p[latest] = place
+        if place < 0:
+            continue
+        if p[at + R_BEFORE] >= 0:  # it may stand behind this one: rows are in the order in which they came
+            p[at + R_BEFORE] = p[places + p[at + R_BEFORE]]
+        for i in range(R_SIZE):
+            p[rows + place * R_SIZE + i] = p[at + i]
     bounds, count = p[P_BOUNDS], 0
     for k in range(p[P_BOUNDCOUNT]):
         row = p[places + p[bounds + k * B_SIZE + B_ROW]]
