@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import random
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa.compiled import inforce
 from afa.operator.snapshot import MAGIC, VERSION, plain, unseal
 from punctuation import sealed
 from punctuation.time import FOREVER
@@ -81,6 +83,32 @@ def test_a_refused_number_names_its_key_and_no_other(name: Any) -> None:
         assert text.count("of key") == 1, text
         found.add(text[-1])
     assert found == set("057")
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_the_first_row_of_a_number_takes_effect(keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in loops over rows, before which rows are brought into the order of time."""
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    stays = Automaton(start="a", final={"c"}, event=E, arcs=[*FALLS.arcs, Arc("b", "b", "kind != 1")])
+    choose, repeated = random.Random(5), 0
+    for _ in range(300):
+        n, found = choose.choice([3, 5, 20]), []
+        numbers = [i + choose.choice([0, 0, 0, -1, 1, 2]) for i in range(2 * n)]
+        rows = [(number, 1000 * number + choose.choice([0, 0, 0, 500, -500]), choose.randint(0, 2)) for number in numbers]
+        choose.shuffle(rows)
+        keys = [choose.choice("xy") for _ in rows]
+        for name in ENGINES:
+            more: Any = {"gapless": "seq", "window": 4000, "repeated": "drop", "engine": name}
+            op: Any = Keyed(stays, key="by", **more) if keyed else Operator(stays, **more)
+            for part in (slice(0, n), slice(n, None)):
+                number, le, kind = np.array(rows[part]).T
+                with contextlib.suppress(ChangeError):
+                    op.push_many({"kind": kind, "seq": number, "le": le, **({"by": keys[part]} if keyed else {})})
+            found.append((op.statistics.changes, op.statistics.matches, op.snapshot()))
+            repeated += op.statistics.repeated
+        assert found[0] == found[1], rows
+    assert repeated > 300
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -28,7 +28,7 @@ def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
     """Put the events among rows ``low`` to ``high`` of the columns at ``c`` (F_*) at W_INDEX in order, and take punctuations.
 
     Ends (C_PLACE) at the first row that is an arc, or late. C_NEED says how many rows were out of order, C_STOPPED how many events
-    are not after the last step of the block. Returns how many events; 0: there are two of one LE.
+    are not after the last step of the block. Returns how many events; 0: there are two of one LE, or of one number.
     """
     index, aside, le_at = w[W_INDEX], w[W_TOUCHED], c[0, F_LE]
     kept = late = 0
@@ -55,12 +55,24 @@ def arrange_rows(m: Any, w: Any, c: Any, b: int, low: int, high: int) -> int:
     m[C_PLACE], m[C_NEED] = x, late
     n = kept + late
     sort_late(m, w, c, low, late)
-    if not merge_rows(w, le_at, kept, late, low):
+    if not merge_rows(w, le_at, kept, late, low) or (m[C_GAPLESS] and not numbers_rise(m, w, c, n)):
         return 0
     m[C_STOPPED] = 0
     if b and m[b + H_LAST] > m[b + H_FIRST]:
         m[C_STOPPED] = rows_until(w, le_at, n, m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + m[b + H_LAST] - 1]])
     return int(n)
+
+
+@kernel
+def numbers_rise(m: Any, w: Any, c: Any, n: int) -> bool:
+    """Return whether the numbers of ``n`` rows at W_INDEX ascend. Of two rows with one number the first to come takes effect."""
+    at, before = c[0, F_WORDS + 2 * m[C_SEQ]], BEGINNING
+    for k in range(n):
+        number = peek(at + 8 * w[w[W_INDEX] + k])
+        if k and number <= before:
+            return False
+        before = number
+    return True
 
 
 @kernel

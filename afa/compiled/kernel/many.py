@@ -313,7 +313,7 @@ def sort_each(m: Any, w: Any, c: Any, count: int) -> None:
             le = peek(le_at + 8 * w[index + k])
             rises = rises and le >= before
             before = le
-        if not rises:
+        if not rises and m[C_GAPLESS] == 0:  # of two rows with one number the one that came first takes effect
             sort(m, w, c, le_at, index + first, w[W_SORT], end - first)
         first = end
 
