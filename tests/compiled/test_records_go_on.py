@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
-from afa.compiled import batches, inforce, memory
+from afa.compiled import batches, inforce, memory, mixed_rows
 from afa.compiled.kernel import names as k
 from afa.compiled.store import Store
 from bench.queries import q1
@@ -147,6 +147,30 @@ def taken_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def test_records_that_have_grown_are_taken_back(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [each for seed in range(60) for each in taken_back(seed, monkeypatch)]
     assert {"grown", "spelt out before"} <= set(seen)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_records_that_grow_and_are_cleaned_in_one_call_are_taken_back(
+    at_once: None, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts of a batch that promises its end: by the second one, what the first one has made longer is over."""
+    n = 64
+    for module, name in ((batches, "KEYED_CHUNK"), (batches, "CHUNK"), (mixed_rows, "STEP")):
+        monkeypatch.setattr(module, name, n)
+    op = Keyed(q1(), key="key", window=1000, engine="compiled", threads=threads)
+
+    def rows(le: Any) -> dict[str, Any]:
+        return {"key": np.arange(len(le)) % n, "price": 9.5 + np.arange(len(le)), "change": np.full(len(le), -1.0), "le": le}
+
+    for turn in range(3):
+        op.push_many(rows(np.arange(n) + n * turn))
+    before = op.snapshot()
+    failing = rows(np.append(2 * n + 1 + np.arange(4 * n), [999, 998]))  # the last one is late
+    failing["kind"] = np.append(np.zeros(4 * n, np.int8), np.array([2, 0], np.int8))
+    with pytest.raises(LateEventError):
+        op.push_many(failing)
+    assert op.snapshot() == before
+    op._check()
 
 
 @pytest.mark.stress
