@@ -55,7 +55,7 @@ def _changes(old: Events, new: Events, le: int) -> list[tuple[Arc, int]] | None:
         return found if len(old) == len(new) else None
     arc, le_of_arc, re = new[-1]
     at = next((i for i, event in enumerate(old) if event.arc is arc and event[1:] == (le_of_arc, k.FOREVER)), len(old))
-    if re != le or not all(map(is_, (*old[:at], *old[at + 1 :]), new[:-1])):
+    if at == len(old) or re != le or not all(map(is_, (*old[:at], *old[at + 1 :]), new[:-1])):
         return None
     return [(arc, k.END_ARC), *found]
 

@@ -1,6 +1,6 @@
 """The program array that kernels read: arcs in force, constants, final states; see `afa.compiled.kernel.names`.
 
-Made anew when arcs change, O(arc events).
+Made anew, O(arc events), when arcs change in another way than kernels can carry out where it stands: `afa.compiled.arc_swaps`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Operator, Punctuation, insert, retract
 from afa.compiled import inforce
+from afa.compiled.arc_swaps import _changes
 from afa.compiled.kernel import names as k
+from afa.model.arctable import ArcEvent
 
 PLACES = 3
 
@@ -182,3 +184,9 @@ def test_before_anything_was_seen_arcs_of_a_table_change_from_the_beginning(diff
         op._check()
     assert tables[0] == tables[1]
     assert ((POOL[arc].name, k.BEGINNING, k.FOREVER) in tables[0]) == (diff == 1)
+
+
+def test_a_lifetime_that_ends_earlier_than_it_did_is_no_end_of_another_one_of_the_arc() -> None:
+    lasts, ends = ArcEvent(POOL[0], 7, k.FOREVER), ArcEvent(POOL[0], 5, 30)
+    assert _changes((lasts, ends), (lasts, ends._replace(re=20)), 20) is None
+    assert _changes((lasts, ends), (ends, lasts._replace(re=20)), 20) == [(POOL[0], k.END_ARC)]

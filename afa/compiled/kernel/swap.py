@@ -1,11 +1,11 @@
-"""Arcs that change in the midst of a batch, in the default mode ([AFA10] Sec. 2.3): from one tick past all that was seen.
+"""Arcs that come or go for good ([AFA10] Sec. 2.3): in a batch from one tick past all that was seen, in a call behind all bounds.
 
     arc events           x [0, ..)                  bounds    0 +x
     + y, now = 20        x [0, ..)  y [20, ..)      bounds    0 +x, 20 +y
     - x, now = 25        x [0, 25)  y [20, ..)      bounds    0 +x, 20 +y, 25 -x       ARC_LATEST of x: the one before, R_BEFORE
     failed call          x [0, ..)                  bounds    0 +x                     `forget_arcs`, from the end
 
-What is not that simple (explicit lifetimes, arcs of one name, time-outs) is left to the operator, which makes the program anew.
+What is not that simple (an end known beforehand, arcs of one name, time-outs) is left to the operator: it makes the program anew.
 """
 
 from __future__ import annotations
