@@ -231,7 +231,7 @@ def test_folders_that_are_not_there(there: Path) -> None:
     result = call("run", "pay.py:large", "pay.jsonl", "--arcs", "another", "-q")
     assert result.stderr == "afa: another: an empty arc log was made there\n"
     write("file", "")
-    assert fails("run", "pay.py:large", "pay.jsonl", "--arcs", "file", "-q").startswith("file: File exists")
+    assert fails("run", "pay.py:large", "pay.jsonl", "--arcs", "file", "-q").endswith("file can't be one: File exists")
 
 
 def test_faults_of_lines_are_told_and_the_job_goes_on() -> None:
