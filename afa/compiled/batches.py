@@ -12,6 +12,7 @@ from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, only
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import CHUNK, Batch
+from afa.compiled.mixed_rows import mixed_rows
 from afa.compiled.program import Program
 from afa.compiled.store import Store
 from afa.cuts import Cuts
@@ -56,6 +57,8 @@ class Batches:
         n, low, store = len(batch.le), 0, self._store
         if not n:
             return
+        if batch.kind is not None and batch.mixed is None:  # rows of another batch, promises among them
+            batch = batch._replace(mixed=mixed_rows(store, batch.le, batch.kind, None, batch.diff, 0))
         store.ready(min(n, KEYED_CHUNK if store.keyed else SPREAD * CHUNK), n)
         self._counts = None
         straight = self._straight(batch)
