@@ -13,7 +13,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     draw/          pictures of automata
     conditions/    promises about some events only
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
-    engine         the protocol of an engine
+    engine/        the protocol of an engine
     lineage/       which events stand behind a match, derived backward
     rewrite/       arcs made of the user's, where an event's payload is not kept
     interpreted/   the readable engine: Algorithm 1 of the paper

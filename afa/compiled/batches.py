@@ -57,7 +57,7 @@ class Batches:
         n, low, store = len(batch.le), 0, self._store
         if not n:
             return
-        if batch.kind is not None and batch.mixed is None:  # rows of another batch, promises among them
+        if batch.kind is not None and batch.mixed is None:  # `Encoded.only` has not looked which are promises
             batch = batch._replace(mixed=mixed_rows(store, batch.le, batch.kind, None, batch.diff, 0))
         store.ready(min(n, KEYED_CHUNK if store.keyed else SPREAD * CHUNK), n)
         self._counts = None
@@ -143,9 +143,8 @@ class Batches:
         promise, or arcs come with lifetimes of their own, which may begin before it, BEGINNING.
         """
         n, then, store, progress = len(batch.le), batch.then, self._store, self._store.progress
-        if batch.kind is not None:
-            promises = batch.le[batch.kind == k.PUNCTUATION] if batch.mixed is None else batch.mixed.promises[:, k.O_VALUE]
-            then = int(promises.max(initial=then))
+        if batch.mixed is not None:
+            then = int(batch.mixed.promises[:, k.O_VALUE].max(initial=then))
         timed = bool(store.arcs.table.timeouts) or any(arc.kind == TIMEOUT for arc in batch.arcs)
         waits = timed or not store.automaton.ties  # ties are looked for before the promise
         own = batch.mixed is not None and batch.mixed.own_lifetimes
@@ -345,8 +344,5 @@ class Batches:
 
 
 def _ends(batch: Encoded) -> Any:
-    n = len(batch.le)
-    if batch.kind is None:
-        return np.array([n])
-    found = np.flatnonzero(batch.kind == k.PUNCTUATION) if batch.mixed is None else batch.mixed.promises[:, k.O_ROW] >> 2
-    return np.append(found, n)
+    found = () if batch.mixed is None else batch.mixed.promises[:, k.O_ROW] >> 2
+    return np.append(found, len(batch.le)).astype(np.int64)

@@ -73,7 +73,7 @@ class Encoded(NamedTuple):
     single: bool  # whether all events are insertions of one copy
     kept: list[Any]  # what must not be freed before the batch is done
     name: Callable[[int], Any]  # the key that has a number
-    mixed: MixedRows | None  # None: all rows are events
+    mixed: MixedRows | None  # None: all rows are events, or nobody has looked yet
     then: int = k.BEGINNING  # what is promised right behind it, in the same call
 
     def promised(self, t: int) -> Encoded:

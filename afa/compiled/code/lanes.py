@@ -10,10 +10,9 @@ All of it is computed, as nothing can go wrong: no row branches.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from afa.compiled.code.by_event import in_turn
-from afa.compiled.code.emit import TYPES, UNROLL, Emitter
+from afa.compiled.code.emit import TYPES, UNROLL, Emitter, Value
 from afa.compiled.code.term import Term
 
 MANY = 8
@@ -21,16 +20,8 @@ NEVER = "zeroinitializer"
 """A truth that holds of no row."""
 
 
-class Lane(NamedTuple):
-    """A vector of values, and of which are there (None: all); those that are not are zero."""
-
-    base: str
-    ssa: str
-    present: str | None = None
-
-    @property
-    def type(self) -> str:
-        return TYPES[self.base]
+Lane = Value
+"""A vector of values, and of which are there (None: all); those that are not are zero."""
 
 
 def vector(type_: str) -> str:

@@ -1,0 +1,91 @@
+"""What an engine is made with, and what it tells of the state that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from afa.journal import Journal
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.pmatch import PMatch
+from afa.model.raised import Faults
+from punctuation.progress import Progress
+
+
+class Setup(NamedTuple):
+    """The arguments that an engine is made with.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    table : ArcTable
+        The arcs in force to begin with.
+    progress : Progress
+        The operator's promises of both inputs.
+    journal : Journal
+        The operator's undo log, for calls that fail.
+    sequence : str or None
+        The event's field that orders events of one LE.
+    keyed : bool
+        Whether there are keys.
+    faults : Faults or None
+        Collects what users' functions raise; an arc does not serve where one of its functions raises. None: it is raised.
+    gaps : str or None
+        Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
+    threads : int
+        In so many threads keys may be worked on side by side; an engine need not.
+    """
+
+    automaton: Automaton
+    table: ArcTable
+    progress: Progress
+    journal: Journal
+    sequence: str | None
+    keyed: bool
+    faults: Faults | None = None
+    gaps: str | None = None
+    threads: int = 1
+
+
+class Sizes(NamedTuple):
+    """How much is held."""
+
+    events: int
+    partial_matches: int
+    intervals: int
+    matches: int
+    pending: int
+    keys: int
+    ties: int = 0
+
+
+class Ends(NamedTuple):
+    """How many beginnings are over, by what ended them: see `afa.operator.statistics.Statistics`."""
+
+    by_window: int = 0
+    by_no_arc: int = 0
+    timeouts_past: int = 0
+
+
+class Step(NamedTuple):
+    """One step of a key, for reading; see `Engine.steps`.
+
+    Parameters
+    ----------
+    start : hashable
+        The ``start`` of the partial matches that begin here.
+    le : int
+    follows : bool
+        Whether its list continues that of the step before it: always, but behind a gap in numbers.
+    events : mapping of (payload, RE) to int
+        Its events, with their copies. Empty: they were dropped, and nothing says how its list came about.
+    partial : list of PMatch
+        Partial matches that end here, in any order.
+    """
+
+    start: Any
+    le: int
+    follows: bool
+    events: Mapping[tuple[Any, int], int]
+    partial: list[PMatch]

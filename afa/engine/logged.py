@@ -1,0 +1,56 @@
+"""The output of an engine as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.schema import Schema
+from afa.state.key_columns import keys_at
+
+
+class Logged(NamedTuple):
+    """The output of an engine as columns, in its order.
+
+    Parameters
+    ----------
+    fields : list of columns
+        Of what matches show.
+    le, re, diff : numpy.ndarray
+    keys : sequence
+        Of each row, as columns (`afa.state.key_columns`) where there are many; empty without keys.
+    """
+
+    fields: list[Any]
+    le: Any
+    re: Any
+    diff: Any
+    keys: Sequence[Hashable]
+
+    @classmethod
+    def of(cls, changes: Sequence[Change], shown: Schema) -> Logged:
+        """Make it of changes, which are in order, and show these fields."""
+        le, re, diff = (np.array([change[i] for change in changes], np.int64) for i in (1, 2, 3))
+        fields = list(map(list, zip(*(change.payload for change in changes)))) or [[] for _ in shown.fields]
+        return cls(fields, le, re, diff, [change.key for change in changes])
+
+    def part(self, low: int, high: int) -> Logged:
+        """Return some of the rows."""
+        here = slice(low, high)
+        return Logged([field[here] for field in self.fields], self.le[here], self.re[here], self.diff[here], self.keys[here])
+
+    def at(self, places: Any) -> Logged:
+        """Return the rows at some places."""
+        fields = [field[places] if isinstance(field, np.ndarray) else [field[i] for i in places] for field in self.fields]
+        return Logged(fields, self.le[places], self.re[places], self.diff[places], keys_at(self.keys, places))
+
+    def changes(self, shown: Schema) -> list[Change]:
+        """Return the rows as changes of payloads that show these fields."""
+        columns = [field.tolist() if isinstance(field, np.ndarray) else field for field in self.fields]
+        records = zip(*columns) if columns else [()] * len(self.le)
+        keys = self.keys if len(self.keys) else [None] * len(self.le)
+        times = (column.tolist() for column in (self.le, self.re, self.diff))
+        return [Change(shown.cls._make(record), *rest) for record, *rest in zip(records, *times, keys)]  # type: ignore[attr-defined]

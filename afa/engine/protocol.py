@@ -1,0 +1,253 @@
+"""The protocol between the operator and an engine: what each method promises."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, Protocol
+
+from afa.change import Change
+from afa.conditions.promised import PromisesByKey
+from afa.cuts import Cuts
+from afa.engine.engine_values import Ends, Sizes, Step
+from afa.engine.host import Batch, Host
+from afa.engine.logged import Logged
+from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.state.states import States
+
+
+class Numbered(Protocol):
+    """The further methods of an engine for gapless numbers; see `afa.operator.gapless`."""
+
+    @property
+    def open_gaps(self) -> int:
+        """How many gaps can still close, over all keys."""
+
+    def final_gaps(self) -> list[tuple[Hashable, int, int]]:
+        """Return the gaps that have become final in this call since the last time: key, first and last missing number."""
+
+    def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:
+        """Return LE and event, ``(payload, RE)``, of the step of a key with a number; of one that is final, None as its event."""
+
+    def neighbours(self, key: Hashable, le: int, number: int) -> list[tuple[int, int]]:
+        """Return LE and number of the steps of a key beside a place, and of the one there."""
+
+    def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
+        """Return how many retractions of an event wait."""
+
+
+class Engine(Protocol):
+    """The protocol between the operator and an engine. `ByRows` has what follows for engines that take events one by one.
+
+    Attributes
+    ----------
+    name : str
+        The name by which a user asks for the engine.
+    automaton : Automaton
+        The automaton whose events and registers the states of `save` and `load` hold.
+    bits : list of int or None
+        One int for each arc event in force, which a snapshot saves beside the arcs. None: there is nothing to save.
+    alone : bool
+        Whether `push` may be called.
+    began : int or None
+        Set to None before `push`; see there.
+    """
+
+    name: str
+    alone: bool
+    began: int | None
+
+    @property
+    def automaton(self) -> Automaton: ...
+
+    @property
+    def bits(self) -> list[int | None] | None: ...
+
+    @property
+    def numbers(self) -> Numbered | None:
+        """What it tells where numbers are gapless. None: they are not."""
+
+    @property
+    def native(self) -> bool:
+        """Whether all arcs in force run without Python."""
+
+    # -- events ------------------------------------------------------------------------------------------------------------
+
+    def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
+        """Take event changes of one key (None: there are no keys), in any order.
+
+        They are checked, not late, with payloads of the schema's type. A retraction whose insertion is not in force waits for it.
+        """
+
+    def push(self, change: Change) -> list[Change] | None:
+        """Take one event change, as `apply` does, as a call of its own, and return its output, in any order.
+
+        None: nothing was done, as the operator has to look at its number first (`Numbered`).
+
+        The operator ends the call. An engine may end a call without output itself: it first sets ``began`` to its `serial`, and
+        changes the serial in the very step that ends the call, so that after an interrupt the operator knows whether it had ended.
+        """
+
+    @property
+    def serial(self) -> int:
+        """The number of the call, for an engine that ends calls itself."""
+
+    def encode(
+        self,
+        columns: Mapping[str, Any],
+        times: Mapping[str, Any],
+        arcs: Sequence[Arc],
+        window: int | None,
+        key_columns: list[Any] | None,
+        single: bool,
+        /,
+    ) -> Batch:
+        """Return columns as `run_columns` takes them.
+
+        Parameters
+        ----------
+        columns : mapping of str to column
+            The event's fields; lists, numpy, pandas or Arrow.
+        times : mapping of str to column
+            ``le``; where the table has them ``re``, ``diff``, ``kind``, ``arc``.
+        arcs : sequence of Arc
+            The arcs that the column ``arc`` refers to by number.
+        window : int or None
+            The length of lifetimes without an ``re``.
+        key_columns : list of columns or None
+            The columns that make the key.
+        single : bool
+            Whether a key is the value of its one column, or a tuple.
+
+        Raises
+        ------
+        Unfit
+            The rows go one by one, by `apply`; the operator then tells what is wrong with them.
+        """
+
+    def run_columns(self, batch: Any, host: Host, cuts: Cuts | None = None) -> None:
+        """Carry out a batch that `encode` gave, in order of arrival: events that are late, arcs and punctuations go to the host.
+
+        With ``cuts``, carry the rows out as if each came alone, and note there where the output of each row ends.
+        """
+
+    def check_ties(self) -> None:
+        """Where the automaton refuses ties, check those that this call may have brought.
+
+        Raises
+        ------
+        ChangeError
+            Two events of one key share their step.
+        """
+
+    # -- arcs and punctuations ---------------------------------------------------------------------------------------------
+
+    def swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Put a table in force that differs from the last one in ``[le, re)`` only.
+
+        Raises
+        ------
+        AutomatonError
+            The engine can't run an arc that has come.
+        """
+
+    def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
+        """Put a table in force before there is any state, with the `bits` of a snapshot.
+
+        Raises
+        ------
+        AutomatonError, ValueError
+            They do not fit.
+        """
+
+    def overdue(self, t: int) -> list[Change]:
+        """Remove and return the retractions whose insertion can no longer arrive (LE < t). The first step of every punctuation."""
+
+    def tick(self) -> None:
+        """Follow the clock, ``progress.events``: time-outs may fire. The second step."""
+
+    def clean(self) -> None:
+        """Drop what the effective punctuation has made final ([AFA10] App. C.1). The last step, if it has moved."""
+
+    def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
+        """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2). An engine need not drop anything.
+
+        Parameters
+        ----------
+        promises : PromisesByKey
+        arcs : int
+            Before this instant no arc changes any more.
+        changes : int
+            So many changes of events were taken so far: an engine with many keys looks through them only now and then.
+        """
+
+    # -- output ------------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> list[Change]:
+        """Return the minimal difference of the matches since the last `collect` or `log`, in any order."""
+
+    def cut(self) -> int:
+        """End the output of one change: what comes after it is not netted with it. Returns how many rows there are so far."""
+
+    def log(self, cuts: Cuts | None = None) -> Logged:
+        """Return the difference of `collect` as columns, in the order of output; with ``cuts``, each part of it in that order."""
+
+    # -- the call ----------------------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Forget how to undo the call, as it has worked. Can be repeated."""
+
+    def rollback(self) -> None:
+        """Restore the state from before the call, which has failed. The journal has been undone already. Can be repeated."""
+
+    def let_threads_run(self) -> None:
+        """Let other threads run while kernels work, for an operator that is `native` and known to one thread only."""
+
+    def let_raise(self) -> None:
+        """Raise what users' functions raise from now on; until now `afa.model.raised.Faults` took it."""
+
+    # -- what is held ------------------------------------------------------------------------------------------------------
+
+    def keys(self) -> list[Hashable]:
+        """Return the keys that hold any state."""
+
+    def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
+        """Return the steps of a key with an LE in ``[low, high]``, the one before and the one behind them; nothing changes.
+
+        Parameters
+        ----------
+        key : hashable
+            One of which nothing is held has no steps.
+        low, high : int
+        starts : collection, optional
+            Only partial matches with one of these starts are wanted. None: all.
+
+        Notes
+        -----
+        O(steps + what stands there). What is final may be held still, or not: nothing may depend on it.
+        """
+
+    def sizes(self) -> Sizes:
+        """Return how much is held."""
+
+    def ends(self) -> Ends:
+        """Return how many beginnings are over, of what is held."""
+
+    def save(self, changed: bool = False) -> States:
+        """Return the states of all keys, or of those that changed or went since the last snapshot, in an order of their own."""
+
+    def saved(self) -> None:
+        """Take note that a snapshot was taken."""
+
+    def load(self, states: States) -> None:
+        """Load the states of keys that are not held yet, from a snapshot.
+
+        Raises
+        ------
+        ValueError, TypeError, AfaError
+            One does not fit.
+        """
+
+    def check(self) -> None:
+        """Assert the engine's invariants."""
