@@ -93,6 +93,23 @@ def test_random_worlds_are_interrupted_at_random_instants() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_first_list_is_interrupted_at_each_line_in_which_its_key_is_looked_for(engine: str) -> None:
+    """An operator without keys has one state, however often the call before was interrupted."""
+    make, work = KINDS["list"]
+    twin = make(engine)
+    wanted, after = result(partial(work, twin)), state(twin)
+    lines = at_line(partial(work, make(engine)), None).lines
+    for stop in range(1, lines, 3):
+        op = make(engine)
+        for more in range(3):
+            at_line(partial(work, op), stop + more)
+            if state(op) == after:
+                break
+        else:
+            assert result(partial(work, op)) == wanted, f"after line {stop}"
+        assert state(op) == after, f"after line {stop}"
+
+
 def test_snapshots_of_changes_follow_each_other_through_interrupts(engine: str) -> None:
     """What an interrupted snapshot would have held is in the next one that is returned."""
     op = Keyed(PLAIN, key="sym", window=20, engine=engine)

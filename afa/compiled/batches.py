@@ -65,7 +65,7 @@ class Batches:
         ends, bounds = _ends(batch), self._bounds_of(batch)
         self._bounds = bounds
         moves = bounds[0] < bounds[-1]  # then rows make room for others
-        self._tells_later, self._told = bool(moves and not batch.arcs), None  # then state is dropped on the way
+        self._tells_later, self._told = bool(moves), None  # then state is dropped on the way
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
         self._counts = np.bincount(batch.key) if known else None
         if straight is not None and self._counts is not None:

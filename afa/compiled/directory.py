@@ -117,10 +117,12 @@ class Directory:
 
     def names_of(self, codes: Any) -> KeyColumns:
         """Return the keys of numbers, an array."""
-        return self.keys.names_of(codes)
+        return self.keys.names_of(codes) if self._keyed else KeyColumns.of([None] * len(codes))
 
     def code(self, key: Hashable) -> int:
         """Return the number of a key, a new one if it has none."""
+        if not self._keyed:
+            return 0
         code = self.keys.code(key)
         if self.keys.news or code >= self._known:
             self._take_new()
@@ -134,7 +136,7 @@ class Directory:
 
     def numbers(self, keys: Sequence[Hashable]) -> Any:
         """Return the number of each key, new ones for new keys."""
-        return self._taken(self.keys.numbers_of_keys, KeyColumns.of(keys))
+        return self._taken(self.keys.numbers_of_keys, KeyColumns.of(keys)) if self._keyed else np.zeros(len(keys), np.int64)
 
     def _taken(self, numbers: Any, *given: Any) -> Any:
         try:
