@@ -48,7 +48,7 @@ class Store:
     """
 
     def __init__(self, setup: Setup, strict: bool) -> None:
-        automaton, table, progress, journal, sequence, keyed, faults, gaps, _ = setup
+        automaton, table, progress, journal, sequence, keyed, faults, gaps, _, _ = setup
         assert automaton.event_schema is not None
         self.setup = setup
         self.automaton, self.progress, self.journal = automaton, progress, journal

@@ -35,6 +35,8 @@ class Setup(NamedTuple):
         Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
     threads : int
         In so many threads keys may be worked on side by side; an engine need not.
+    longest : bool
+        Whether of matches with equal payload and LE only the one with the largest RE is in force.
     """
 
     automaton: Automaton
@@ -46,6 +48,7 @@ class Setup(NamedTuple):
     faults: Faults | None = None
     gaps: str | None = None
     threads: int = 1
+    longest: bool = False
 
 
 class Sizes(NamedTuple):

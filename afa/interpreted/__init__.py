@@ -4,6 +4,7 @@ interpreted_engine  the protocol of `afa.engine`, over the files below
 algorithm           InsertEvent, deletion, propagation, arcs, output: Algorithm 1 and App. C
 state               all that changes for one key: index, lists, matches
 runs                ignorable runs as intervals: App. D
+longest             lists of one partial match for each state and register
 beginnings          which are over, and why, for statistics
 cleanup             cover, final matches, deadlines: App. C.1
 pruning             what punctuations with conditions have made superfluous: App. F.2

@@ -179,6 +179,14 @@ class Algorithm:
         y.nodes, stays = self._make_transitions(self.source(s, x, y), (x or y).rest, y)
         self._set_runs(s, x, y, z, stays)
 
+    def kept(self, found: Mapping[PMatch, Any]) -> dict[PMatch, int]:
+        """Return those of a list's partial matches that are held."""
+        return dict.fromkeys(found, 1)
+
+    def derive_from_cover(self, s: State, z: Entry) -> None:
+        """Derive the list behind cover again, which holds what time-outs have made by now: the same, with other ways to it."""
+        self.derive_again(s, z)
+
     # -- MakeTransitions, RemoveInvalidatedSequences, PropagateInsert -------------------------------------------------------
 
     def _make_transitions(self, source: Mapping[PMatch, Any], rest: Rest, y: Entry) -> tuple[dict[PMatch, int], dict[PMatch, int]]:

@@ -34,7 +34,7 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     layer = s.layer(cover)
     # What a time-out before t has made stands in the list from now on: the arc that made it may be dropped.
     fired = dict.fromkeys(q for p in layer for _, q in algorithm.transitions.fired(p, cover.rest, min(cover.horizon, t - 1)))
-    alive = {p: 1 for p in {**layer, **fired} if p.re > t}
+    alive = algorithm.kept({p: 1 for p in {**layer, **fired} if p.re > t})
     if cover.events:  # what has skipped them may outlive them
         cover.over = max([*(re for _, re in cover.events), *(p.re for p in alive)])
     for p in layer:
@@ -50,7 +50,7 @@ def clean(algorithm: Algorithm, s: State, t: int) -> None:
     z = s.after(cover.key)
     if fired and algorithm.linked(cover, z):
         assert z is not None
-        algorithm.derive_again(s, z)  # the same list, but with the ways that lead to it counted from what stands in cover
+        algorithm.derive_from_cover(s, z)  # with the ways that lead to it counted from what stands in cover
     if not alive and algorithm.gaps is None:
         s.journal.drop(s.index, cover.key)
     forget_cover(algorithm, s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,6 +16,7 @@ from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.beginnings import ends_of
 from afa.interpreted.entry_steps import held_steps
 from afa.interpreted.invariants import check
+from afa.interpreted.longest import Longest, longest_changes
 from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
 from afa.model.arctable import ArcTable
@@ -31,11 +32,12 @@ class InterpretedEngine(ByRows):
     name = "interpreted"
 
     def __init__(self, setup: Setup) -> None:
-        automaton, table, progress, journal, sequence, _, faults, gaps, _ = setup
+        automaton, table, progress, journal, sequence, _, faults, gaps, _, longest = setup
         self.states: dict[Hashable, State] = {}
         self.automaton = automaton
         self._transitions = Transitions(automaton, table, faults)
-        self._algorithm = Algorithm(self._transitions, progress, gaps)
+        self._longest = longest
+        self._algorithm = (Longest if longest else Algorithm)(self._transitions, progress, gaps)
         self._sequence = sequence
         self._missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of gaps that became final in this call
         self._most = 0  # copies that there ever were of one event, or of its retraction
@@ -179,7 +181,7 @@ class InterpretedEngine(ByRows):
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Prune keys that have grown since; amortized O(1) a step."""
-        if changes - self._looked < len(self.states) // PACE:
+        if self._longest or changes - self._looked < len(self.states) // PACE:
             return
         self._journal.set(self, "_looked", changes)
         for key, s in list(self.states.items()):
@@ -202,12 +204,12 @@ class InterpretedEngine(ByRows):
         self._had_timeouts = bool(table.timeouts)
 
     def collect(self) -> list[Change]:
-        changes = []
+        changes: list[Change] = []
         for s in self._touched.values():
-            for (le, re, register), old in s.delta.items():
-                now = s.count(le, re, register)
-                if (now > 0) != (old > 0):
-                    changes.append(Change(self.automaton.match(register), le, re, 1 if now else -1, s.key))
+            if self._longest:
+                changes += longest_changes(s, self.automaton.match)
+            else:
+                changes += self._changes(s)
             s.delta.clear()
             cleanup.drop_final(s, self._algorithm.final(s))
         for key in [key for key, s in self._touched.items() if s.empty and key in self.states]:
@@ -220,6 +222,12 @@ class InterpretedEngine(ByRows):
             self._final = self._progress.final
             self._settle()
         return changes
+
+    def _changes(self, s: State) -> Iterator[Change]:
+        for (le, re, register), old in s.delta.items():
+            now = s.count(le, re, register)
+            if (now > 0) != (old > 0):
+                yield Change(self.automaton.match(register), le, re, 1 if now else -1, s.key)
 
     def _settle(self) -> None:
         """After a punctuation: when does each key that was visited want the next one?"""

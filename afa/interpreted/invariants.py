@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.longest import Longest
 from afa.interpreted.state import Entry, State
 from afa.model.pmatch import PMatch
 from punctuation.time import FOREVER
@@ -61,6 +62,8 @@ def _check_content(algorithm: Algorithm, s: State, x: Entry | None, y: Entry) ->
         nodes.update(found)
         stays |= {p} if stay else set()
     nodes.update(algorithm.transitions.begin(y.key, y.le, y.events))
+    if isinstance(algorithm, Longest):
+        nodes, stays = Counter(algorithm.kept(nodes + Counter(stays))), set()
     assert nodes == Counter(y.nodes), f"Content at {y.key}: stored {y.nodes}, derived {dict(nodes)}"
     assert stays == set(s.runs.at(y.key)), f"Content at {y.key}: runs {s.runs.at(y.key)}, derived {stays}"
 

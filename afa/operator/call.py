@@ -73,6 +73,7 @@ class Core(Member):
         tick: str | None = None,
         cancel: str | None = None,
         threads: int = 1,
+        longest: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -86,6 +87,9 @@ class Core(Member):
         if type(threads) is not int or threads < 1:
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         self.threads = threads
+        if longest and gapless is not None:
+            raise AfaError(f"expected longest=False where numbers are gapless ({gapless.field!r}) but got longest=True")
+        self.longest = bool(longest)
         self.gapless = gapless
         self.automaton = automaton
         self.binder = Binder(tick, automaton)
@@ -97,7 +101,7 @@ class Core(Member):
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         gaps = None if gapless is None else gapless.gaps
-        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps, threads)
+        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps, threads, self.longest)
         self.faults = faults
         self.asked = engine  # by which name
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
@@ -131,6 +135,11 @@ class Core(Member):
     def tick(self) -> str | None:
         """What one int of LE counts; None: it was not said."""
         return self.binder.tick
+
+    @property
+    def further(self) -> list[list[Any]]:
+        """The further options that are on, by name: what a snapshot says of them."""
+        return [["longest", True]] if self.longest else []
 
     def in_form(self, item: Any, le: str = "le") -> Any:
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""

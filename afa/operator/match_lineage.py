@@ -23,6 +23,8 @@ def lineage_in(core: Core, match: Any, chosen: Callable[[Change], Collection[Any
     if isinstance(core.engine, RewrittenEngine):
         raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
     held = Held(core.engine, core.automaton, core.arcs.table, core.progress, core.faults is not None, core.shown, core.taken)
+    if core.longest:
+        raise AfaError("expected an operator that holds all partial matches, for the lineage of a match, but got longest=True")
     match = _in_form(core, match)
     take = core.automaton.match_schema.take
     return lineage_of(held, match, None if chosen is None else [tuple(take(payload)) for payload in chosen(match)])

@@ -265,6 +265,9 @@ class Operator(Matching):
         come waits for it until its own ``le``, or the present if it has none, is promised; then it is late.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
         What one int of LE counts; durations are turned into ticks by it.
+    longest : bool
+        True: of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of one
+        state and register only one is held, the one that lasts longest. Not together with ``gapless``.
 
     Examples
     --------
@@ -296,12 +299,14 @@ class Operator(Matching):
         on_gap: OnGap | None = None,
         tick: str | None = None,
         cancel: str | None = None,
+        longest: bool = False,
     ) -> None:
         self._core = Core(
             automaton,
             window=window,
             tick=tick,
             cancel=cancel,
+            longest=longest,
             engine=engine,
             sequence=sequence,
             late=late,

@@ -8,7 +8,8 @@ Format, version 8
     automaton     16 bytes: digest of states, arcs' names and ends, schemas (functions can't be compared)
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
-                  then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`)
+                  then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
+                  then of further options that are on [[name, value]..]: ["longest", true]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -61,6 +62,8 @@ OLD = (7,)
 """Versions that are read, too."""
 BITS = 7
 """Where the bits stand in the options."""
+FURTHER: dict[str, Callable[[Any], bool]] = {"longest": lambda value: value is True}
+"""What each further option may say."""
 DEPTH = 32
 """How deep tuples may nest."""
 
@@ -118,7 +121,7 @@ def head(core: Core) -> list[Any]:
             [[condition.text, t] for condition, t in core.conditions.all],
             None if core.gapless is None else _numbers(core.gapless),
             core.engine.bits,
-            *_tail([core.tick, log, None if core.named is None else core.named.saved()]),
+            *_tail([core.tick, log, None if core.named is None else core.named.saved(), core.further or None]),
         ],
         list(map(as_plain, core.progress.marks())),
         None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
@@ -195,7 +198,8 @@ def load(
     given = [once[id(arc)] for arc in given]
     reduction = _reduction(automaton, bodies)
     held = automaton if reduction is None else reduction.rewritten
-    check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
+    longest = _further_of(bodies).get("longest", False)
+    check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))], longest)
     try:
         _check_chain(automaton, blobs, bodies, keyed)
         core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap, threads)
@@ -230,6 +234,14 @@ def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
     except (TypeError, ValueError, LookupError):
         return None
     return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
+
+
+def _further_of(bodies: list[Any]) -> dict[str, Any]:
+    """Return what further options say. Malformed data is its reader's to report."""
+    try:
+        return _further(bodies[-1][2][BITS + 4])
+    except (SnapshotError, TypeError, ValueError, LookupError):
+        return {}
 
 
 def _tick_of(bodies: list[Any], asked: str | None) -> str | None:
@@ -285,7 +297,15 @@ def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
     for part, marks, there in zip(parts, all_marks, last):
         found.append(part.only(part.held & there))
         check_states(
-            found[-1], core.progress.events, marks, held.event_schema, core.keyed, core.retractions, core.sequence, gapless
+            found[-1],
+            core.progress.events,
+            marks,
+            held.event_schema,
+            core.keyed,
+            core.retractions,
+            core.sequence,
+            gapless,
+            core.longest,
         )
     return found
 
@@ -328,7 +348,7 @@ def without_states(
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, marks, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *more = options
-    tick, log, named = (*more, None, None, None)[:3]
+    tick, log, named, further = (*more, None, None, None, None)[:4]
     if late is None and policy is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
@@ -347,6 +367,7 @@ def without_states(
         tick=_tick(tick),
         cancel=None if named is None else named[0],
         threads=threads,
+        **_further(further),
     )
     core.binder.know(arcs)
     if core.named is not None:
@@ -367,6 +388,16 @@ def without_states(
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, events
+
+
+def _further(further: Any) -> dict[str, Any]:
+    """Return what further options say."""
+    if further is None:
+        return {}
+    said = dict(further)
+    wanted("further options, once each, by name", further and sorted(said) == [name for name, _ in further], further)
+    wanted("further options that are known", all(name in FURTHER and FURTHER[name](said[name]) for name in said), further)
+    return said
 
 
 def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:

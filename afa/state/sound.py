@@ -16,7 +16,7 @@ from afa.errors import SnapshotError
 from afa.model.arctable import ArcEvent
 from afa.model.copies import total
 from afa.schema import Schema
-from afa.state.states import CHANGES, COPIES, COVER, LE, NUMBER, OVER, RE, ROWS, START, STATE, M, Pruned, States
+from afa.state.states import CHANGES, COPIES, COVER, LE, NUMBER, OVER, RE, ROWS, START, STATE, M, Pruned, States, same
 from punctuation.progress import Marks, Progress
 from punctuation.time import BEGINNING, FOREVER, as_count, as_time
 
@@ -78,6 +78,7 @@ def check_states(
     retractions: bool,
     sequence: str | None,
     gapless: bool = False,
+    longest: bool = False,
 ) -> None:
     """Check the states of keys that were saved with these marks, for an operator with these options and present promise."""
     heads, rows, changes = states.heads, states.rows, states.changes
@@ -105,6 +106,8 @@ def check_states(
     wanted("rows in order, each of them once", states.in_order)
     _check_sequence(states, schema, sequence)
     _check_numbers(states, schema, sequence if gapless else None)
+    if longest:
+        _check_longest(states)
 
 
 def _check_sequence(states: States, schema: Schema | None, sequence: str | None) -> None:
@@ -137,6 +140,14 @@ def _check_numbers(states: States, schema: Schema | None, number: str | None) ->
     order = np.lexsort((numbers, les, of))
     of, numbers = of[order], numbers[order]
     wanted("numbers that ascend with their times", (numbers[1:] > numbers[:-1])[of[1:] == of[:-1]].all())
+
+
+def _check_longest(states: States) -> None:
+    """Of partial matches of one state and register only one is held; steps that are given with their lists are never made."""
+    wanted("no steps that are given", not states.pruned, states.pruned)
+    arrays = [states.of(ROWS), states.rows[STATE], *(array for column in states.registers for array in column.sort_keys)]
+    order = np.lexsort(arrays[::-1])
+    wanted("one partial match of a state and register", not same([array[order] for array in arrays]).any(), "several")
 
 
 # -- steps that are given with their lists -------------------------------------------------------------------------------------

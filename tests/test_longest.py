@@ -1,0 +1,160 @@
+"""``longest=True``: of matches with equal payload and LE only the one with the largest RE is in force."""
+
+from typing import NamedTuple
+
+import pytest
+
+import afa
+from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, SnapshotError, insert, retract
+from afa.operator import snapshot
+from punctuation import sealed
+
+
+class Event(NamedTuple):
+    kind: str
+    n: int = 0
+    key: str = "k"
+
+
+class Last(NamedTuple):
+    n: int = 0
+
+
+ANY = Automaton(
+    start="start",
+    final={"end"},
+    event=Event,
+    register=Last(),
+    arcs=[
+        Arc("start", "a", "e.kind == 'a'", "Last(e.n)"),
+        Arc.skip("a", "True"),
+        Arc("a", "end", "e.kind == 'b'"),
+    ],
+)  # fmt: skip
+
+
+def a(n: int = 0) -> Event:
+    return Event("a", n)
+
+
+B = Event("b")
+
+
+def told(changes: list) -> list:
+    return [(change.payload.n, change.le, change.re, change.diff) for change in changes]
+
+
+def test_the_longest_is_told_and_follows_revisions() -> None:
+    op = Operator(ANY, window=10, longest=True)
+    assert told(op.push_many([insert(a(), 1), insert(a(), 3), insert(a(7), 3), insert(B, 5)])) == [(0, 5, 13, 1), (7, 5, 13, 1)]
+    assert told(op.push(insert(a(), 4))) == [(0, 5, 13, -1), (0, 5, 14, 1)]
+    assert told(op.push(retract(a(), 3))) == []
+    assert told(op.push(retract(a(), 4))) == [(0, 5, 14, -1), (0, 5, 11, 1)]
+    op._check()
+
+
+def test_lifetimes_that_are_given_count() -> None:
+    op = Operator(ANY, longest=True)
+    assert told(op.push_many([insert(a(), 1, 50), insert(a(), 3, 9), insert(B, 5, 40)])) == [(0, 5, 40, 1)]
+    assert told(op.push(retract(a(), 1, 50))) == [(0, 5, 40, -1), (0, 5, 9, 1)]
+    assert told(op.push(insert(B, 5, 7))) == []
+    assert told(op.push(retract(B, 5, 40))) == [(0, 5, 9, -1), (0, 5, 7, 1)]
+
+
+def test_one_partial_match_of_a_state_and_register() -> None:
+    op, plain = (Operator(ANY, window=100, engine="interpreted", longest=longest) for longest in (True, False))
+    for le in range(50):
+        op.push(insert(a(le % 2), le))
+        plain.push(insert(a(le % 2), le))
+    assert len(op._core.engine.states[None].index[49].nodes) == 2
+    assert len(plain._core.engine.states[None].layer(plain._core.engine.states[None].index[49])) == 50
+
+
+class Held(NamedTuple):
+    n: int = 0
+    rest: int = 0
+
+
+class Shown(NamedTuple):
+    n: int = 0
+
+
+def test_of_registers_that_show_the_same_one_match_is_in_force() -> None:
+    arcs = [Arc("start", "a", "e.kind == 'a'", "Held(1, e.n)"), Arc.skip("a", "True"), Arc("a", "end", "e.kind == 'b'")]
+    op = Operator(
+        Automaton(start="start", final={"end"}, event=Event, register=Held(), shown=Shown, arcs=arcs), window=10, longest=True
+    )
+    assert told(op.push_many([insert(a(5), 1), insert(a(6), 2), insert(B, 4)])) == [(1, 4, 12, 1)]
+    assert told(op.push(retract(a(6), 2))) == [(1, 4, 12, -1), (1, 4, 11, 1)]
+    op._check()
+
+
+def test_a_promise_keeps_the_longest_only() -> None:
+    op = Operator(ANY, window=10, longest=True)
+    op.push_many([insert(a(), 1), insert(a(), 3), afa.Punctuation(5)])
+    assert op.statistics.partial_matches == 1
+    assert told(op.push(insert(B, 5))) == [(0, 5, 13, 1)]
+    op._check()
+
+
+def test_snapshots_say_it() -> None:
+    op = Operator(ANY, window=10, longest=True)
+    op.push_many([insert(a(), 1), insert(a(), 3)])
+    blob = op.snapshot()
+    again = Operator.restore(ANY, blob)
+    assert again.snapshot() == blob
+    assert told(again.push(insert(B, 5))) == told(op.push(insert(B, 5))) == [(0, 5, 13, 1)]
+    with pytest.raises(SnapshotError, match="expected one partial match of a state and register but got several"):
+        Operator.restore(ANY, _as_longest(Operator(ANY, window=10)))
+    with pytest.raises(SnapshotError, match="expected further options that are known but got"):
+        Operator.restore(ANY, _with_further(blob, [["longest", 1]]))
+    with pytest.raises(SnapshotError, match="expected further options, once each, by name but got"):
+        Operator.restore(ANY, _with_further(blob, [["longest", True], ["longest", True]]))
+
+
+def _as_longest(plain: Operator) -> bytes:
+    plain.push_many([insert(a(), 1), insert(a(), 3), afa.Punctuation(5)])
+    return _with_further(plain.snapshot(), [["longest", True]])
+
+
+def _with_further(blob: bytes, further: list) -> bytes:
+    body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, blob)
+    body[2][snapshot.BITS + 1 :] = [None, None, None, further]
+    return sealed.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body))
+
+
+def test_incremental_snapshots() -> None:
+    op = Keyed(ANY, key="key", window=10, longest=True)
+    op.push(insert(a(), 1))
+    first = op.snapshot(incremental=True)
+    op.push(insert(a(), 3))
+    again = Keyed.restore(ANY, [first, op.snapshot(incremental=True)], key="key")
+    assert told(again.push(insert(B, 5))) == [(0, 5, 13, 1)]
+
+
+def test_queries() -> None:
+    text = """
+        PATTERN SEQ(Event a, Event b) WHERE skip_till_any_match(a, b) { [key] and a.kind == 'a' and b.kind == 'b' }
+        WITHIN 10 RETURN b.n AS n
+    """
+    op = afa.query(text, event=Event).operator(longest=True)
+    assert told(op.push_many([insert(a(), 1), insert(a(), 3), insert(Event("b", 8), 5)])) == [(8, 5, 13, 1)]
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(AfaError, match=r"expected longest=False where numbers are gapless \('n'\) but got longest=True"):
+        Operator(ANY, window=10, gapless="n", longest=True)
+    op = Operator(ANY, window=10, longest=True)
+    op.push_many([insert(a(), 1), insert(B, 5)])
+    with pytest.raises(
+        AfaError, match="expected an operator that holds all partial matches, for the lineage of a match, but got longest=True"
+    ):
+        op.lineage(Change(Last(0), 5, 11, 1))
+
+
+def test_the_compiled_engine_is_refused() -> None:
+    message = 'expected engine="auto" or "interpreted" with longest=True but got engine="compiled"'
+    with pytest.raises(AfaError, match=message):
+        Operator(ANY, window=10, longest=True, engine="compiled")
+    with pytest.raises(AfaError, match=message):
+        Operator.restore(ANY, Operator(ANY, window=10, longest=True).snapshot(), engine="compiled")
