@@ -6,7 +6,8 @@ steps_taken     what a partial match becomes by a step, each time with the pick
 asked_steps     the steps that can lead to a state at all, by their events
 derivation      backward: sets of partial matches, and the picks that lead to them
 graph           its nodes; each walk through them from the end is a path, no two are the same
-lineage         `Lineage`: paths, count, events
+aggregates      count, sum, min and max of a field over all paths, in one pass of the graph
+lineage         `Lineage`: paths, count, events, aggregates
 lineage_table   the graph as an Arrow table
 
 SEMANTICS.md, "Lineage", says what a path is. How the graph comes about, for ``a, b+ (any), c`` over a1 b2 b3 c4:

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from afa.engine import Step
 from afa.errors import AfaError
 from afa.lineage.asked_steps import Asked
-from afa.lineage.components import Pick, in_order
+from afa.lineage.components import Pick, component_of, in_order
 from afa.lineage.steps_taken import Taken, begun, derived
+from afa.model.arc import CONSUME
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
 from afa.model.transitions import Transitions
@@ -62,6 +63,11 @@ class Derivation:
         self._needs: dict[int, tuple[list[list[int]], list[str]]] = {}
         self._ends = {i: self._set_of(found) for i, found in ends.items()}
         self._places = sorted(ends)
+
+    def components(self) -> set[str]:
+        """Return the names that arcs in force take events for."""
+        found = {component_of(event.arc) for event in self._transitions.table.events if event.arc.kind == CONSUME}
+        return {name for name in found if name is not None}
 
     def _set_of(self, found: Sequence[PMatch]) -> int:
         return sum({1 << self._number(p) for p in found})

@@ -83,6 +83,10 @@ class Graph:
             self._nodes[place] = found
         return found
 
+    def components(self) -> set[str]:
+        """Return the names that arcs in force take events for."""
+        return self._derivation.components()
+
     def pick(self, step: int, pick: Pick) -> tuple[str, Change]:
         """Return a pick as it is told: one object, however many paths have it."""
         found = self._picks.get((step, pick))

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from afa.change import Change
+from afa.errors import AfaError
+from afa.lineage.aggregates import Aggregates, aggregates_of, counts_of
 from afa.lineage.graph import BEGUN, Graph, Node
 from afa.schema import Schema
 
@@ -80,11 +82,54 @@ class Lineage:
         O(graph): a node for each step and each set of partial matches that one rest of a path leads to. There are few such sets,
         unless the automaton goes many ways with the same events for the same components: then there may be as many as paths.
         """
-        counts: dict[Node | None, int] = {BEGUN: 1, None: 0}
-        graph = self._graph
-        for node in reversed(graph.nodes()):
-            counts[node] = sum(counts[before] for _, before in graph.ways(node)) + counts[node.rest]
-        return counts[graph.root]
+        return counts_of(self._graph)[self._graph.root]
+
+    def aggregate(self, field: str | None = None, component: str | None = None) -> Aggregates:
+        """Return count, sum, min and max of a field over the events of all paths, without going through them.
+
+        An event counts once for each path that has it.
+
+        Parameters
+        ----------
+        field : str, optional
+            Of the events, of numbers; where it is None it is left out. Not given: all events are counted, ``sum``, ``min`` and
+            ``max`` are None.
+        component : str, optional
+            Only the events taken for it. None: all in the paths.
+
+        Returns
+        -------
+        Aggregates
+            ``paths``, ``count``, ``sum``, ``min``, ``max``; ints are exact, however large.
+
+        Raises
+        ------
+        AfaError
+            Events have no such field, or it holds no numbers; or no arc in force takes an event for this component.
+
+        Notes
+        -----
+        O(graph), as `count`. Source: GRETA (Poppe et al., PVLDB 11(1), 2017), over the graph of the paths in place of one of the
+        events.
+
+        Examples
+        --------
+        >>> from typing import NamedTuple
+        >>> from afa import Arc, Automaton, Operator, insert
+        >>> class Pay(NamedTuple):
+        ...     amount: int
+        >>> some = Automaton(start="0", final={"many"}, event=Pay, arcs=[
+        ...     Arc("0", "many", "amount > 0"), Arc("many", "many", "amount > 0", select="many"), Arc("many", "many", "True"),
+        ... ])
+        >>> op = Operator(some, window=60)
+        >>> out = op.push_many([insert(Pay(5), le=1), insert(Pay(3), le=2), insert(Pay(2), le=3)])
+        >>> op.lineage(out[3]).aggregate("amount")  # those of 1, of 1 and 2, of 1 and 3, of all three
+        Aggregates(paths=4, count=8, sum=30, min=2, max=5)
+        """
+        names = self._graph.components()
+        if component is not None and component not in names:
+            raise AfaError(f"expected one of the components {', '.join(map(repr, sorted(names)))} but got component={component!r}")
+        return aggregates_of(self._graph, field, component, self._event)
 
     def events(self) -> dict[str, list[Change]]:
         """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""

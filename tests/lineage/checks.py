@@ -1,4 +1,4 @@
-"""What a lineage says, held against the paths that it should say; all of it: paths, their order, count, events, the table."""
+"""What a lineage says, held against the paths that it should say: paths, their order, count, events, aggregates, the table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from afa import Change
 from afa.lineage import Lineage
+from tests.lineage.aggregated import check_aggregates
 from tests.lineage.brute_force import Path
 from tests.oracle import Event, one_nan
 
@@ -32,6 +33,7 @@ def check_lineage(
     for each in tells.values():
         places = [(event.le, 0 if sequence is None else getattr(event.payload, sequence)) for event in each]
         assert places == sorted(places), f"order of events: {tells}"
+    check_aggregates(found, paths)
     if table:
         walked = list(walks(found.table()))
         fields = [tuple((component, tuple(event.payload), event.le, event.re) for component, event in path) for path in paths]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pytest
@@ -190,6 +191,55 @@ def test_any_payload() -> None:
         found.table()
 
 
+def test_aggregates_over_all_paths(engine: Any) -> None:
+    """Paths: a1 b2 c4, a1 b3 c4, a1 b2 b3 c4."""
+    op = Operator(MANY, window=60, engine=engine)
+    (match,) = op.push_many([insert(Ev(kind, val), le) for le, kind, val in zip((1, 2, 3, 4), "abbc", (5, 7, -1, 0))])
+    found = op.lineage(match)
+    assert found.aggregate() == (3, 10, None, None, None)
+    assert found.aggregate("val") == (3, 10, 27, -1, 7)
+    assert found.aggregate("val", component="b") == (3, 4, 12, -1, 7)
+    assert found.aggregate("val", "c")._asdict() == {"paths": 3, "count": 3, "sum": 0, "min": 0, "max": 0}
+    with pytest.raises(AfaError, match="expected one of the components 'a', 'b', 'c' but got component='d'"):
+        found.aggregate("val", component="d")
+    with pytest.raises(AfaError, match=r"expected a field of numbers, of Ev\(kind: str, val: int\), but got field='price'"):
+        found.aggregate("price")
+    with pytest.raises(AfaError, match="but got field='kind'"):
+        found.aggregate("kind")
+
+
+class Real(NamedTuple):
+    kind: str
+    val: float | None
+
+
+def test_aggregates_of_floats(engine: Any) -> None:
+    """As if added exactly and rounded once; None is left out; NaN and infinities are what they are in floats."""
+    many = Automaton(start="0", final={"c"}, arcs=ANY, event=Real)
+
+    def told(*values: float | None) -> Any:
+        op = Operator(many, window=60, engine=engine)
+        kinds = ["a", *"b" * len(values), "c"]
+        out = op.push_many([insert(Real(kind, val), le) for le, (kind, val) in enumerate(zip(kinds, [None, *values, None]))])
+        return op.lineage(out[0]).aggregate("val")
+
+    assert told(None) == (1, 0, None, None, None)
+    assert told(0.1) == (1, 1, 0.1, 0.1, 0.1)
+    assert told(0.1, 0.2, 0.3) == (7, 12, float(4 * sum(map(Fraction, (0.1, 0.2, 0.3)))), 0.1, 0.3)
+    assert told(1e308, 1e308) == (3, 4, math.inf, 1e308, 1e308)
+    assert told(math.inf, 1.0, None) == (7, 8, math.inf, 1.0, math.inf)
+    assert repr(told(math.inf, -math.inf).sum) == repr(told(math.nan, 1.0).min) == "nan"
+
+
+def test_aggregates_of_any_payload() -> None:
+    arcs = [Arc("0", "1", lambda e, r: e == 5), Arc("1", "2", lambda e, r: e == 7)]
+    op = Operator(Automaton(start="0", final={"2"}, arcs=arcs))
+    (match,) = op.push_many([insert(5, 1), insert(7, 2)])
+    with pytest.raises(AfaError, match=r"expected a number in field='real_' of the event . but got no such field"):
+        op.lineage(match).aggregate("real_")
+    assert op.lineage(match).aggregate("real") == (1, 2, 12, 5, 7)
+
+
 # -- refused ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -315,6 +365,7 @@ def test_more_paths_than_anybody_goes_through(engine: Any) -> None:
     assert math.log10(found.count()) > 90
     assert [len(path) for path in walked(found, 3)] == [n + 2, n + 1, n + 1]
     assert found.table().num_rows < 4 * n
+    assert found.aggregate("val", "b") == (2**n - 1, n * 2 ** (n - 1), 0, 0, 0)
 
 
 def test_a_window_of_many_steps() -> None:
