@@ -24,8 +24,7 @@ def make_engine(name: str, setup: Setup) -> Engine:
         With ``"compiled"``: an arc would run in Python; so does the engine's ``swap`` for arcs that come later.
     """
     _check_name(name)
-    _check_longest(name, setup.longest)
-    if name != "interpreted" and not setup.longest:
+    if name != "interpreted":
         from afa.compiled.fit import serves
 
         if serves(setup.automaton, name == "compiled"):
@@ -54,19 +53,13 @@ def rewritten_engine(name: str, setup: Setup) -> Engine:
     return RewrittenEngine(triggers, inner, setup.progress, setup.journal)
 
 
-def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc], longest: bool = False) -> None:
+def check_engine(name: str, automaton: Automaton, arcs: Iterable[Arc]) -> None:
     """Refuse what `make_engine` would refuse, before a restore."""
     _check_name(name)
-    _check_longest(name, longest)
     if name == "compiled":
         from afa.compiled.fit import check_arcs
 
         check_arcs(automaton, arcs)
-
-
-def _check_longest(name: str, longest: bool) -> None:
-    if longest and name == "compiled":
-        raise AfaError('expected engine="auto" or "interpreted" with longest=True but got engine="compiled"')
 
 
 def _check_name(name: str) -> None:

@@ -20,6 +20,7 @@ class Last(NamedTuple):
     n: int = 0
 
 
+ENGINES = ["interpreted", "compiled"]
 ANY = Automaton(
     start="start",
     final={"end"},
@@ -44,8 +45,9 @@ def told(changes: list) -> list:
     return [(change.payload.n, change.le, change.re, change.diff) for change in changes]
 
 
-def test_the_longest_is_told_and_follows_revisions() -> None:
-    op = Operator(ANY, window=10, longest=True)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_longest_is_told_and_follows_revisions(engine: str) -> None:
+    op = Operator(ANY, window=10, longest=True, engine=engine)
     assert told(op.push_many([insert(a(), 1), insert(a(), 3), insert(a(7), 3), insert(B, 5)])) == [(0, 5, 13, 1), (7, 5, 13, 1)]
     assert told(op.push(insert(a(), 4))) == [(0, 5, 13, -1), (0, 5, 14, 1)]
     assert told(op.push(retract(a(), 3))) == []
@@ -53,8 +55,9 @@ def test_the_longest_is_told_and_follows_revisions() -> None:
     op._check()
 
 
-def test_lifetimes_that_are_given_count() -> None:
-    op = Operator(ANY, longest=True)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lifetimes_that_are_given_count(engine: str) -> None:
+    op = Operator(ANY, longest=True, engine=engine)
     assert told(op.push_many([insert(a(), 1, 50), insert(a(), 3, 9), insert(B, 5, 40)])) == [(0, 5, 40, 1)]
     assert told(op.push(retract(a(), 1, 50))) == [(0, 5, 40, -1), (0, 5, 9, 1)]
     assert told(op.push(insert(B, 5, 7))) == []
@@ -79,18 +82,23 @@ class Shown(NamedTuple):
     n: int = 0
 
 
-def test_of_registers_that_show_the_same_one_match_is_in_force() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_registers_that_show_the_same_one_match_is_in_force(engine: str) -> None:
     arcs = [Arc("start", "a", "e.kind == 'a'", "Held(1, e.n)"), Arc.skip("a", "True"), Arc("a", "end", "e.kind == 'b'")]
     op = Operator(
-        Automaton(start="start", final={"end"}, event=Event, register=Held(), shown=Shown, arcs=arcs), window=10, longest=True
+        Automaton(start="start", final={"end"}, event=Event, register=Held(), shown=Shown, arcs=arcs),
+        window=10,
+        longest=True,
+        engine=engine,
     )
     assert told(op.push_many([insert(a(5), 1), insert(a(6), 2), insert(B, 4)])) == [(1, 4, 12, 1)]
     assert told(op.push(retract(a(6), 2))) == [(1, 4, 12, -1), (1, 4, 11, 1)]
     op._check()
 
 
-def test_a_promise_keeps_the_longest_only() -> None:
-    op = Operator(ANY, window=10, longest=True)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_promise_keeps_the_longest_only(engine: str) -> None:
+    op = Operator(ANY, window=10, longest=True, engine=engine)
     op.push_many([insert(a(), 1), insert(a(), 3), afa.Punctuation(5)])
     assert op.statistics.partial_matches == 1
     assert told(op.push(insert(B, 5))) == [(0, 5, 13, 1)]
@@ -150,11 +158,3 @@ def test_what_is_refused() -> None:
         AfaError, match="expected an operator that holds all partial matches, for the lineage of a match, but got longest=True"
     ):
         op.lineage(Change(Last(0), 5, 11, 1))
-
-
-def test_the_compiled_engine_is_refused() -> None:
-    message = 'expected engine="auto" or "interpreted" with longest=True but got engine="compiled"'
-    with pytest.raises(AfaError, match=message):
-        Operator(ANY, window=10, longest=True, engine="compiled")
-    with pytest.raises(AfaError, match=message):
-        Operator.restore(ANY, Operator(ANY, window=10, longest=True).snapshot(), engine="compiled")

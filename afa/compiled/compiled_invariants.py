@@ -83,6 +83,7 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
             assert words == {block.word(k.SEQ, step)} or not ordered, f"sequence at {le}: {words}"
             if pruned == k.BEGINNING or (place and times[place - 1] > pruned):
                 expected = _derived(transitions, before, rest, le, payloads)
+                expected = _best(expected) if store.longest else expected
                 assert set(layer) == expected, f"Content at {le}: stored {layer}, derived {expected}"
         elif le >= cleaned:
             assert le <= pruned, f"a step without events at {le}"
@@ -92,6 +93,8 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
             assert all(p.re > final for p in layer), f"Cleanup: partial matches that can't go on at {le}"
         claimed = _claimed(transitions, layer, here, horizon, final, bool(events) or le >= cleaned)
         totals["events"] += not events and not own and not store.gaps
+        if store.longest:
+            claimed = _longest(store, claimed)
         stored = Counter((t, m, register(words)) for t, m, *words in block.matches(step))
         assert stored == Counter(claimed), f"matches at {le}: stored {stored}, derived {claimed}"
         matches.update(claimed)
@@ -134,6 +137,27 @@ def _derived(transitions: Transitions, before: list[PMatch], rest: Rest, le: int
             found.add(p)
     found.update(transitions.begin(le, le, events))
     return found
+
+
+def _best(found: set[PMatch]) -> set[PMatch]:
+    """Return of each state and register the partial match with the largest ``m``, of these the one that began last."""
+    best: dict[Any, PMatch] = {}
+    for p in found:
+        known = best.setdefault((p.state, p.register), p)
+        if (p.re, p.start) > (known.re, known.start):
+            best[p.state, p.register] = p
+    return set(best.values())
+
+
+def _longest(store: Store, claimed: set[Any]) -> set[Any]:
+    """Return of each T and payload the match with the largest RE; what of its register it does not show is the initial register."""
+    record, told = store.registers, store.matches.layout.width
+    ends: dict[Any, int] = {}
+    for t, m, register in claimed:
+        words = record.words(register)
+        payload = record.record([*words[:told], *[0] * (len(words) - told)])
+        ends[t, payload] = max(m, ends.get((t, payload), m))
+    return {(t, m, payload) for (t, payload), m in ends.items()}
 
 
 def _claimed(transitions: Transitions, layer: list[PMatch], rest: Rest, horizon: int, final: int, events: bool) -> set[Any]:

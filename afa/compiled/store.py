@@ -48,7 +48,7 @@ class Store:
     """
 
     def __init__(self, setup: Setup, strict: bool) -> None:
-        automaton, table, progress, journal, sequence, keyed, faults, gaps, _, _ = setup
+        automaton, table, progress, journal, sequence, keyed, faults, gaps, _, longest = setup
         assert automaton.event_schema is not None
         self.setup = setup
         self.automaton, self.progress, self.journal = automaton, progress, journal
@@ -70,6 +70,8 @@ class Store:
         self.gaps = gaps
         self.memory.m[k.C_GAPLESS] = 0 if gaps is None else k.JOIN if gaps == "join" else k.BREAK
         self.memory.m[k.C_TIES] = not automaton.ties
+        self.longest = longest
+        self.memory.m[k.C_LONGEST], self.memory.m[k.C_TOLD] = longest, self.matches.layout.width
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
         self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
         self.directory: Directory = self._directory()

@@ -15,6 +15,8 @@ from afa.conditions.promised import Promises, PromisesByKey, room
 
 def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
     """Carry out `afa.engine.Engine.prune`. O(keys) in numpy, and O(state) of keys that have grown since; amortized O(1) a step."""
+    if store.longest:
+        return  # as the interpreted engine
     if store.arcs.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, Batch]] = {}

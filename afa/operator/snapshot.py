@@ -198,8 +198,7 @@ def load(
     given = [once[id(arc)] for arc in given]
     reduction = _reduction(automaton, bodies)
     held = automaton if reduction is None else reduction.rewritten
-    longest = _further_of(bodies).get("longest", False)
-    check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))], longest)
+    check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
         core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap, threads)
@@ -234,14 +233,6 @@ def _reduction(automaton: Automaton, bodies: list[Any]) -> Reduction | None:
     except (TypeError, ValueError, LookupError):
         return None
     return None if bits is None or automaton.event_schema is None else Reduction(automaton, sequence)
-
-
-def _further_of(bodies: list[Any]) -> dict[str, Any]:
-    """Return what further options say. Malformed data is its reader's to report."""
-    try:
-        return _further(bodies[-1][2][BITS + 4])
-    except (SnapshotError, TypeError, ValueError, LookupError):
-        return {}
 
 
 def _tick_of(bodies: list[Any], asked: str | None) -> str | None:

@@ -10,7 +10,7 @@
         derive             what a list of partial matches becomes by a step
         closure            by epsilon arcs and time-outs
         gaps               numbers without gaps: which step continues which list
-        lists              the same partial match once
+        lists              the same partial match once; best_rows: of those of one state and register the one that lasts longest
         matches            what they stand for -> output log
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key that are brought into order for it

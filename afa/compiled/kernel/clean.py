@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.best_rows import distinct
 from afa.compiled.kernel.buffers import load_list, since_of, sorted_rows
 from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.gaps import horizon_of, mark_waits
 from afa.compiled.kernel.heap import put, room, save
-from afa.compiled.kernel.lists import copy, unique
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import store_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
@@ -153,7 +154,7 @@ def cover_list(m: Any, w: Any, p: Any, b: int, cover: int, t: int) -> int:
             copy(w, w[W_READY] + q * s, w, rows + count * s, s)
             w[rows + count * s + N_END] = ALONE
             count += 1
-    return int(unique(w, w, rows, sorted_rows(w, rows, count, s), s))
+    return int(distinct(m, w, w, rows, sorted_rows(w, rows, count, s), s))
 
 
 @kernel

@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import run_arc, seek
+from afa.compiled.kernel.best_rows import distinct
 from afa.compiled.kernel.closure import close, fire, undated
-from afa.compiled.kernel.lists import copy, equal, unique
+from afa.compiled.kernel.lists import copy, equal
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call9, kernel
 
@@ -63,7 +64,7 @@ def derive(
         return 0
     count = take_event(m, p, b, base, rows, n, begins, le, events, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
     if count >= 0:
-        return int(unique(w, w, w[W_NEW], count, N_REG + m[C_R]))
+        return int(distinct(m, w, w, w[W_NEW], count, N_REG + m[C_R]))
     if count == -2:
         return NEED_ROWS
     return arc_by_arc(m, w, p, b, a, rows, n, begins, le, events, rest, since)
@@ -88,7 +89,7 @@ def derive_nodes(
         if p[P_IGNORABLE]:  # rows that stay
             for k in range(count):
                 m[out + k * s + N_END] = ALONE
-        return int(unique(m, w, out, count, s))
+        return int(distinct(m, m, w, out, count, s))
     if count == -2:
         return NEED_NODES
     count = arc_by_arc(m, w, p, b, m, rows, n, begins, le, events, rest, since)
@@ -133,7 +134,7 @@ def arc_by_arc(
         count = consume(m, w, p, b, sources, count, le, events, NOWHERE)
         if count < 0:
             return int(count)
-    return int(unique(w, w, w[W_NEW], count, s))
+    return int(distinct(m, w, w, w[W_NEW], count, s))
 
 
 @kernel

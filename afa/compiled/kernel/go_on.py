@@ -36,6 +36,8 @@ ROWS = 40
 @kernel
 def goes_on(m: Any, w: Any, p: Any) -> bool:
     """Return whether this program and these arrays let records go on."""
+    if m[C_LONGEST]:
+        return False
     if m[C_REST] == 0 or m[C_DRAFT] == 0 or m[C_DESK] == 0 or m[C_ORDERED] or m[C_GAPLESS] or p[P_IGNORABLE] or m[C_TIES]:
         return False
     return bool(p[P_STEP] != 0 and p[P_LOOP] != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] == 0 and w[W_PLACES] >= 64)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.best_rows import add_longest, log_longest
 from afa.compiled.kernel.heap import put
-from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.lists import copy, new_set
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
@@ -49,6 +50,8 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
     s, width, now, temp = N_REG + r, M_REG + r, p[P_NOW], w[W_TEMP]
     if le < m[C_FINAL]:  # INVARIANT: what is final is never touched
         return count
+    if m[C_LONGEST]:
+        return accept_longest(m, w, p, a, rows, n, le)
     first, latest = count, le
     for k in range(n):
         row = rows + k * s
@@ -64,6 +67,27 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
             continue
         latest = max(latest, a[row + N_M])
         count += 1
+    return count
+
+
+@kernel
+def accept_longest(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int) -> int:
+    """Write to W_TEMP the matches of partial matches in a final state at ``le``, of each payload the longest.
+
+    Returns how many, or NEED_TEMP. The set of the matches begins here.
+    """
+    s, width, now, temp, count = N_REG + m[C_R], M_REG + m[C_R], p[P_NOW], w[W_TEMP], 0
+    new_set(w)
+    for k in range(n):
+        row = rows + k * s
+        if p[now + a[row + N_STATE]] == 0:
+            continue
+        at = temp + count * width
+        if at + width > temp + w[W_TEMP_CAP]:
+            return NEED_TEMP
+        w[at + M_T], w[at + M_RE] = le, a[row + N_M]
+        copy(a, row + N_REG, w, at + M_REG, m[C_R])
+        count = add_longest(m, w, at, count)
     return count
 
 
@@ -124,6 +148,16 @@ def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
         return NEED_LOG
     if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
         return NEED_MATCHES
+    if m[C_LONGEST]:
+        if w[W_LOG_TOP] + 2 * (before + count) > w[W_LOG_CAP]:
+            return NEED_LOG
+        if (before + count) * width > w[W_TEMP_CAP]:
+            return NEED_TEMP
+        if before >= w[W_ROWS]:
+            return NEED_ROWS
+        log_longest(m, w, p, b, i, there, before, count)
+        store_matches(m, w, b, i, count)
+        return DONE
     shared = p[P_COUNTED] != 0
     for k in range(head, before):
         match = there + k * width

@@ -259,6 +259,8 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
             return status
     if m[b + H_CLEANED] < m[C_FINAL]:
         status = clean(m, w, p, b, m[C_FINAL])
+        if status >= 0 and m[C_LONGEST] and p[P_TIMEOUT]:
+            status = derive_behind(m, w, p, b)
         if status < 0:
             return status
     if m[C_GAPLESS]:
@@ -290,6 +292,18 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     if m[C_GAPLESS] and status >= 0:
         forget_cover(m, b)
     return status
+
+
+@kernel
+def derive_behind(m: Any, w: Any, p: Any, b: int) -> int:
+    """Derive the list behind cover again: by what time-outs have made, other partial matches may count as begun last. A status."""
+    place = m[b + H_FIRST] + 1
+    if place >= m[b + H_LAST]:
+        return DONE
+    mark(m, w, b, place)
+    status = walk(m, w, p, b, place)
+    w[W_EPOCH] += 1
+    return int(status)
 
 
 @kernel

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
+from afa.compiled.kernel.best_rows import add_longest, put_matches
 from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.gaps import horizon_of
 from afa.compiled.kernel.heap import put
@@ -124,6 +125,8 @@ def add_timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: 
         found = fire(m, w, p, a, rows + k * s, le, waits_since(m, b, place), horizon)
         if found < 0:
             return int(found)
+        if m[C_LONGEST] and found > 1:  # the set has served the closure
+            put_matches(m, w, temp, count)
         for q in range(1, found):
             row = ready + q * s
             t = w[row + N_END]
@@ -138,6 +141,10 @@ def add_timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: 
             w[at + M_T] = t
             w[at + M_RE] = w[row + N_M]
             copy(w, row + N_REG, w, at + 2, r)
-            if not among(w, at, w, temp, count, width):
+            if m[C_LONGEST]:
+                if count + 2 >= w[W_ROWS]:
+                    return NEED_ROWS
+                count = add_longest(m, w, at, count)
+            elif not among(w, at, w, temp, count, width):
                 count += 1
     return count

@@ -47,7 +47,10 @@ def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             place += 1
         if place >= last:
             return DONE
-        place = walk_runs(m, w, p, b, place) if m[C_RUNS] else walk_lists(m, w, p, b, place)
+        if m[C_RUNS]:
+            place = walk_runs(m, w, p, b, place)
+        else:
+            place = walk_best(m, w, p, b, place) if m[C_LONGEST] else walk_lists(m, w, p, b, place)
         if place < 0:
             return int(place)
 
@@ -127,6 +130,51 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         store_nodes(m, w, b, i, source, le)
         if may_match(m, p, b, i, m, nodes + top * s, count + tail):
             status = derive_matches(m, w, p, b, place, m, nodes + top * s, count + tail)
+            if status < 0:
+                return status
+        rest, waits = le, waits_since(m, b, place)
+        place += 1
+    return int(place)
+
+
+@kernel
+def walk_best(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+    """Do what `walk_lists` does where only the longest count: of a list that has changed each part may be another one.
+
+    A partial match that went may have been better than others of any beginning. Nothing is pruned then, and numbers have gaps.
+    """
+    s, cap = N_REG + m[C_R], m[b + H_CAP]
+    order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
+    nodes, last = b + m[b + H_NODES], m[b + H_LAST]
+    source = before = rest = waits = 0
+    if place > m[b + H_FIRST]:
+        source = before = m[lists + m[order + place - 1]]
+        rest, waits = m[times + m[order + place - 1]], waits_since(m, b, place - 1)
+    while place < last:
+        i = m[order + place]
+        le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
+        rows, n = nodes + (source >> 24) * s, source & COUNT
+        if not marked(w, place) and same_list(m, rows, n, m, nodes + (before >> 24) * s, before & COUNT, s):
+            return int(place)
+        if not room(w, 24):
+            return NEED_UNDO
+        top = m[b + H_NODE_TOP]
+        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
+            count = old & COUNT
+            if top + count > m[b + H_NODE_CAP]:
+                return NEED_NODES
+            copy(m, nodes + (old >> 24) * s, m, nodes + top * s, count * s)
+        else:
+            count = derive_nodes(m, w, p, b, rows, n, True, le, events, rest, waits)
+        if count < 0:
+            return int(count)
+        if top + count > m[b + H_NODE_CAP]:
+            return NEED_NODES
+        source = top << 24 | count
+        before = before if i >= w[W_MADE] else old
+        store_nodes(m, w, b, i, source, le)
+        if may_match(m, p, b, i, m, nodes + top * s, count):
+            status = derive_matches(m, w, p, b, place, m, nodes + top * s, count)
             if status < 0:
                 return status
         rest, waits = le, waits_since(m, b, place)

@@ -323,6 +323,8 @@ def form_fits(m: Any, b: int, n: int) -> bool:
     """
     s, cap, last = N_REG + m[C_R], m[b + H_CAP], m[b + H_LAST]
     order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
+    if m[C_LONGEST]:  # a list holds as many rows as there are registers, of which an event changes few
+        return True
     same, sample = 0, m[C_SAMPLE]
     held = last - m[b + H_FIRST] - 1
     apart = min(held, max(n, held >> 3)) // sample
