@@ -33,6 +33,31 @@ class Change(NamedTuple):
     diff: int = 1
     key: Any = None
 
+    @property
+    def members(self) -> Any:
+        """What an operator with ``members=`` tells of the events behind a match. None: nothing."""
+        return None
+
+
+class Announced(Change):
+    """A change of a match with its members, which are no part of it: equal to the change without, and unpacked as that one."""
+
+    @classmethod
+    def of(cls, change: Change, members: Any) -> Announced:
+        """Return a change with members."""
+        made = cls._make(change)
+        made.__dict__["_members"] = members
+        return made
+
+    @property
+    def members(self) -> Any:
+        """What was told of the events behind the match when it was announced."""
+        return self.__dict__.get("_members")
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
+        return f"Change({fields}, members={self.members!r})"
+
 
 def insert(payload: Any, le: Time | None = None, re: Time | None = None, *, key: Any = None) -> Change:
     """Make an insertion of an event (``le`` required) or of an arc.

@@ -255,7 +255,7 @@ class Before(Around):
         return out
 
     def _found(self, come: Come, net: bool) -> Found:
-        if not net or self.stage.listens:
+        if not net or self.stage.listens or self._core.by_rows(net):
             return super()._found(come, net)
         return carry_out(self._core, self._reaches(come), net)
 
@@ -339,6 +339,11 @@ class After(Around):
         self._hold(stage)
 
     def _hold(self, stage: Any) -> None:
+        if self._core.told is not None:
+            raise AfaError(
+                f"expected an operator without members= and tell= in front of a {type(stage).__name__} but got one with them: a "
+                f"match that waits there may be final when it leaves, and its events dropped; hold events back before they come"
+            )
         super()._hold(stage)
         if not isinstance(self.operator, After):
             stage.follow(self._core)

@@ -89,7 +89,7 @@ class LookBack(Around):
     def _hold(self, stage: Any) -> None:
         super()._hold(stage)
         stage.follow(self._core)
-        self._core.taken = stage.event_schema._replace(tick=self._core.tick)
+        self._core.take_as(stage.event_schema)
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`."""
@@ -99,7 +99,7 @@ class LookBack(Around):
         return core.run_parts(self._reaches([item]) for item in items_of(core, come))
 
     def _found(self, come: Come, net: bool) -> Found:
-        if not net or self.stage.rows is None:
+        if not net or self.stage.rows is None or self._core.by_rows(net):
             return super()._found(come, net)
         return carry_out(self._core, self.reaches(come), net)
 

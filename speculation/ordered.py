@@ -38,7 +38,7 @@ class Ordered(Matching):
         As ``gapless`` of `Operator`.
     key : str, sequence of str, or callable, optional
         As of `Keyed`: each key has numbers of its own. None: one stream.
-    window, engine, late, arc_punctuation, gaps, repeated, on_gap, tick
+    window, engine, late, arc_punctuation, gaps, repeated, on_gap, tick, members, tell
         As of `Operator`.
 
     Notes
@@ -77,6 +77,8 @@ class Ordered(Matching):
         gaps: str = "break",
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        members: str | bool | None = None,
+        tell: str | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -84,6 +86,8 @@ class Ordered(Matching):
             automaton,
             window=window,
             tick=tick,
+            members=members,
+            tell=tell,
             engine=engine,
             sequence=None,
             late=late,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.change import Change
+from afa.change import Announced, Change
 from afa.schema import Schema
 from afa.state.key_columns import keys_at
 
@@ -22,6 +22,8 @@ class Logged(NamedTuple):
     le, re, diff : numpy.ndarray
     keys : sequence
         Of each row, as columns (`afa.state.key_columns`) where there are many; empty without keys.
+    members : list, optional
+        Of each row what is told of the events behind the match. None: nothing is told.
     """
 
     fields: list[Any]
@@ -29,23 +31,30 @@ class Logged(NamedTuple):
     re: Any
     diff: Any
     keys: Sequence[Hashable]
+    members: list[Any] | None = None
 
     @classmethod
     def of(cls, changes: Sequence[Change], shown: Schema) -> Logged:
         """Make it of changes, which are in order, and show these fields."""
         le, re, diff = (np.array([change[i] for change in changes], np.int64) for i in (1, 2, 3))
         fields = list(map(list, zip(*(change.payload for change in changes)))) or [[] for _ in shown.fields]
-        return cls(fields, le, re, diff, [change.key for change in changes])
+        members = [change.members for change in changes] if any(type(change) is Announced for change in changes) else None
+        return cls(fields, le, re, diff, [change.key for change in changes], members)
 
     def part(self, low: int, high: int) -> Logged:
         """Return some of the rows."""
         here = slice(low, high)
-        return Logged([field[here] for field in self.fields], self.le[here], self.re[here], self.diff[here], self.keys[here])
+        members = None if self.members is None else self.members[here]
+        return Logged(
+            [field[here] for field in self.fields], self.le[here], self.re[here], self.diff[here], self.keys[here], members
+        )
 
     def at(self, places: Any) -> Logged:
         """Return the rows at some places."""
         fields = [field[places] if isinstance(field, np.ndarray) else [field[i] for i in places] for field in self.fields]
-        return Logged(fields, self.le[places], self.re[places], self.diff[places], keys_at(self.keys, places))
+        keys = keys_at(self.keys, places) if len(self.keys) else self.keys
+        members = None if self.members is None else [self.members[i] for i in places]
+        return Logged(fields, self.le[places], self.re[places], self.diff[places], keys, members)
 
     def changes(self, shown: Schema) -> list[Change]:
         """Return the rows as changes of payloads that show these fields."""
@@ -53,4 +62,5 @@ class Logged(NamedTuple):
         records = zip(*columns) if columns else [()] * len(self.le)
         keys = self.keys if len(self.keys) else [None] * len(self.le)
         times = (column.tolist() for column in (self.le, self.re, self.diff))
-        return [Change(shown.cls._make(record), *rest) for record, *rest in zip(records, *times, keys)]  # type: ignore[attr-defined]
+        found = [Change(shown.cls._make(record), *rest) for record, *rest in zip(records, *times, keys)]  # type: ignore[attr-defined]
+        return found if self.members is None else [Announced.of(*each) for each in zip(found, self.members)]

@@ -115,6 +115,19 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     return Lineage(match, Graph(derivation, key, _told(held)), held.event)
 
 
+def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
+    """Return the matches of a key that are in force and not final, with an LE from ``low`` on, as insertions.
+
+    O(steps from ``low`` on, and what stands there); all steps, where there are time-outs.
+    """
+    low = max(low, held.progress.final)
+    transitions = Transitions(held.automaton, held.table, Faults() if held.goes_on else None)
+    transitions.key = key
+    steps = held.engine.steps(key, BEGINNING if held.table.timeouts else low, FOREVER - 1)
+    found = {(end.shown, end.le, end.re): None for end in _ends(held, transitions, steps) if end.le >= low}
+    return [Change(held.shown.cls(*shown), le, re, 1, key) for shown, le, re in found]
+
+
 def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterator[End]:
     """Yield what of the lists of some steps are matches, by events and by time-outs."""
     shown = len(held.shown.fields)

@@ -158,8 +158,8 @@ class ArcInput:
     def _put(self, table: ArcTable, le: int, re: int) -> None:
         if table is not self.table:
             self._journal.note(setattr, self, "table", self.table)
-            self.table = table
             self._swap(table, le, re)
+            self.table = table
 
     def _pend(self, event: ArcEvent, more: int) -> None:
         count = self.pending.get(event, 0) + more

@@ -25,28 +25,33 @@ from afa.engine import Engine, Logged, Setup
 from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
+from afa.lineage.match_ends import Held
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
 from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
+from afa.operator.announced import Announcing, told_of
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, sequence_of
 from afa.operator.lifetimes import timed
 from afa.operator.log_polls import here
+from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
 from afa.operator.rows import in_form
 from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
 from afa.rewrite.reduction import check_options
+from afa.rewrite.rewritten_engine import RewrittenEngine
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.durations import Duration, ticks_of_duration, unit_of
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
 
 Output = list["Change | Punctuation"]
 
@@ -74,6 +79,8 @@ class Core(Member):
         cancel: str | None = None,
         threads: int = 1,
         longest: bool = False,
+        members: Any = None,
+        tell: str | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -107,7 +114,7 @@ class Core(Member):
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self._numbered: Any = self.engine.numbers
         self.rows_alike = not automaton.ties and self.window is not None  # see `afa.operator.lifetimes`
-        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self.engine.swap, tick)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self._swap, tick)
         self.conditions = Conditions(automaton, tick)
         warn_of_waits(self.automaton, self.window, tick)
         self.changes = self.outputs = self.withdrawn = 0
@@ -118,10 +125,42 @@ class Core(Member):
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
         self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
-        self.alone = self.engine.alone and self.named is None
+        self.told = self._announcing(members, tell)  # what is told of the events behind matches
+        self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
+
+    def _announcing(self, members: Any, tell: Any) -> Announcing | None:
+        """Return what is told of the events behind matches. None: nothing."""
+        again = told_of(tell)
+        if members is None and not again:
+            return None
+        self.held()  # which refuses operators without lineages
+        asked = None if members is None else Members(self.automaton, self.taken, self.sequence, members)
+        return Announcing(self._held_whole, asked, again)
+
+    def by_rows(self, net: bool) -> bool:
+        """Return whether tables go row by row, as each row, or each match that stays, is told of on its own."""
+        return self.told is not None and (self.told.again or not net)
+
+    def held(self) -> Held:
+        """Return what lineages are derived from."""
+        if isinstance(self.engine, RewrittenEngine):
+            raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
+        if self.longest:
+            raise AfaError("expected an operator that holds all partial matches, for the lineage of a match, but got longest=True")
+        return Held(self.engine, self.automaton, self.arcs.table, self.progress, self.faults is not None, self.shown, self.taken)
+
+    def _held_whole(self) -> Held:
+        """Return what lineages are derived from, of matches with all that they hold."""
+        return self.held()._replace(shown=self.automaton.match_schema)
+
+    def take_as(self, schema: Schema) -> None:
+        """Let events come with these fields only, the first ones of those that the automaton's events have."""
+        self.taken = schema._replace(tick=self.tick)
+        if self.told is not None and self.told.members is not None:
+            self.told.members.event = schema
 
     def show(self, fields: type) -> None:
         """Let tables of output have the fields of a NamedTuple class only, the first ones of those that matches have."""
@@ -139,7 +178,8 @@ class Core(Member):
     @property
     def further(self) -> list[list[Any]]:
         """The further options that are on, by name: what a snapshot says of them."""
-        return [["longest", True]] if self.longest else []
+        longest: list[list[Any]] = [["longest", True]] if self.longest else []
+        return longest if self.told is None else sorted([*longest, *self.told.options])
 
     def in_form(self, item: Any, le: str = "le") -> Any:
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
@@ -202,6 +242,8 @@ class Core(Member):
                     checked, calls.before = None, None
                     return calls.carry_out(self.run, [("event", change, key)], True)
                 if out or engine.began is None:
+                    if self.told is not None:
+                        out = self.told.told(out)
                     self.count(out)
                     calls.before = DONE
                     self.journal.commit()
@@ -232,6 +274,8 @@ class Core(Member):
         out: Output = []
         for part in parts:
             before = self.progress.final
+            if self.told is not None:
+                self.told.begin()
             self.take(part)
             out += self._collect(before)
         return out
@@ -247,6 +291,8 @@ class Core(Member):
             if kind is not tuple and kind is not list:
                 if batch:
                     self._flush(batch)
+                if self.told is not None and self.told.again:
+                    self.told.touch_rows(step)
                 self.engine.run_columns(step, self)
                 continue
             for port, item, key in (step,) if kind is tuple else step:
@@ -269,6 +315,8 @@ class Core(Member):
         withdrawn = int(np.count_nonzero(found.diff < 0))
         self.withdrawn += withdrawn
         self.outputs += len(found.diff) - withdrawn
+        if self.told is not None:
+            found = self.told.told_rows(found, self.automaton.match_schema)
         return found
 
     def progress_to(self, t: int) -> None:
@@ -366,6 +414,8 @@ class Core(Member):
         if found is not None:
             self.progress.see(le)
             self.changes += abs(found.diff)
+            if self.told is not None and self.told.again:
+                self.told.touch(key, le)
         return found
 
     def typed(self, change: Change, key: Hashable) -> Change:
@@ -404,15 +454,25 @@ class Core(Member):
             )
         if self.arcs.pending:
             self.arcs.overdue()
+        if self.told is not None and self.told.again and self.gapless is not None:
+            self.told.touch_all(BEGINNING)  # a gap that is final now may join events
         self.engine.tick()
         if self.progress.advance():
             self.engine.clean()
             self.arcs.clean()
 
+    def _swap(self, table: ArcTable, le: int, re: int) -> None:
+        """Let the engine put another table of arcs in force, which differs in ``[le, re)``."""
+        if self.told is not None and self.told.again and le < self.progress.now:
+            self.told.touch_all(le)
+        self.engine.swap(table, le, re)
+
     # -- output ------------------------------------------------------------------------------------------------------------
 
     def _collect(self, final_before: int) -> Output:
         changes = self.engine.collect()
+        if self.told is not None:
+            changes = self.told.told(changes)
         if changes:
             self.count(changes)
         out: Output = list(changes)
@@ -426,7 +486,7 @@ class Core(Member):
             put_in_order(changes)
         withdrawn = sum(change.diff < 0 for change in changes)
         self.withdrawn += withdrawn
-        self.outputs += len(changes) - withdrawn
+        self.outputs += sum(change.diff > 0 for change in changes)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Core:
         return twin(self, memo)  # type: ignore[no-any-return]

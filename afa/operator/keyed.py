@@ -31,8 +31,8 @@ class Keyed(Matching):
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
     window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick, cancel
-        As of `Operator`, and so is ``longest``. An arc pushed without a lifetime begins one tick past all that was seen, over all
-        keys.
+        As of `Operator`, and so are ``longest``, ``members`` and ``tell``. An arc pushed without a lifetime begins one tick past
+        all that was seen, over all keys.
     threads : int
         In how many threads a call is carried out, each for a part of the keys. Output, snapshots and errors are the same with any
         number. Memory grows by some megabytes a thread. One thread works where it is the engine in Python, where numbers are
@@ -75,6 +75,8 @@ class Keyed(Matching):
         cancel: str | None = None,
         longest: bool = False,
         threads: int = 1,
+        members: str | bool | None = None,
+        tell: str | None = None,
     ) -> None:
         self._core = Core(
             automaton,
@@ -82,6 +84,8 @@ class Keyed(Matching):
             tick=tick,
             cancel=cancel,
             longest=longest,
+            members=members,
+            tell=tell,
             threads=threads,
             engine=engine,
             sequence=sequence,

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError
+from afa.errors import ChangeError
 from afa.lineage.lineage import Lineage
-from afa.lineage.match_ends import Held, lineage_of
+from afa.lineage.match_ends import lineage_of
 from afa.model.keys import take_key
 from afa.operator.call import Core
-from afa.rewrite.rewritten_engine import RewrittenEngine
 from afa.schema import as_ticks
 
 
@@ -20,11 +19,7 @@ def lineage_in(core: Core, match: Any, chosen: Callable[[Change], Collection[Any
 
     ``chosen``: the payloads, with all that they hold, of those that are meant, where a stage shows less of them. None: itself.
     """
-    if isinstance(core.engine, RewrittenEngine):
-        raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
-    held = Held(core.engine, core.automaton, core.arcs.table, core.progress, core.faults is not None, core.shown, core.taken)
-    if core.longest:
-        raise AfaError("expected an operator that holds all partial matches, for the lineage of a match, but got longest=True")
+    held = core.held()
     match = _in_form(core, match)
     take = core.automaton.match_schema.take
     return lineage_of(held, match, None if chosen is None else [tuple(take(payload)) for payload in chosen(match)])

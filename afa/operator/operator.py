@@ -268,6 +268,14 @@ class Operator(Matching):
     longest : bool
         True: of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of one
         state and register only one is held, the one that lasts longest. Not together with ``gapless``.
+    members : str or True, optional
+        A field of the event: each match that is announced comes with the values that the events in any of its paths have there
+        (`lineage`), in order, as ``change.members``, which is no part of the change otherwise, and in tables as a column
+        ``members`` of lists. A tuple; by component, where the automaton has an arc with ``select=``, as every query does: a dict of
+        tuples (a struct of lists). ``"le"``, where no field has this name: the timestamps. True: the events, as changes. They are
+        derived as of the end of the call, and cost it what `lineage` costs for each match.
+    tell : "lineage", optional
+        A match that stays while its events change is told again, with ``diff=0``, which leaves all sums as they are.
 
     Examples
     --------
@@ -300,6 +308,8 @@ class Operator(Matching):
         tick: str | None = None,
         cancel: str | None = None,
         longest: bool = False,
+        members: str | bool | None = None,
+        tell: str | None = None,
     ) -> None:
         self._core = Core(
             automaton,
@@ -307,6 +317,8 @@ class Operator(Matching):
             tick=tick,
             cancel=cancel,
             longest=longest,
+            members=members,
+            tell=tell,
             engine=engine,
             sequence=sequence,
             late=late,

@@ -34,6 +34,8 @@ def push_alone(core: Core, checked: Change) -> Output:
         if checked.key is not None:
             blame(error, f"of key {checked.key!r}")
         raise
+    if out and core.told is not None:
+        out = core.told.told(out)
     if out:
         core.count(out)
     return out  # type: ignore[return-value]  # a list of changes alone

@@ -9,7 +9,7 @@ Format, version 8
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
-                  then of further options that are on [[name, value]..]: ["longest", true]
+                  then of further options that are on [[name, value]..]: ["longest", true], ["members", "id"], ["tell", "lineage"]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -62,7 +62,11 @@ OLD = (7,)
 """Versions that are read, too."""
 BITS = 7
 """Where the bits stand in the options."""
-FURTHER: dict[str, Callable[[Any], bool]] = {"longest": lambda value: value is True}
+FURTHER: dict[str, Callable[[Any], bool]] = {
+    "longest": lambda value: value is True,
+    "members": lambda value: isinstance(value, str),
+    "tell": lambda value: value == "lineage",
+}
 """What each further option may say."""
 DEPTH = 32
 """How deep tuples may nest."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,21 @@ def as_came(columns: Sequence[Any], fields: Sequence[Field], like: Table, core: 
         }
     except AfaError as error:
         raise ChangeError(str(error)) from None
+
+
+def times_as_came(like: Table, core: Core) -> Callable[[Any, str], Any] | None:
+    """Return what makes a column of ticks one of times in the type that the input's ``le`` has. None: it has ints."""
+    if not isinstance(like, Timed) or like.times is None or core.tick is None:
+        return None
+    times, tick = like.times, core.tick
+
+    def made(column: Any, name: str) -> Any:
+        try:
+            return times.of_ticks(_ticks(column), tick, name)
+        except AfaError as error:
+            raise ChangeError(str(error)) from None
+
+    return made
 
 
 def _ticks(column: Any) -> Any:

@@ -22,9 +22,10 @@ from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
+from afa.operator.member_columns import MEMBERS, in_arrow
 from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, key_parts, keys_array
 from afa.operator.table_rows import TIMES, rows_of
-from afa.operator.table_times import as_came, with_le, with_ticks
+from afa.operator.table_times import as_came, times_as_came, with_le, with_ticks
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit
 from punctuation.door import Table, is_row, table_of
@@ -116,6 +117,7 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
     labels = keys.labels if keys else ()
     out = [known.get(label, Field(label, None, True)) for label in labels]
     out += [*register.fields, *(Field(name, int, False) for name in TIMES)]
+    out += [Field(MEMBERS, None, True)] if core.told is not None and core.told.members is not None else []
     taken = core.taken.fields if core.taken else ()
     ints = ["le", "re", *(field.name for field in taken if field.type is int)]
     timed = [name for name in dict.fromkeys(ints) if there.count(name) == 1]
@@ -143,7 +145,14 @@ def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = 
     come = opened(core, batch, arcs, le)
     if come.like is None:
         return core.run(come.parts, net)
-    return answer(carry_out(core, steps(core, come), net), come, core, net)
+    return answer(found_of(core, come, net), come, core, net)
+
+
+def found_of(core: Core, come: Come, net: bool) -> Found:
+    """Carry out a call that brings tables."""
+    if core.by_rows(net):
+        return Found.of(core.run(items_of(core, come), net), core.shown)
+    return carry_out(core, steps(core, come), net)
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------------------
@@ -361,6 +370,9 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
     fields, keys = shape_of(core, like).out, core.keys
     of_key = [] if keys is None else key_parts(rows.keys, keys)
     columns: list[Any] = [*of_key, *rows.fields, rows.le, rows.re, rows.diff]
+    members = None if core.told is None else core.told.members
+    if members is not None:
+        columns.append(rows.members or [None] * len(rows.le))
     if mixed:
         fields = [*fields, Field("kind", int, False)]
         columns.append(np.full(len(rows.le), MATCH))
@@ -368,6 +380,9 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
             columns = [appended(column, filling(field, promised, like)) for column, field in zip(columns, fields)]
     given = {name: like.column(name) for name in keys.columns} if keys else {}
     timed = as_came(columns, fields, like, core)
+    if members is not None and like.in_arrow:
+        arcs = [event.arc for event in core.arcs.table.events]
+        timed[MEMBERS] = in_arrow(columns[len(fields) - 1 - mixed], members, arcs, times_as_came(like, core))
     if like.in_arrow:
         return like.back(arrow_table(columns, fields, given, timed))
     arrays = {

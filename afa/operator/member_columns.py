@@ -1,0 +1,92 @@
+"""Members as an Arrow column: lists; structs of lists, where they are by component; null where a match is withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from typing import Any
+
+from afa.change import Change
+from afa.errors import ChangeError
+from afa.model.arc import Arc
+from afa.operator.members import Members
+from afa.schema import ODD
+from punctuation.door import arrow_type
+
+MEMBERS = "members"
+"""The name of the column."""
+
+Times = Callable[[Any, str], Any]
+
+
+def in_arrow(column: Sequence[Any], members: Members, arcs: Iterable[Arc], times: Times | None) -> Any:
+    """Return members as an Arrow array.
+
+    Parameters
+    ----------
+    column : sequence
+        Of each row a tuple, a dict of tuples by component, or None.
+    members : Members
+    arcs : iterable of Arc
+        Those in force: the struct has the components for which they take events, whether one was taken or not.
+    times : callable, optional
+        Makes times of ticks, of the type that the input's have; None: ticks stay.
+
+    Raises
+    ------
+    ChangeError
+        Arrow does not hold a value.
+    """
+    import pyarrow as pa
+
+    if not members.named:
+        return _lists(column, members, times)
+    names = members.components(arcs)
+    names += sorted({name for row in column if row is not None for name in row} - set(names))
+    missing = pa.array([row is None for row in column], pa.bool_())
+    parts = [_lists([None if row is None else row.get(name, ()) for row in column], members, times) for name in names]
+    return pa.StructArray.from_arrays(parts, names, mask=missing)
+
+
+def _lists(column: Sequence[Any], members: Members, times: Times | None) -> Any:
+    import pyarrow as pa
+
+    flat = [value for row in column for value in row or ()]
+    ends = list(accumulate((len(row or ()) for row in column), initial=0))
+    offsets = pa.array([None if row is None else end for row, end in zip([*column, ()], ends)], pa.int32())
+    return pa.ListArray.from_arrays(offsets, _values(flat, members, times))
+
+
+def _values(flat: list[Any], members: Members, times: Times | None) -> Any:
+    import pyarrow as pa
+
+    if members.times and times is not None:
+        found = times(flat, MEMBERS)
+        return found if isinstance(found, pa.Array) else pa.array(found)
+    try:
+        return pa.array([_plain(value) for value in flat] if members.whole else flat, value_type(members))
+    except (pa.ArrowException, *ODD) as error:
+        raise ChangeError(f"expected values that Arrow holds in the output's column {MEMBERS!r} but got {error}") from error
+
+
+def value_type(members: Members) -> Any:
+    """Return the Arrow type of one member; of whole events a struct of their fields, ``le`` and ``re``."""
+    import pyarrow as pa
+
+    if not members.whole:
+        return arrow_type(int if members.field is None else members.field.type or str)
+    fields = [] if members.event is None else [(field.name, arrow_type(field.type or str)) for field in members.event.fields]
+    return pa.struct([*fields, ("le", pa.int64()), ("re", pa.int64())])
+
+
+def column_type(members: Members, arcs: Iterable[Arc] = ()) -> Any:
+    """Return the Arrow type of the column."""
+    import pyarrow as pa
+
+    each = pa.list_(value_type(members))
+    return pa.struct([(name, each) for name in members.components(arcs)]) if members.named else each
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    """Return an event as Arrow takes it."""
+    return {**change.payload._asdict(), "le": change.le, "re": change.re}
