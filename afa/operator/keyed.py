@@ -74,9 +74,9 @@ class Keyed(Matching):
         tick: str | None = None,
         cancel: str | None = None,
         longest: bool = False,
-        threads: int = 1,
         members: str | bool | None = None,
         tell: str | None = None,
+        threads: int = 1,
     ) -> None:
         self._core = Core(
             automaton,
