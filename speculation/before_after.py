@@ -56,6 +56,8 @@ class Around(Matching):
         self._key: Keys | None = self._core.keys
 
     def _hold(self, stage: Any) -> None:
+        if stage.needs_all and self._core.longest:
+            raise AfaError(f"expected an operator of all matches for a {type(stage).__name__} behind it but got longest=True")
         self.stage = stage
         stage.stand(self._core.tick)
         shown = getattr(stage, "shown", None)

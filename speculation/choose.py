@@ -101,6 +101,7 @@ class Choose(Stage):
     [(-1, 5), (1, 3), (1, 7)]
     """
 
+    needs_all = True
     _numbers = ("_drawn", "_promised")
 
     def __init__(

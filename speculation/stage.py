@@ -33,6 +33,8 @@ class Stage(Member):
     def __init_subclass__(cls) -> None:
         STAGES[cls.__name__] = cls
 
+    needs_all = False
+    """Whether a stage behind an operator must see all matches, and not the longest ones only."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
 

@@ -20,7 +20,7 @@ class Model:
     Parameters
     ----------
     automaton : Automaton
-    window, sequence, arc_punctuation, late, retractions, keep_payloads
+    window, sequence, arc_punctuation, late, retractions, keep_payloads, longest
         As of `Operator`; ``late`` is "raise", "drop" or any other text for a callback.
     key : str, optional
         As of `Keyed`: each key's events are a stream of their own, and a match's register comes as ``(key, register)``.
@@ -39,9 +39,10 @@ class Model:
         known: dict[Any, Any] | None = None,
         retractions: bool = True,
         keep_payloads: bool = True,
+        longest: bool = False,
     ) -> None:
         self.known = {} if known is None else known
-        self.retractions, self.keep_payloads = retractions, keep_payloads
+        self.retractions, self.keep_payloads, self.longest = retractions, keep_payloads, longest
         self.automaton, self.window, self.sequence = automaton, window, sequence
         self.arc_punctuation, self.late, self.key = arc_punctuation, late, key
         self.copies: Counter[tuple[Any, int, int]] = Counter()  # of events; negative: retractions that wait for their insertion
@@ -69,7 +70,10 @@ class Model:
             arcs = list(self.arcs)  # held, so that an id stands for one arc
             found = oracle.matches(self.automaton, changes, arcs, self.event_promise, self.sequence)
             self.known[case] = arcs, found
-        return set(self.known[case][1])
+        found = self.known[case][1]
+        if self.automaton.shown is not None:
+            found = {(self.automaton.match(register), le, re) for register, le, re in found}
+        return oracle.longest(found) if self.longest else set(found)
 
     @property
     def effective(self) -> int:

@@ -79,6 +79,14 @@ def matches(
     return found
 
 
+def longest(found: Iterable[tuple[Any, int, int]]) -> set[tuple[Any, int, int]]:
+    """Of the matches with equal payload and LE the one with the largest RE."""
+    ends: dict[Any, list[int]] = defaultdict(list)
+    for payload, le, re in found:
+        ends[payload, le].append(re)
+    return {(payload, le, max(res)) for (payload, le), res in ends.items()}
+
+
 def in_force(changes: Iterable[tuple[Any, int, int, int]]) -> list[Event]:
     """The events whose net multiplicity is positive."""
     copies: Counter[Event] = Counter()

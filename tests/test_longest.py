@@ -8,6 +8,7 @@ import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, SnapshotError, insert, retract
 from afa.operator import snapshot
 from punctuation import sealed
+from speculation import Choose, Cleanse
 
 
 class Event(NamedTuple):
@@ -158,3 +159,33 @@ def test_what_is_refused() -> None:
         AfaError, match="expected an operator that holds all partial matches, for the lineage of a match, but got longest=True"
     ):
         op.lineage(Change(Last(0), 5, 11, 1))
+
+
+def test_a_choice_is_made_among_all_matches() -> None:
+    chosen = afa.sql(
+        """SELECT * FROM Event MATCH_RECOGNIZE (PARTITION BY key ORDER BY le MEASURES B.n AS n AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B) WITHIN INTERVAL '10' SECOND DEFINE A AS kind = 'a', B AS kind = 'b')""",
+        event=Event,
+        tick="s",
+    )
+    with pytest.raises(
+        AfaError, match="expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest"
+    ):
+        chosen.operator(longest=True)
+    with pytest.raises(AfaError, match="expected an operator of all matches for a Choose behind it but got longest=True"):
+        Choose(window=10).after(Operator(ANY, window=10, longest=True))
+    held = Cleanse(0).after(Operator(ANY, window=10, longest=True))
+    assert held.push_many([insert(a(), 1), insert(a(), 3), insert(B, 5)]) == []
+    assert told(held.push(afa.Punctuation(9))[:-1]) == [(0, 5, 13, 1)]
+
+
+def test_find_and_backtest() -> None:
+    frame = {"kind": ["b", "a", "a"], "n": [0, 0, 0], "key": ["k"] * 3, "le": [5, 1, 3]}
+    for engine in ("auto", "interpreted"):
+        found = afa.find(ANY, frame, window=10, longest=True, engine=engine)
+        assert (found["le"].tolist(), found["re"].tolist()) == ([5], [13])
+    tested = afa.backtest({"any": ANY}, frame, window=10, longest=True)
+    assert (tested.table["matches"].tolist(), tested.table["withdrawn"].tolist()) == ([1], [1])
+    ties = {"kind": ["a", "b", "b"], "n": [0] * 3, "key": ["k"] * 3, "le": [1, 5, 5], "re": [50, 7, 9]}
+    tested = afa.backtest({"any": ANY}, ties, until="re", longest=True)
+    assert (tested.table["matches"].tolist(), tested.table["withdrawn"].tolist()) == ([1], [1])

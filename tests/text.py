@@ -95,6 +95,7 @@ def automaton_of(spec: dict[str, Any]) -> Automaton:
         arcs=[arc_of(arc) for arc in spec["arcs"]],
         register=_value(register),
         event=_value(event),
+        shown=_value(spec.get("shown")),
     )
 
 

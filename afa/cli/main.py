@@ -139,6 +139,7 @@ END = (
     "that is still open."
 )
 ARCS = "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch."
+LONGEST = "Of matches that show the same at one timestamp tell the one that lasts longest only."
 THREADS = "Match in so many threads, each for a part of the keys; what comes out is the same."
 BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
 VARY = (
@@ -179,6 +180,7 @@ def run(
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
+    longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
     threads: Annotated[int, _option(ORDER, THREADS, metavar="N", min=1)] = 1,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
@@ -225,6 +227,7 @@ def run(
                 arcs=None if arcs is None else str(arcs),
                 vary=tuple(vary or ()),
                 threads=threads,
+                longest=longest,
             )
         )
 

@@ -43,6 +43,7 @@ class Job(NamedTuple):
     arcs: str | None = None
     vary: tuple[str, ...] = ()
     threads: int = 1
+    longest: bool = False
 
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> Job:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.

@@ -44,7 +44,10 @@ def run(job: Job) -> None:
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
         options: dict[str, Any] = {"late": job.late, "tick": job.tick, "cancel": job.cancel, "threads": job.threads}
-        events, operator = Schema.of(query.tree.event, "event"), query.operator(**options)
+        try:
+            events, operator = Schema.of(query.tree.event, "event"), query.operator(**options, longest=job.longest)
+        except AfaError as error:
+            raise CommandError(on_the_line(error)) from error
         _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
         return
     try:
@@ -91,6 +94,7 @@ def _operator(automaton: Automaton, job: Job) -> Any:
         "late": job.late,
         "tick": job.tick,
         "cancel": job.cancel,
+        "longest": job.longest,
     }
     if not job.keys:
         return Operator(automaton, **options)

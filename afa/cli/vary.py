@@ -180,13 +180,13 @@ def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Sc
         queries, jobs = zip(*(load_query(job, source, pattern) for pattern in patterns))
         if len(set(jobs)) > 1:
             raise CommandError(f"expected queries of one key, order and tick but got several from {job.pattern}")
-        return list(queries), Schema.of(queries[0].tree.event, "event"), jobs[0], Options(tick=jobs[0].tick)
+        return list(queries), Schema.of(queries[0].tree.event, "event"), jobs[0], Options(tick=jobs[0].tick, longest=job.longest)
     events = patterns[0].event_schema
     if events is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     job = job.in_ticks(source.kinds(), events.cls)
     key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-    return patterns, events, job, Options(key, job.window, job.sequence, job.tick)
+    return patterns, events, job, Options(key, job.window, job.sequence, job.tick, longest=job.longest)
 
 
 def _times_shown(pattern: Any) -> tuple[str, ...]:

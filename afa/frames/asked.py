@@ -24,6 +24,7 @@ class Options(NamedTuple):
     sequence: str | None = None
     tick: str | None = None
     engine: EngineName = "auto"
+    longest: bool = False
 
 
 class Asked(NamedTuple):
@@ -105,7 +106,7 @@ def asked(pattern: Any, options: Options) -> Asked:
     said = options._asdict()
     if options.key is not None and own is not None and _names(options.key) == _names(own):
         said["key"] = None
-    said = {name: value for name, value in said.items() if value is not None}
+    said = {name: value for name, value in said.items() if value is not None and value is not False}
     return _of(lambda: pattern.operator(**said))
 
 
@@ -145,7 +146,7 @@ def _of(make: Callable[[], Any]) -> Asked:
         core.tick,
         waits=TIMEOUT in kinds,
         steady=steady,
-        ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON},
+        ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not core.longest,
         native=core.engine.native,
     )
 

@@ -31,6 +31,7 @@ def find(
     end: End = "latest",
     workers: int | None = None,
     engine: EngineName = "auto",
+    longest: bool = False,
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
@@ -63,6 +64,7 @@ def find(
     workers : int, optional
         How many threads take groups of many keys. None: one for each core.
     engine : "auto", "compiled" or "interpreted"
+    longest : bool
         As of `Operator`.
 
     Returns
@@ -90,7 +92,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    options = Options(key, window, sequence, tick, engine)
+    options = Options(key, window, sequence, tick, engine, longest)
     if is_path(frame):
         return in_parts(pattern, frame, options, (time, until, diff, end))
     opened = Frame(frame)

@@ -131,13 +131,16 @@ class Query:
         Raises
         ------
         AfaError
-            An option is one that the query says; or it asks for threads, and the query has no key.
+            An option is one that the query says; or it asks for threads, and the query has no key; or for the longest matches, and
+            the query chooses.
         """
         for name, said in (("window", "WITHIN"), ("key", "its key"), ("sequence", "order=")):
             if name in options:
                 raise AfaError(
                     f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
                 )
+        if options.get("longest", False) and self._choose is not None:
+            raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
         threads = self._threads(options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:

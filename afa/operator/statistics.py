@@ -23,7 +23,7 @@ class Statistics(NamedTuple):
     intervals : int
         Ignorable runs held.
     matches : int
-        Matches in force that are not final yet.
+        Matches in force that are not final yet; with ``longest=True`` also those that would be if the longer ones went.
     pending : int
         Retractions that wait for their insertion, in copies.
     keys : int

@@ -70,7 +70,8 @@ class Bucket:
         if image is None and not blobs:
             self._held = Held(job.schema, job.speculation)
             options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
-            self._core = Core(job.automaton, window=job.window, sequence=job.sequence, late=late, **options)
+            options |= {"window": job.window, "sequence": job.sequence, "longest": job.longest}
+            self._core = Core(job.automaton, late=late, **options)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)
             self._stages = Stages(job.asked, self._core, job.keys)

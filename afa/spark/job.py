@@ -58,6 +58,7 @@ class Job(NamedTuple):
     since: int = 0  # ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier
     moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
     asked: Asked = NONE  # the stages around its operator
+    longest: bool = False  # whether of matches with equal payload and time only the longest is told
 
     @property
     def digest(self) -> bytes:
@@ -136,6 +137,7 @@ def job_of(
     delay: int = 0,
     since: int = 0,
     asked: Asked = NONE,
+    longest: bool = False,
 ) -> Job:
     """Return the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
@@ -158,6 +160,8 @@ def job_of(
     for name, choice in (("on_fault", on_fault), ("late", late)):
         if choice not in ("report", "stop"):
             raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
+    if asked.choose is not None and longest:
+        raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     if asked.choose is not None and ticks is not None and lifetimes:
@@ -175,9 +179,10 @@ def job_of(
         _check_text(value, f"the register {portable.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
+    rest |= {"longest": True} if longest else {}
     recipe = recipe_of(portable, keys=typed, sequence=sequence, **rest)
     stops = on_fault == "stop", late == "stop"
-    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since, asked=asked)
+    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since, asked=asked, longest=longest)
 
 
 def events_of(automaton: Automaton, asked: Asked) -> Schema:

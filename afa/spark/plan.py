@@ -58,6 +58,7 @@ def match(
     name: str | None = None,
     since: datetime | str | int | None = None,
     checkpoint: str | None = None,
+    longest: bool = False,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function that matches an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -117,6 +118,8 @@ def match(
         The folder of the query's checkpoint, if that may have another number of buckets. Its states are then split by key, and
         written into it, so that keys can move to their new buckets in the first batch. A checkpoint that does not exist yet, or
         has the same number of buckets, is left alone.
+    longest : bool
+        As of `Operator`. A restart can't change it.
 
     Returns
     -------
@@ -177,6 +180,7 @@ def match(
             lifetimes=until is not None,
             since=first,
             asked=asked,
+            longest=longest,
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")

@@ -47,6 +47,7 @@ FIXED = {
     "sequence": "sequence",
     "lifetimes": "lifetimes (until=)",
     "since": "beginning (since=, in ticks)",
+    "longest": "longest matches (longest=)",
 }
 """The parts of a recipe that must stay, with their names for messages."""
 
@@ -170,9 +171,9 @@ def _item(arc: Arc, automaton: Automaton) -> dict[str, Any]:
 def check(before: Recipe, now: Recipe) -> None:
     """Refuse (SnapshotError) a job that can't go on from another one's state."""
     for what, name in FIXED.items():
-        if before[what] != now[what]:
+        if before.get(what) != now.get(what):
             raise SnapshotError(
-                f"expected the {name} that the checkpoint was made with, {before[what]!r}, but got {now[what]!r}: "
+                f"expected the {name} that the checkpoint was made with, {before.get(what)!r}, but got {now.get(what)!r}: "
                 f"begin anew with another checkpoint, or keep the {name}"
             )
     if before["buckets"] != now["buckets"]:

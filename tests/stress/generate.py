@@ -56,7 +56,9 @@ class World:
         self.specs = [*spec["automaton"]["arcs"], *spec["extra"]]
         self.event = T if spec["automaton"]["event"] == "T" else E
         names = ("window", "sequence", "arc_punctuation", "late", "key")
-        self.model = Model(self.automaton, **{name: self.options[name] for name in names}, known=family.known)
+        self.longest = self.options.get("longest", False)
+        options = {name: self.options[name] for name in names}
+        self.model = Model(self.automaton, **options, known=family.known, longest=self.longest)
 
     def item(self, op: Op) -> Any:
         """The change or punctuation that an operation means."""
@@ -69,6 +71,14 @@ class World:
             return Change(self.event(*what), *rest)
         arc = arc_of(self.specs[what]) if kind == "arc-copy" else self.pool[what]
         return (insert if kind == "arc+" else retract)(arc, *rest)
+
+
+def as_longest(choose: Choices, spec: dict[str, Any]) -> dict[str, Any]:
+    """The world with ``longest=True``; of a register of two fields a match may show the first only."""
+    if spec["automaton"]["register"] == "R2(0, 1)" and choose.chance(50):
+        spec["automaton"]["shown"] = "R1"
+    spec["options"]["longest"] = True
+    return spec
 
 
 def on_arcs(op: Op) -> bool:

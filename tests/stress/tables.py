@@ -78,7 +78,7 @@ def push(here: World, operator: Any, items: list[Any], net: bool) -> list[Any]:
     """Push the items of a world as one table."""
     batch, arcs = columns(items, here.event, here.options["window"])
     out = operator.push_many(batch, net=net, arcs=arcs)
-    return changes(out, here.automaton.register_schema.cls, here.options["key"])
+    return changes(out, here.automaton.match_schema.cls, here.options["key"])
 
 
 def push_list(here: World, operator: Any, items: list[Any], net: bool) -> list[Any]:
@@ -89,7 +89,7 @@ def push_list(here: World, operator: Any, items: list[Any], net: bool) -> list[A
         table, found = columns(items[low : low + 2], here.event, here.options["window"], len(arcs))
         batch += [table, *items[low + 2 : low + 3]]
         arcs += found
-    register, key = here.automaton.register_schema.cls, here.options["key"]
+    register, key = here.automaton.match_schema.cls, here.options["key"]
     out = operator.push_many(batch, net=net, arcs=arcs)
     assert not net or isinstance(out[0], dict), f"a net output begins with a table: {out}"
     return [change for part in out for change in ([part] if isinstance(part, Punctuation) else changes(part, register, key))]

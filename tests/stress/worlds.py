@@ -14,7 +14,7 @@ from afa import Operator
 from afa.compiled import inforce, memory
 from tests import strategies
 from tests.strategies import Seeded
-from tests.stress.generate import world
+from tests.stress.generate import as_longest, world
 from tests.stress.mixes import mix
 from tests.stress.run import Seen, report, run
 
@@ -27,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
     parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20; of a mix 8 to 120)")
     parser.add_argument("--mixes", action="store_true", help="long mixes over few instants, of ignorable arcs")
+    parser.add_argument("--longest", action="store_true", help="worlds of operators with longest=True")
     parser.add_argument("--family", type=int, default=8, help="so many mixes share an automaton")
     parser.add_argument("--skips", type=int, default=strategies.SKIPS, help="percent of the ignorable arcs that are skips")
     parser.add_argument("--check-every", type=int, default=1, help="operator._check() after so many steps, and after the last")
@@ -45,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     for number in range(options.first, options.first + options.worlds):
         choose, family = Seeded(f"{options.seed}/{number}"), Seeded(f"{options.seed}/family {number // options.family}")
         spec = mix(choose, options.steps, family) if options.mixes else world(choose, options.steps)
+        spec = as_longest(family, spec) if options.longest else spec
         try:
             seen = seen.plus(run(spec, options.engine, every=options.check_every))
             continue
