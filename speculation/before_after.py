@@ -103,6 +103,10 @@ class Around(Matching):
         """Return which events stand behind a match in force. As `Operator.lineage`; behind a `Choose`, of those that are chosen."""
         return self._core.calls.call(lineage_in, self._core, match, self._chosen())
 
+    def collapsed(self, match: Change) -> Lineage:
+        """Return which events stand behind a payload at an LE. As `Operator.collapsed`; behind a `Choose`, of chosen matches."""
+        return self._core.calls.call(lineage_in, self._core, match, self._chosen(), True)
+
     def _chosen(self) -> Callable[[Change], list[Any]] | None:
         """Return the function that tells which matches are meant by one that is shown; None: itself."""
         found: Callable[[Change], list[Any]] | None = getattr(self.stage, "chosen", None)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 import afa
-from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, SnapshotError, insert, retract
+from afa import AfaError, Arc, Automaton, Keyed, Operator, SnapshotError, insert, retract
 from afa.operator import snapshot
 from punctuation import sealed
 from speculation import Choose, Cleanse
@@ -153,12 +153,6 @@ def test_queries() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(AfaError, match=r"expected longest=False where numbers are gapless \('n'\) but got longest=True"):
         Operator(ANY, window=10, gapless="n", longest=True)
-    op = Operator(ANY, window=10, longest=True)
-    op.push_many([insert(a(), 1), insert(B, 5)])
-    with pytest.raises(
-        AfaError, match="expected an operator that holds all partial matches, for the lineage of a match, but got longest=True"
-    ):
-        op.lineage(Change(Last(0), 5, 11, 1))
 
 
 def test_a_choice_is_made_among_all_matches() -> None:

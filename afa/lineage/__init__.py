@@ -5,6 +5,7 @@ components      which component an arc takes an event for; picks: events taken f
 steps_taken     what a partial match becomes by a step, each time with the pick
 asked_steps     the steps that can lead to a state at all, by their events
 derivation      backward: sets of partial matches, and the picks that lead to them
+bounded         the same over states and registers, by the events that live to a bound: where starts do not matter
 graph           its nodes; each walk through them from the end is a path, no two are the same
 aggregates      count, sum, min and max of a field over all paths, in one pass of the graph
 lineage         `Lineage`: paths, count, events, aggregates

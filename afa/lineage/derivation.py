@@ -46,6 +46,8 @@ class Derivation:
         By the number of a step, the partial matches there that stand for the match.
     """
 
+    _least: int | None = None
+
     def __init__(
         self, automaton: Automaton, transitions: Transitions, steps: Sequence[Step], ends: Mapping[int, Sequence[PMatch]]
     ) -> None:
@@ -121,11 +123,11 @@ class Derivation:
         y, transitions = self.steps[i], self._transitions
         found: dict[int, Sources] = {}
         if y.start in self._starts:
-            self._note(found, begun(transitions, y), BEGIN)
+            self._note(found, begun(transitions, y, self._least), BEGIN)
         if i and y.follows:
             x = self.steps[i - 1]
             for q in x.partial:
-                self._note(found, derived(transitions, q, x.le, y), 1 << self._number(q))
+                self._note(found, derived(transitions, q, x.le, y, self._least), 1 << self._number(q))
         self._resting[i] = sum(1 << p for p, (picked, passed) in found.items() if not picked and passed == 1 << p)
         return found
 

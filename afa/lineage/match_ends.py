@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.engine import Engine, Step
 from afa.errors import AfaError, ChangeError
+from afa.lineage.bounded import Bounded, span_of
 from afa.lineage.derivation import Derivation
 from afa.lineage.graph import Graph
 from afa.lineage.lineage import Lineage
@@ -40,6 +41,8 @@ class Held(NamedTuple):
         What of a match is told: its first fields.
     event : Schema or None
         What of an event is told: its first fields. None: all of any payload.
+    longest : bool
+        Whether of matches of one payload and LE only the one with the largest RE is in force.
     """
 
     engine: Engine
@@ -49,6 +52,7 @@ class Held(NamedTuple):
     goes_on: bool
     shown: Schema
     event: Schema | None
+    longest: bool = False
 
 
 class End(NamedTuple):
@@ -80,39 +84,109 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     AfaError
         It is, but began before a promise, which has dropped its first events.
     """
-    payload, key = match.payload, match.key
-    le: Any = match.le
-    re: Any = match.re
-    if le < held.progress.final:
-        raise ChangeError(
-            f"expected a match in force with le >= {held.progress.final} (promised) but got {payload!r} at le={le}: "
-            f"it is final, and forgotten"
-        )
-    transitions = Transitions(held.automaton, held.table, Faults() if held.goes_on else None)
-    transitions.key = key
-    steps = held.engine.steps(key, le, le)
-    found = [end for end in _ends(held, transitions, steps) if (end.shown, end.le, end.re) == (tuple(payload), le, re)]
-    if not found:
-        raise ChangeError(f"expected a match in force but got {_words(payload, le, re, key)}; {_near(held, transitions, match)}")
+    here = _Here(held, match)
+    found = [end for end in here.ends if end.re == match.re]
+    if not found or (held.longest and any(end.re > match.re for end in here.ends)):  # type: ignore[operator]
+        raise here.not_in_force(match)
     if only is not None:
         found = [end for end in found if end.payload in only]
         if not found:
+            raise ChangeError(f"expected a match that the stage has chosen but got {_words(match)}, which it has not")
+    derivation = here.bounded(found, match.re) if held.longest else here.derivation(found)  # type: ignore[arg-type]
+    return here.lineage(derivation)
+
+
+def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
+    """Return the lineage of all matches in force that have the payload, LE and key of one, whatever their RE.
+
+    Parameters
+    ----------
+    held : Held
+    match : Change
+        As of `lineage_of`; its RE does not count.
+    only : callable, optional
+        As of `lineage_of`, of each of the matches.
+
+    Raises
+    ------
+    ChangeError
+        No such match is in force.
+    AfaError
+        One of them began before a promise.
+    """
+    here = _Here(held, match)
+    found = here.ends
+    if only is not None:
+        chosen = {re: only(match._replace(re=re)) for re in {end.re for end in found}}
+        found = [end for end in found if end.payload in chosen[end.re]]
+    if not found:
+        raise here.not_in_force(match)
+    if only is not None:  # by starts
+        return here.lineage(here.derivation(found))
+    return here.lineage(here.bounded(found, match.le + 1))  # type: ignore[operator]
+
+
+class _Here:
+    """The steps at the LE of a match, and what ends there as it."""
+
+    def __init__(self, held: Held, match: Change) -> None:
+        le: Any = match.le
+        if le < held.progress.final:
             raise ChangeError(
-                f"expected a match that the stage has chosen but got {_words(payload, le, re, key)}, which it has not"
+                f"expected a match in force with le >= {held.progress.final} (promised) but got {match.payload!r} at le={le}: "
+                f"it is final, and forgotten"
             )
-    first, promised = min(_le(end.p.start) for end in found), max(held.progress.final, held.progress.some)
-    if first < promised:
-        raise AfaError(
-            f"expected a match whose events are all held but got {_words(payload, le, re, key)}, which began at le={first}, before "
-            f"the promise of {promised}: what came before that is dropped"
+        self._held, self._match, self._le = held, match, le
+        self._transitions = Transitions(held.automaton, held.table, Faults() if held.goes_on else None)
+        self._transitions.key = match.key
+        self._steps = held.engine.steps(match.key, le, le)
+        payload = tuple(match.payload)
+        self.ends = [end for end in _ends(held, self._transitions, self._steps) if (end.shown, end.le) == (payload, le)]
+        self._promised = max(held.progress.final, held.progress.some)
+
+    def not_in_force(self, match: Change) -> ChangeError:
+        """Return the error for a match that is not there."""
+        return ChangeError(f"expected a match in force but got {_words(match)}; {_near(self._held, self._transitions, match)}")
+
+    def derivation(self, found: Sequence[End]) -> Derivation:
+        """Return the derivation of ends, by their starts."""
+        span = self._span(found)
+        return Derivation(self._held.automaton, self._transitions, span, self._by_step(found, span))
+
+    def bounded(self, found: Sequence[End], least: int) -> Derivation:
+        """Return the derivation of ends by computations whose events all have an RE at or above a bound."""
+        held, le = self._held, self._le
+        span = span_of(held.engine, self._match.key, le, least, self._promised) if held.longest else self._span(found)
+        derivation = Bounded(held.automaton, self._transitions, span, self._by_step(found, span), least)
+        if held.longest and derivation.reaches(self._promised):
+            raise self._dropped("")
+        return derivation
+
+    def _span(self, found: Sequence[End]) -> list[Step]:
+        """Return the steps from the first start of ends on, with the partial matches of these starts."""
+        starts = {end.p.start for end in found}
+        first = min(map(_le, starts))
+        if first < self._promised:
+            raise self._dropped(f" at le={first},")
+        return [y for y in self._held.engine.steps(self._match.key, first, self._le, starts) if first <= y.le <= self._le]
+
+    def _by_step(self, found: Sequence[End], span: Sequence[Step]) -> dict[int, list[PMatch]]:
+        """Return what ends by the number of its step in a span up to the LE."""
+        behind = sum(step.le <= self._le for step in self._steps) - len(span)
+        ends: dict[int, list[PMatch]] = {}
+        for end in found:
+            ends.setdefault(end.step - behind, []).append(end.p)
+        return ends
+
+    def _dropped(self, at: str) -> AfaError:
+        return AfaError(
+            f"expected a match whose events are all held but got {_words(self._match)}, which began{at} before "
+            f"the promise of {self._promised}: what came before that is dropped"
         )
-    span = [step for step in held.engine.steps(key, first, le, {end.p.start for end in found}) if first <= step.le <= le]
-    behind = sum(step.le <= le for step in steps) - len(span)
-    ends: dict[int, list[PMatch]] = {}
-    for end in found:
-        ends.setdefault(end.step - behind, []).append(end.p)
-    derivation = Derivation(held.automaton, transitions, span, ends)
-    return Lineage(match, Graph(derivation, key, _told(held)), held.event)
+
+    def lineage(self, derivation: Derivation) -> Lineage:
+        """Return what is told of a derivation."""
+        return Lineage(self._match, Graph(derivation, self._match.key, _told(self._held)), self._held.event)
 
 
 def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
@@ -124,7 +198,7 @@ def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
     transitions = Transitions(held.automaton, held.table, Faults() if held.goes_on else None)
     transitions.key = key
     steps = held.engine.steps(key, BEGINNING if held.table.timeouts else low, FOREVER - 1)
-    found = {(end.shown, end.le, end.re): None for end in _ends(held, transitions, steps) if end.le >= low}
+    found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= low))
     return [Change(held.shown.cls(*shown), le, re, 1, key) for shown, le, re in found]
 
 
@@ -145,20 +219,30 @@ def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterat
                     yield End(i, p, payload[:shown], payload, t, q.re)
 
 
+def _in_force(held: Held, ends: Iterable[End]) -> dict[tuple[Any, int, int], None]:
+    """Return which matches ends make, each once."""
+    if not held.longest:
+        return {(end.shown, end.le, end.re): None for end in ends}
+    largest: dict[tuple[Any, int], int] = {}
+    for end in ends:
+        largest[end.shown, end.le] = max(end.re, largest.get((end.shown, end.le), end.re))
+    return {(shown, le, re): None for (shown, le), re in largest.items()}
+
+
 def _near(held: Held, transitions: Transitions, match: Change) -> str:
     """Return which matches in force are near to one that is not, in words. O(what is held of the key)."""
     payload, key = match.payload, match.key
     le: Any = match.le
     steps = held.engine.steps(key, BEGINNING, FOREVER - 1)
-    found = {(end.shown, end.le, end.re) for end in _ends(held, transitions, steps) if end.le >= held.progress.final}
+    found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= held.progress.final))
     if not found:
         return f"none is in force{_of(key)}"
     near = sorted(found, key=lambda end: (end[0] != payload, abs(end[1] - le), end[1], repr(end)))[:NEAR]
     return "near it: " + ", ".join(f"{held.shown.cls(*shown)!r} from {le} to {re}" for shown, le, re in near)
 
 
-def _words(payload: Any, le: int, re: int | None, key: Hashable) -> str:
-    return f"{payload!r} from {le} to {re}{_of(key)}"
+def _words(match: Change) -> str:
+    return f"{match.payload!r} from {match.le} to {match.re}{_of(match.key)}"
 
 
 def _of(key: Hashable) -> str:

@@ -148,9 +148,8 @@ class Core(Member):
         """Return what lineages are derived from."""
         if isinstance(self.engine, RewrittenEngine):
             raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
-        if self.longest:
-            raise AfaError("expected an operator that holds all partial matches, for the lineage of a match, but got longest=True")
-        return Held(self.engine, self.automaton, self.arcs.table, self.progress, self.faults is not None, self.shown, self.taken)
+        faults = self.faults is not None
+        return Held(self.engine, self.automaton, self.arcs.table, self.progress, faults, self.shown, self.taken, self.longest)
 
     def _held_whole(self) -> Held:
         """Return what lineages are derived from, of matches with all that they hold."""

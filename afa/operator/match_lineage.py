@@ -8,34 +8,43 @@ from typing import Any
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.lineage.lineage import Lineage
-from afa.lineage.match_ends import lineage_of
+from afa.lineage.match_ends import collapsed_of, lineage_of
 from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.schema import as_ticks
 
+Chosen = Callable[[Change], Collection[Any]]
 
-def lineage_in(core: Core, match: Any, chosen: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
-    """Return the lineage of a match, within a call. See `Matching.lineage`.
+
+def lineage_in(core: Core, match: Any, chosen: Chosen | None = None, collapsed: bool = False) -> Lineage:
+    """Return the lineage of a match, within a call. See `Matching.lineage`, ``collapsed``: `Matching.collapsed`.
 
     ``chosen``: the payloads, with all that they hold, of those that are meant, where a stage shows less of them. None: itself.
     """
     held = core.held()
-    match = _in_form(core, match)
+    match = _in_form(core, match, collapsed)
     take = core.automaton.match_schema.take
-    return lineage_of(held, match, None if chosen is None else [tuple(take(payload)) for payload in chosen(match)])
+
+    def meant(each: Change) -> list[Any]:
+        return [tuple(take(payload)) for payload in chosen(each)]  # type: ignore[misc]
+
+    if collapsed:
+        return collapsed_of(held, match, None if chosen is None else meant)
+    return lineage_of(held, match, None if chosen is None else meant(match))
 
 
-def _in_form(core: Core, match: Any) -> Change:
+def _in_form(core: Core, match: Any, collapsed: bool) -> Change:
     """Return a match with its payload and its times as the operator has them."""
     if not isinstance(match, Change):
         raise ChangeError(f"expected a match, a Change as the operator announced it, but got {match!r}")
-    if match.le is None or match.re is None:
+    if match.le is None or (match.re is None and not collapsed):
         raise ChangeError(f"expected a match with its le and re but got le={match.le!r}, re={match.re!r}")
     if core.keyed is (match.key is None):
         wanted = "the key of a match" if core.keyed else "a match without a key, of an Operator,"
         raise ChangeError(f"expected {wanted} but got key={match.key!r}")
     key = take_key(match.key) if core.keyed else None
-    le, re = (as_ticks(value, name, core.tick) for name, value in (("le", match.le), ("re", match.re)))
+    le = as_ticks(match.le, "le", core.tick)
+    re = None if match.re is None else as_ticks(match.re, "re", core.tick)
     payload = match.payload
     same = isinstance(payload, tuple) and getattr(payload, "_fields", None) == core.shown.cls._fields  # type: ignore[attr-defined]
     return Change(core.shown.take(tuple(payload) if same else payload), le, re, 1, key)  # a query makes its class anew each time

@@ -182,6 +182,43 @@ class Matching:
         """
         return self._core.calls.call(lineage_in, self._core, match)
 
+    def collapsed(self, match: Change) -> Lineage:
+        """Return which events stand behind a payload at an LE: the `lineage` of all matches in force that differ by their RE only.
+
+        Under ``longest=True`` it is that of all matches that would be in force without it.
+
+        Parameters
+        ----------
+        match : Change
+            One of them; its RE does not count, and may be None.
+
+        Raises
+        ------
+        ChangeError
+            No such match is in force.
+        AfaError
+            One of them began before a promise, which has dropped its first events; or payloads are not kept.
+
+        Notes
+        -----
+        As `lineage`, but over states and registers, not over the partial matches of each start (`afa.lineage.bounded`).
+
+        Examples
+        --------
+        >>> from typing import NamedTuple
+        >>> from afa import Automaton, insert
+        >>> class Pay(NamedTuple):
+        ...     amount: int
+        >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
+        ...     Arc("0", "small", "amount < 10"), Arc("small", "small", "True"), Arc("small", "big", "amount > 500"),
+        ... ])
+        >>> op = Operator(two, window=60)
+        >>> out = op.push_many([insert(Pay(1), le=1), insert(Pay(2), le=3), insert(Pay(900), le=4)])
+        >>> [(match.le, match.re) for match in out], op.collapsed(out[0]).aggregate("amount", "small")
+        ([(4, 61), (4, 63)], Aggregates(paths=2, count=2, sum=3, min=1, max=2))
+        """
+        return self._core.calls.call(lineage_in, self._core, match, None, True)
+
     @property
     def statistics(self) -> Statistics:
         """The numbers of what the operator holds and has done so far."""

@@ -1,0 +1,137 @@
+"""Collapsed lineages, and lineages under ``longest=True``: by hand, a sample of random worlds, faults that they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from afa import AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert
+from afa.lineage import bounded, match_ends
+from speculation import Choose, Cleanse
+from tests.language.worlds import RefusedError
+from tests.language.worlds import numbered as query_numbered
+from tests.lineage import collapsed_worlds as worlds
+from tests.lineage import query_worlds
+from tests.lineage.test_lineage import MANY, Ev, paths, pushed
+
+
+def test_one_lineage_of_several_matches(engine: Any) -> None:
+    op = Operator(MANY, window=60, engine=engine)
+    out = pushed(op, "a1 a2 b3 c4")
+    assert [(match.le, match.re) for match in out] == [(4, 61), (4, 62)]
+    for match in (*out, Change((), 4, None), Change((), 4, 99)):
+        assert paths(op.collapsed(match)) == ["a2 b3 c4", "a1 b3 c4"]
+    assert op.collapsed(out[0]).count() == 2
+    assert op.collapsed(out[0]).aggregate(component="a") == (2, 2, None, None, None)
+    assert [change.le for change in op.collapsed(out[0]).events()["a"]] == [1, 2]
+    with pytest.raises(ChangeError, match=r"in force but got NoRegister\(\) from 5 to None; near it: NoRegister\(\) from 4 to 61"):
+        op.collapsed(Change((), 5, None))
+
+
+def test_what_a_promise_has_dropped(engine: Any) -> None:
+    """One of the matches began before the promise, one behind it: the collapsed lineage is not told in part."""
+    op = Operator(MANY, window=60, engine=engine)
+    pushed(op, "a1")
+    op.push(Punctuation(2))
+    out = pushed(op, "a2 b3 c4")
+    assert paths(op.lineage(out[1])) == ["a2 b3 c4"]
+    with pytest.raises(AfaError, match="which began at le=1, before the promise of 2"):
+        op.collapsed(out[1])
+
+
+def test_keys_and_stages(engine: Any) -> None:
+    op = Cleanse(0).after(Keyed(MANY, key="val", window=60, engine=engine))
+    op.push_many([insert(Ev(kind, key), le) for le, kind in enumerate("aabc", 1) for key in (1, 2)])
+    for key in (1, 2):
+        found = op.collapsed(Change((), 4, None, key=key))
+        assert found.aggregate("val") == (2, 6, 6 * key, key, key)
+
+
+def test_behind_a_choice_of_matches(engine: Any) -> None:
+    """Of the two matches one is chosen: what began first."""
+    op = Choose(window=60).after(Operator(MANY, window=60, engine=engine))
+    (match,) = pushed(op, "a1 a2 b3 c4")
+    assert paths(op.collapsed(match)) == ["a1 b3 c4"]
+
+
+def test_the_longest(engine: Any) -> None:
+    """The lineage of the longest match has the paths that last as long; the collapsed one those of all that it stands for."""
+    op = Operator(MANY, window=60, engine=engine, longest=True)
+    (match,) = pushed(op, "a1 a2 b3 c4")
+    assert match.re == 62
+    assert paths(op.lineage(match)) == ["a2 b3 c4"]
+    assert paths(op.collapsed(match)) == ["a2 b3 c4", "a1 b3 c4"]
+    with pytest.raises(ChangeError, match=r"from 4 to 61; near it: NoRegister\(\) from 4 to 62"):
+        op.lineage(match._replace(re=61))
+
+
+def test_the_longest_behind_a_promise() -> None:
+    """What began before the promise has not lasted as long: the lineage of the match is told, the collapsed one is not."""
+    op = Operator(MANY, window=60, longest=True)
+    pushed(op, "a1 b2")
+    op.push(Punctuation(3))
+    (match,) = pushed(op, "c4")
+    with pytest.raises(AfaError, match="which began before the promise of 3"):
+        op.lineage(match)
+    (match,) = (each for each in pushed(op, "a5 b6 c7") if each.re == 65)
+    assert paths(op.lineage(match)) == ["a5 b6 c7"]
+    with pytest.raises(AfaError, match="which began before the promise of 3"):
+        op.collapsed(match)
+
+
+def test_a_long_life_far_back() -> None:
+    """Lifetimes that are given may reach from anywhere; what does not live as long as the match is in none of its paths."""
+    skips = [Arc.skip("a", "True"), Arc.skip("b", "True")]
+    arcs = [Arc("0", "a", "kind == 'a'"), Arc("a", "b", "kind == 'b'"), Arc("b", "b", "kind == 'b'", select="b"), *skips]
+    skipping = Automaton(start="0", final={"c"}, arcs=[*arcs, Arc("b", "c", "kind == 'c'")], event=Ev)
+    op = Operator(skipping, window=60, longest=True)
+    events = [insert(Ev("a"), 1, 900), insert(Ev("b"), 2, 900), insert(Ev("a"), 300, 900), insert(Ev("b"), 301)]
+    (match,) = op.push_many([*events, insert(Ev("x"), 310, 950), insert(Ev("c"), 320, 900)])
+    assert match.re == 900
+    assert paths(op.lineage(match)) == ["a1 b2 c320"]
+    assert paths(op.collapsed(match)) == ["a300 b301 c320", "a1 b2 b301 c320", "a1 b301 c320", "a1 b2 c320"]
+
+
+def test_worlds() -> None:
+    seen = worlds.Seen()
+    for number in range(40):
+        spec = worlds.numbered("suite", number)
+        for engine in worlds.worlds.ENGINES:
+            seen = seen.plus(worlds.run(spec, engine))
+    assert min(seen) > 50, seen
+
+
+def test_worlds_of_queries() -> None:
+    seen = worlds.Seen()
+    for number in range(20):
+        for engine in worlds.worlds.ENGINES:
+            try:
+                seen = seen.plus(query_worlds.run(query_numbered("suite", number), engine, worlds.check_query))
+            except RefusedError:
+                continue
+    assert min(seen) > 50, seen
+
+
+def _too_late(real: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda engine, key, le, least, promised: real(engine, key, le, least, promised)[1:]
+
+
+def _not_those_passed(real: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda automaton, transitions: False
+
+
+PLANTED: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "a step missing at the start": (match_ends, "span_of", _too_late),
+    "an ignorable arc of the start state": (bounded, "_passes_first", _not_those_passed),
+    "a bound that nobody asks": (bounded.Bounded, "__init__", lambda real: lambda *said: real(*said[:-1], -(10**9))),
+    "what lies before the promise": (bounded.Bounded, "reaches", lambda real: lambda self, before: False),
+}
+
+
+@pytest.mark.parametrize("fault", list(PLANTED))
+def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, wrong = PLANTED[fault]
+    monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
+    assert any(worlds.failure(worlds.numbered("suite", number), "interpreted") for number in range(150)), fault
