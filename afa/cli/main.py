@@ -146,6 +146,9 @@ VARY = (
     "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many matches "
     "each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at once."
 )
+MEMBERS = (
+    "Each match comes with FIELD of its events, or with their timestamps (le): a list, or one for each component that is named."
+)
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
 
@@ -178,6 +181,7 @@ def run(
     vary: Annotated[list[str] | None, _option(RESULT, VARY, metavar="NAME=VALUES")] = None,
     output: Annotated[Path | None, _option(RESULT, OUTPUT, metavar="FILE", callback=_output)] = None,
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
+    members: Annotated[str | None, _option(RESULT, MEMBERS, metavar="FIELD")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
@@ -228,6 +232,7 @@ def run(
                 vary=tuple(vary or ()),
                 threads=threads,
                 longest=longest,
+                members=members,
             )
         )
 

@@ -18,6 +18,7 @@ from afa.cli.follow import Follow
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert, kind_of_times
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
+from afa.cli.members_column import MembersColumn
 from afa.cli.output_times import type_of_times, with_times
 from afa.cli.read import Csv, Source, batches, open_source
 from afa.cli.request import FIRST, Job
@@ -43,9 +44,10 @@ def run(job: Job) -> None:
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
-        options: dict[str, Any] = {"late": job.late, "tick": job.tick, "cancel": job.cancel, "threads": job.threads}
+        names = ("late", "tick", "cancel", "threads", "longest", "members")
+        options: dict[str, Any] = {name: getattr(job, name) for name in names}
         try:
-            events, operator = Schema.of(query.tree.event, "event"), query.operator(**options, longest=job.longest)
+            events, operator = Schema.of(query.tree.event, "event"), query.operator(**options)
         except AfaError as error:
             raise CommandError(on_the_line(error)) from error
         _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
@@ -95,6 +97,7 @@ def _operator(automaton: Automaton, job: Job) -> Any:
         "tick": job.tick,
         "cancel": job.cancel,
         "longest": job.longest,
+        "members": job.members,
     }
     if not job.keys:
         return Operator(automaton, **options)
@@ -159,7 +162,8 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     schema = _schema(shown, job.keys, table)
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
-    with writing(job.output, _with_kinds(schema, timed, batches_in.kind)) as write:
+    members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
+    with writing(job.output, members.schema(_with_kinds(schema, timed, batches_in.kind))) as write:
 
         def push(*items: Any) -> None:
             batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
@@ -167,9 +171,10 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
                 batch.insert(1, follow.poll())
             for part in _said(lambda: operator.push_many(batch), batches_in.end):
                 if not isinstance(part, Punctuation):
+                    part, column = members.taken(part)
                     changes = _typed(part, schema)
                     summary.count(changes, batches_in.latest)
-                    found = with_times(changes, timed, batches_in.kind, job.tick or "ms")
+                    found = members.put(with_times(changes, timed, batches_in.kind, job.tick or "ms"), column)
                     screen.show(found, summary)
                     write(found)
             if follow is not None:

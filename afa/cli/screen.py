@@ -14,9 +14,11 @@ from rich.text import Text
 
 from afa.cli.bytes import STREAM
 from afa.cli.fault import Terminal, close_pipes
+from afa.cli.json_texts import json_texts
 from afa.cli.output_times import in_text
 from afa.cli.read import Source
 from afa.cli.request import Job
+from afa.operator.member_columns import MEMBERS
 from afa.operator.statistics import statistics_of
 from punctuation.time import FOREVER
 
@@ -137,6 +139,9 @@ class Screen:
             return
         part = changes if self._left < 0 else changes.slice(0, self._left)
         self._left -= len(part) if self._left > 0 else 0
+        if MEMBERS in part.column_names and self._job.members:
+            texts = pa.array(json_texts(part[MEMBERS]), pa.string())
+            part = part.set_column(part.column_names.index(MEMBERS), MEMBERS, texts)
         lines = (self._line(row) for row in in_text(part).to_pylist())
         try:
             if self._out.is_terminal:
@@ -153,8 +158,10 @@ class Screen:
 
     def _line(self, row: dict[str, Any]) -> str:
         sign = "+" if row["diff"] > 0 else "-"
-        payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in ("le", "re", "diff"))
-        return " ".join((sign, f"[{_time(row['le'])}, {_time(row['re'])})", *payload))
+        left = ("le", "re", "diff", *([MEMBERS] if self._job.members else []))
+        payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in left)
+        members = [f"{MEMBERS}={row[MEMBERS]}"] if self._job.members and row["diff"] > 0 else []
+        return " ".join((sign, f"[{_time(row['le'])}, {_time(row['re'])})", *payload, *members))
 
     def finish(self, summary: Summary) -> None:
         """Print the summary."""

@@ -40,6 +40,8 @@ def sweep(job: Job) -> None:
         raise CommandError("expected no --lateness beside --vary: what each variant finds is final")
     if job.arcs is not None:
         raise CommandError("expected no --arcs beside --vary: each variant has the arcs that the function gives it")
+    if job.members is not None:
+        raise CommandError("expected no --members beside --vary: the matches of variants come without their events")
     if job.cancel is not None:
         raise CommandError("expected no --cancel beside --vary: its rows are taken in no order")
     began = time.perf_counter()

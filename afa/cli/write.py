@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError
-from afa.cli.output_times import iso_texts
+from afa.cli.json_texts import json_texts
 
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Write = Callable[[pa.Table], None]
@@ -118,25 +116,5 @@ def _lines(table: pa.Table) -> Iterator[str]:
         )
         + "}\n"
     )
-    columns = [_texts(column) for column in table.columns]
+    columns = [json_texts(column.combine_chunks()) for column in table.columns]
     return (template % row for row in zip(*columns))
-
-
-def _texts(column: pa.ChunkedArray) -> list[str]:
-    """Values as JSON, which has no NaN and no infinity: null and text stand for them."""
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        return ["null" if text is None else f'"{text}"' for text in iso_texts(column)]
-    if pa.types.is_string(column.type):
-        coded = column.combine_chunks().dictionary_encode("encode")
-        texts = [json.dumps(value) for value in coded.dictionary.to_pylist()]
-        return [texts[i] for i in coded.indices.to_pylist()]
-    values = column.to_pylist()
-    if pa.types.is_integer(column.type) and not column.null_count:
-        return list(map(str, values))
-    return [json.dumps(_plain(value)) for value in values]
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if value != value else str(value)
