@@ -3,6 +3,8 @@
 events'   t_e   no later change of an event with LE < t_e
 arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises, of some events or of all
 effective t_p = min(t_e, t_a): output below t_p is final; t_p leaves as the output's own punctuation
+floor     t_f   state below t_f is dropped: t_p; where lineages are kept, a lifetime before what was final when the call began
+answers         the matches that end from here on have their lineage: t_p; where lineages are kept, t_p when the call began
 now             one tick past the largest event LE or punctuation so far: arcs pushed without a lifetime begin there
 """
 
@@ -22,6 +24,9 @@ class Marks(NamedTuple):
     now: int
     stale: int
     some: int
+    floor: int
+    answers: int
+    span: int
 
 
 class Progress:
@@ -43,19 +48,20 @@ class Progress:
     (False, 1)
     """
 
-    __slots__ = ("arc_punctuation", "arcs", "events", "final", "now", "some", "stale")
+    __slots__ = ("answers", "arc_punctuation", "arcs", "events", "final", "floor", "lags", "now", "some", "span", "stale")
 
     def __init__(self, arc_punctuation: bool = False) -> None:
         self.arc_punctuation = arc_punctuation
-        self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0, BEGINNING))
+        self.lags = False  # whether state is dropped by `let_go` only
+        self.restore(Marks(BEGINNING, BEGINNING, BEGINNING, BEGINNING, 0, BEGINNING, BEGINNING, BEGINNING, 0))
 
     def marks(self) -> Marks:
         """Return the numbers as they are now."""
-        return Marks(self.events, self.arcs, self.final, self.now, self.stale, self.some)
+        return Marks(self.events, self.arcs, self.final, self.now, self.stale, self.some, self.floor, self.answers, self.span)
 
     def restore(self, marks: Marks) -> None:
         """Put earlier numbers back."""
-        self.events, self.arcs, self.final, self.now, self.stale, self.some = marks
+        self.events, self.arcs, self.final, self.now, self.stale, self.some, self.floor, self.answers, self.span = marks
 
     def see(self, le: int) -> None:
         """Take note of an event's LE, so that ``now`` lies past it."""
@@ -103,4 +109,24 @@ class Progress:
         if self.effective <= self.final:
             return False
         self.final = self.effective
+        if not self.lags:
+            self.floor = self.answers = self.final
+        return True
+
+    def let_go(self) -> bool:
+        """Let state be dropped but for a lifetime before what is final. Returns whether the floor moved.
+
+        Examples
+        --------
+        >>> progress = Progress()
+        >>> progress.lags, progress.span = True, 10
+        >>> progress.promise_events(25), progress.advance(), progress.floor == BEGINNING
+        (True, True, True)
+        >>> progress.let_go(), progress.floor, progress.answers
+        (True, 15, 25)
+        """
+        floor, self.answers = max(self.final - self.span, self.floor), self.final
+        if floor == self.floor:
+            return False
+        self.floor = floor
         return True

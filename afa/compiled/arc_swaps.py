@@ -19,7 +19,7 @@ def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
     waits = store.arcs.table.timeouts or table.timeouts
     if le == k.FOREVER and not waits:  # arcs that ended are dropped
         store.arcs.table = table
-        _drop(store, store.progress.final)
+        _drop(store, store.progress.floor)
         return
     if waits or not _change_program(store, table, le):
         store.arcs.install(table)
@@ -87,6 +87,8 @@ def changed(store: Store) -> None:
 
 def _over(store: Store, promised: int) -> int:
     """Return before which time no arc serves any more."""
+    if store.progress.lags:
+        return store.progress.floor
     return min(promised, store.progress.arcs) if store.progress.arc_punctuation else promised
 
 

@@ -62,10 +62,11 @@ class Batches:
         store.ready(min(n, KEYED_CHUNK if store.keyed else SPREAD * CHUNK), n)
         self._counts = None
         straight = self._straight(batch)
-        ends, bounds = _ends(batch), self._bounds_of(batch)
+        lags, early = store.progress.lags, self._may_drop_early(batch)
+        ends, bounds = _ends(batch, lags), self._bounds_of(batch, early and not lags)
         self._bounds = bounds
         moves = bounds[0] < bounds[-1]  # then rows make room for others
-        self._tells_later, self._told = bool(moves), None  # then state is dropped on the way
+        self._tells_later, self._told = bool(moves or (lags and early)), None  # then a promise drops nothing when it comes
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
         self._counts = np.bincount(batch.key) if known else None
         if straight is not None and self._counts is not None:
@@ -75,7 +76,7 @@ class Batches:
                 straight = self._straight(batch)
             makes_room = bounds[min(low // CHUNK + 1, len(bounds) - 1)] < bounds[-1]  # for rows after the next ones
             self._coming = 0 if makes_room else int(ends[np.searchsorted(ends, low, "right")]) - low
-            self._final = max(int(bounds[low // CHUNK]), store.progress.final)
+            self._final = max(int(bounds[low // CHUNK]), store.progress.floor)
             if straight is not None:
                 begun = low
                 if self._late and not store.keyed and n - low >= LEAST:  # rows are out of order again
@@ -128,7 +129,7 @@ class Batches:
                 batch.fill(words.words, slice(low, high))
                 seen = store.progress.now
                 self._scan(words, 0, words.n, host)
-                self._final = store.progress.final
+                self._final = store.progress.floor
                 self._run(words, 0, words.n, k.EACH)
                 self._see_again(words, 0, words.n, seen, host)
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
@@ -136,20 +137,33 @@ class Batches:
                 host.take_record(batch.item(end))
                 cuts.after(int(store.memory.w[k.W_LOG_TOP]), store.progress.final)
 
-    def _bounds_of(self, batch: Encoded) -> Any:
+    def _may_drop_early(self, batch: Encoded) -> bool:
+        """Return whether a promise of this call could take effect before it comes, or later, and nobody would see it.
+
+        Not where time-outs wait for it, nor ties, which are looked for before it; nor arcs with lifetimes of their own, which may
+        begin before it.
+        """
+        store, progress = self._store, self._store.progress
+        timed = bool(store.arcs.table.timeouts) or any(arc.kind == TIMEOUT for arc in batch.arcs)
+        own = batch.mixed is not None and batch.mixed.own_lifetimes
+        waits = timed or own or not store.automaton.ties
+        return not (waits or self._then(batch) <= progress.final or progress.some > k.BEGINNING or progress.arc_punctuation)
+
+    @staticmethod
+    def _then(batch: Encoded) -> int:
+        """Return what is promised by the end of a batch."""
+        return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.O_VALUE].max(initial=batch.then))
+
+    def _bounds_of(self, batch: Encoded, early: bool) -> Any:
         """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.
 
-        State before it is dropped on the way, while it is in the cache, and not with the promise. Where time-outs wait for that
-        promise, or arcs come with lifetimes of their own, which may begin before it, BEGINNING.
+        State before it is dropped on the way, while it is in the cache, and not with the promise. Where that may not be (not
+        ``early``), BEGINNING.
         """
-        n, then, store, progress = len(batch.le), batch.then, self._store, self._store.progress
-        if batch.mixed is not None:
-            then = int(batch.mixed.promises[:, k.O_VALUE].max(initial=then))
-        timed = bool(store.arcs.table.timeouts) or any(arc.kind == TIMEOUT for arc in batch.arcs)
-        waits = timed or not store.automaton.ties  # ties are looked for before the promise
-        own = batch.mixed is not None and batch.mixed.own_lifetimes
-        if then <= progress.final or progress.some > k.BEGINNING or waits or own or progress.arc_punctuation:
+        n = len(batch.le)
+        if not early:
             return np.full(n // CHUNK + 1, k.BEGINNING)
+        then = self._then(batch)
         begins = np.arange(0, n + 1, CHUNK)
         if batch.mixed is not None:
             return np.minimum(batch.mixed.ahead(begins), then)
@@ -302,7 +316,7 @@ class Batches:
 
     def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
         try:
-            if self._store.call(how, low, high, words, max(self._final, self._store.progress.final)) == k.TIED:
+            if self._store.call(how, low, high, words, max(self._final, self._store.progress.floor)) == k.TIED:
                 check_ties(self._store)
         except Exception as error:
             code = int(self._store.memory.w[k.W_KEY])
@@ -343,6 +357,7 @@ class Batches:
         return Change(self._store.payloads.record(payload), le, re, diff, self._store.key_of(key))
 
 
-def _ends(batch: Encoded) -> Any:
-    found = () if batch.mixed is None else batch.mixed.promises[:, k.O_ROW] >> 2
+def _ends(batch: Encoded, lags: bool) -> Any:
+    """Return the rows of promises, which may drop state, and the number of rows; ``lags``: none of this call drops any."""
+    found = () if batch.mixed is None or lags else batch.mixed.promises[:, k.O_ROW] >> 2
     return np.append(found, len(batch.le)).astype(np.int64)

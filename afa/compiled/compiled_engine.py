@@ -192,7 +192,7 @@ class CompiledEngine:
             return
         busy = store.keyed and rows >= MANY * keys
         self._sweep(k.IDLE_KEYS if busy else k.FULL_KEYS, store.swept)
-        store.idle, store.swept = 0, store.progress.final
+        store.idle, store.swept = 0, store.progress.floor
 
     def _sweep(self, whom: int, since: int) -> None:
         self.store.call_all(k.CLEAN, whom, since)

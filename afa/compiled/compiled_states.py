@@ -68,10 +68,12 @@ def overdue(store: Store, t: int) -> list[Change]:
 
 
 def sizes(store: Store) -> Sizes:
-    store.call(k.SIZES)
+    store.call(k.SIZES, store.progress.final)
     at = int(store.memory.w[k.W_TEMP])
     events, partial, intervals, matches, pending, keys, ties, *high = store.memory.w[at : at + 9].tolist()
-    return Sizes(events + (high[0] << 32), partial, intervals, matches, pending + (high[1] << 32), keys, ties)
+    steps, low, more, kept = store.memory.w[at + 9 : at + 13].tolist() if store.progress.lags else (0, 0, 0, 0)
+    copies = events + (high[0] << 32), pending + (high[1] << 32), low + (more << 32)
+    return Sizes(copies[0], partial, intervals, matches, copies[1], keys, ties, steps, copies[2], kept)
 
 
 def ends(store: Store) -> Ends:
@@ -123,7 +125,7 @@ def save(store: Store, keys: KeyColumns, codes: Any) -> States:
     changes = _written(store, codes, k.CHANGES, 3 + store.payloads.layout.width, int(heads[CHANGES].sum()))
     states = States(
         keys,
-        store.progress.final,
+        store.progress.floor,
         np.stack(heads),
         store.arcs.states,
         rows[:3],
@@ -147,7 +149,7 @@ def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
 
 def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
     """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
-    final, held = store.progress.final, codes[places]
+    final, held = store.progress.floor, codes[places]
     heads = (head_words(store, held, name).tolist() for name in (k.H_CLEANED, k.H_PRUNED))
     for place, cleaned, last in zip(places.tolist(), *heads):
         promised = cleaned if cleaned > final else k.BEGINNING
@@ -211,7 +213,7 @@ def load(store: Store, states: States) -> None:
     store.directory.loaded(codes)
     m = store.memory.m
     m[k.C_LOOKED] = 0
-    if states.final < store.progress.final:
+    if states.final < store.progress.floor:
         set_head_words(store, codes, k.H_CLEANED, k.BEGINNING)
     _set_cleaned(store, codes, states)
     store.take_log()
@@ -235,7 +237,7 @@ def _load_changes(store: Store, states: States, codes: Any) -> None:
 
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:
     """Let keys of which more is promised than of others be cleaned as far as they were."""
-    parts = [part for part in states.pruned if as_time(part.promised, "promised") > store.progress.final]
+    parts = [part for part in states.pruned if as_time(part.promised, "promised") > store.progress.floor]
     set_head_words(store, codes[[part.key for part in parts]], k.H_CLEANED, [part.promised for part in parts])
 
 

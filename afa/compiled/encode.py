@@ -79,6 +79,15 @@ class Encoded(NamedTuple):
     def promised(self, t: int) -> Encoded:
         return self._replace(then=t)
 
+    def longest(self) -> int:
+        events = slice(None) if self.kind is None else self.kind == k.EVENT
+        le = self.le[events]
+        if not len(le):
+            return 0
+        if self.re is None:
+            return k.FOREVER - int(le.min()) if self.window is None else self.window
+        return int((self.re[events].view(np.uint64) - le.view(np.uint64)).max())  # it may be longer than an int64 says
+
     def fill(self, words: Any, part: Any) -> None:
         """Write some rows (a slice, or their numbers) as the columns of an array of shape (I_WORDS + payload words, rows)."""
         words[k.I_LE] = self.le[part]

@@ -72,7 +72,7 @@ class NumberLookup:
         at = 0 if code is None else int(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
         if not at or code is None:
             return None
-        if head_words(store, [code], k.H_CLEANED)[0] < store.progress.final:
+        if head_words(store, [code], k.H_CLEANED)[0] < store.progress.floor:
             store.call(k.SERVE, code, 0)
         block = Block(store, code)
         return block if block.at else None

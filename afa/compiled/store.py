@@ -121,9 +121,9 @@ class Store:
         Raises what a user's function raised, and ClosureError.
         """
         m = self.memory.m
-        bounds = self.progress.events, self.progress.final if final is None else final
+        bounds = self.progress.events, self.progress.floor if final is None else final
         m[k.C_EVENTS], m[k.C_FINAL] = bounds
-        m[k.C_KNOWN] = self.progress.final
+        m[k.C_KNOWN] = self.progress.floor
         if self.strings.asked:
             self.arcs.know_strings()
         if self.ordered == 2:

@@ -22,7 +22,7 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
     told: dict[int, tuple[Promises, Batch]] = {}
     for code in _grown(store):
         said = promises.of(store.directory.name(code))
-        t = max(min(said.of_all(), arcs), store.progress.final)
+        t = max(min(said.of_all(), arcs), store.progress.floor)
         if t > _cleaned(store, code):
             store.call(k.SERVE, code, 0, final=t)
         if store.ordered or store.arcs.table.skips:  # see `afa.interpreted.pruning.prune`

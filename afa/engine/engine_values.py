@@ -61,6 +61,9 @@ class Sizes(NamedTuple):
     pending: int
     keys: int
     ties: int = 0
+    kept_steps: int = 0
+    kept_events: int = 0
+    kept_partial_matches: int = 0
 
 
 class Ends(NamedTuple):

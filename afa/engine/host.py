@@ -16,6 +16,9 @@ class Batch(Protocol):
     def promised(self, t: int) -> Batch:
         """Return the same, where the operator promises ``t`` right behind it, in the same call: state may be dropped early."""
 
+    def longest(self) -> int:
+        """Return the longest lifetime of its events, in ticks."""
+
 
 class Host(Protocol):
     """What an engine may ask of the operator while it carries out a batch of columns."""

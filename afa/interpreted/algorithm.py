@@ -306,8 +306,8 @@ class Algorithm:
                     s.touch(t, q.re, q.register, sign)
 
     def final(self, s: State) -> int:
-        """Return what is final for a key: what the effective punctuation says, or what all of its events are promised."""
-        return max(self.progress.final, s.promised)
+        """Return what is dropped of a key, as it is final: what the floor says, or what all of its events are promised."""
+        return max(self.progress.floor, s.promised)
 
     def set_horizon(self, s: State, y: Entry, horizon: int) -> None:
         """Let the time-outs of a list fire until ``horizon``: the next step's LE, or the clock at the last step."""

@@ -3,6 +3,7 @@
     before t        steps a  b  c | d  e        cover(t) = c: the latest step with LE < t
     after cleanup           c' | d  e           c' has no events any more, and the list of c
 
+t is what the promise has made final; where lineages are kept, an earlier instant: the operator's floor (`punctuation.progress`).
 No later change has an LE below t, so that nothing before the list of cover(t) is looked up again. From that list fall the partial
 matches whose ``m`` is not after t: no event that can still come lies in their lifetime.
 """
@@ -70,47 +71,48 @@ def drop_final(s: State, t: int) -> None:
         s.journal.drop(s.matches, s.matches.peekitem(0)[0])
 
 
-def deadline(algorithm: Algorithm, s: State) -> int | None:
-    """Return the smallest punctuation that changes anything for this key, or None. O(lists of the first and last step)."""
-    times = [le + 1 for _, le, _ in s.pending]
+def deadlines(algorithm: Algorithm, s: State) -> tuple[int | None, int | None]:
+    """Return the smallest punctuation at which this key has something to say, and the smallest floor at which it shrinks; or None.
+
+    O(lists of the first and last step).
+    """
+    says, shrinks = [le + 1 for _, le, _ in s.pending], []
     if s.matches:
-        times.append(s.matches.peekitem(0)[0] + 1)
+        shrinks.append(s.matches.peekitem(0)[0] + 1)
     if s.index:
         first: Entry = s.index.peekitem(0)[1]
         last: Entry = s.index.peekitem(-1)[1]
         if first.events or first.le >= algorithm.final(s):
-            times.append(first.le + 1)
+            shrinks.append(first.le + 1)
         else:
-            times += [p.re for p in first.nodes]
+            shrinks += [p.re for p in first.nodes]
             if len(s.index) > 1:
-                times.append(s.index.peekitem(1)[1].le + 1)
+                shrinks.append(s.index.peekitem(1)[1].le + 1)
             if first is last and algorithm.gaps is not None and s.key is not None:
-                times.append(first.over)
-        if first is not last:
-            times += _instants(algorithm, s, first, last=False)
+                shrinks.append(first.over)
+        waiting: list[Entry | None] = [last]
         if s.gaps:
-            times.append(s.gaps.keys()[0][0] + 1)
-            for key in s.gaps if algorithm.transitions.table.timeouts else ():
-                before = s.before(key)
-                assert before is not None
-                times += _instants(algorithm, s, before, last=True)
-        times += _instants(algorithm, s, last, last=True)
-    return min(times, default=None)
+            says.append(s.gaps.keys()[0][0] + 1)
+            waiting += [s.before(key) for key in s.gaps if algorithm.transitions.table.timeouts]
+        for y in {id(y): y for y in [first, *waiting] if y is not None}.values():
+            fired, later = _instants(algorithm, s, y, last=any(y is other for other in waiting))
+            shrinks += fired
+            says += later
+    return min(says, default=None), min(shrinks, default=None)
 
 
-def _instants(algorithm: Algorithm, s: State, y: Entry, last: bool) -> list[int]:
+def _instants(algorithm: Algorithm, s: State, y: Entry, last: bool) -> tuple[list[int], list[int]]:
     """When what time-outs of a list have made must stand for itself, and when the next ones fire.
 
     Only functions of what has been reached are called: an instant that the clock never reaches runs no code.
     """
-    transitions, final = algorithm.transitions, algorithm.progress.final
-    if not transitions.table.timeouts:
-        return []
-    times = []
-    for p in s.layer(y):
+    transitions, final = algorithm.transitions, algorithm.progress.floor
+    stands: list[int] = []
+    fires: list[int] = []
+    for p in s.layer(y) if transitions.table.timeouts else ():
         if p.state in transitions.table.timeouts:
             fired = transitions.fired(p, y.rest, y.horizon)
-            times += [t + 1 for t, _ in fired if t >= final]
+            stands += [t + 1 for t, _ in fired if t >= final]
             if last:
-                times += [t for since, q in [(y.le, p), *fired] for t in transitions.waits(q, since) if t > y.horizon]
-    return times
+                fires += [t for since, q in [(y.le, p), *fired] for t in transitions.waits(q, since) if t > y.horizon]
+    return stands, fires

@@ -46,17 +46,17 @@ class InterpretedEngine(ByRows):
         self._gaps = gaps
         self.alone = gaps is None
         self._due: list[State] = []  # keys that the present punctuation concerns
-        self._deadlines = Deadlines()
+        self._deadlines, self._cleanings = Deadlines(), Deadlines()  # by what is promised, and by the floor
         self._restless: dict[Hashable, None] = {}  # keys touched since their deadline was last set
         self._touched: dict[Hashable, State] = {}  # keys of this call
         self._changed: dict[Hashable, None] = {}  # keys touched since the last snapshot; of those that are gone, those that it has
         self._saved: set[Hashable] = set()  # keys that it has
         self._sizes: dict[Hashable, tuple[int, ...]] = {}
         self._measure: dict[Hashable, None] = {}  # keys touched since their size was last taken
-        self._held = [0] * 6
+        self._held = [0] * 9
         self._tied: list[tuple[State, Any]] = []  # steps that came to hold several events in this call, where that is refused
         self._had_timeouts = bool(table.timeouts)
-        self._final = progress.final
+        self._settled = progress.events, progress.floor
         self._looked = 0  # changes taken when it was looked last for keys to prune
 
     def state(self, key: Hashable) -> State:
@@ -176,8 +176,11 @@ class InterpretedEngine(ByRows):
         self._missing += ((s.key, *gap) for gap in cleanup.tick(self._on(s), s))
 
     def clean(self) -> None:
+        for key in self._cleanings.due(self._progress.floor):
+            self._restless[key] = None
+        self._due = [self.state(key) for key in self._restless if key in self.states]
         for s in self._due:
-            cleanup.clean(self._on(s), s, self._progress.final)
+            cleanup.clean(self._on(s), s, self._progress.floor)
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Prune keys that have grown since; amortized O(1) a step."""
@@ -218,8 +221,9 @@ class InterpretedEngine(ByRows):
             if key not in self._saved:
                 del self._changed[key]
         self._touched.clear()
-        if self._progress.final > self._final:
-            self._final = self._progress.final
+        reached = self._progress.events, self._progress.floor
+        if reached != self._settled:
+            self._settled = reached
             self._settle()
         return changes
 
@@ -233,7 +237,9 @@ class InterpretedEngine(ByRows):
         """After a punctuation: when does each key that was visited want the next one?"""
         for key in self._restless:
             s = self.states.get(key)
-            self._deadlines.set(key, None if s is None else cleanup.deadline(self._on(s), s))
+            says, shrinks = (None, None) if s is None else cleanup.deadlines(self._on(s), s)
+            self._deadlines.set(key, says)
+            self._cleanings.set(key, shrinks)
         self._restless.clear()
 
     def commit(self) -> None:
@@ -250,11 +256,11 @@ class InterpretedEngine(ByRows):
         self._missing = []
         self.forget()
         self._touched.clear()
-        self._final = self._progress.final
-        self._deadlines = Deadlines()
+        self._settled = self._progress.events, self._progress.floor
+        self._deadlines, self._cleanings = Deadlines(), Deadlines()
         self._restless = dict.fromkeys(self.states)
         self._changed.update(self._restless)
-        self._measure, self._held, self._sizes = dict(self._restless), [0] * 6, {}
+        self._measure, self._held, self._sizes = dict(self._restless), [0] * 9, {}
 
     def let_raise(self) -> None:
         self._transitions.faults = None
@@ -268,10 +274,10 @@ class InterpretedEngine(ByRows):
 
     def sizes(self) -> Sizes:
         """O(steps of the keys touched since the last look)."""
-        for key in list(self._measure):
+        for key in list(self.states if self._progress.lags else self._measure):
             self._weigh(key)
-        *held, ties = self._held
-        return Sizes._make([*held, len(self.states), ties])
+        held, more = self._held[:5], self._held[5:]
+        return Sizes._make([*held, len(self.states), *more])
 
     def ends(self) -> Ends:
         found = [ends_of(self._on(s), s, self.automaton.register_schema) for s in self.states.values()]
@@ -280,8 +286,8 @@ class InterpretedEngine(ByRows):
     def _weigh(self, key: Hashable) -> None:
         """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
         s = self.states.get(key)
-        new = s.sizes() if s is not None else (0,) * 6
-        old = self._sizes.pop(key, (0,) * 6)
+        new = s.sizes(self._progress.final) if s is not None else (0,) * 9
+        old = self._sizes.pop(key, (0,) * 9)
         if s is not None:
             self._sizes[key] = new
         self._held = [held + more - less for held, more, less in zip(self._held, new, old)]
@@ -289,7 +295,7 @@ class InterpretedEngine(ByRows):
 
     def save(self, changed: bool = False) -> States:
         keys = list(self._changed if changed else self.states)
-        return saved.save(self.automaton, self._progress.final, keys, self.states, self._gaps is not None)
+        return saved.save(self.automaton, self._progress.floor, keys, self.states, self._gaps is not None)
 
     def saved(self) -> None:
         self._journal.set(self, "_saved", set(self.states))
@@ -304,7 +310,7 @@ class InterpretedEngine(ByRows):
             if not s.empty:
                 self.states[key] = s
                 self.state(key)
-            if any(le < self._progress.final for _, le, *_ in changes):  # it was not cleaned since it was saved
+            if any(le < self._progress.floor for _, le, *_ in changes):  # it was not cleaned since it was saved
                 self._changed[key] = None
             else:
                 self._changed.pop(key, None)
@@ -316,7 +322,7 @@ class InterpretedEngine(ByRows):
     def check(self) -> None:
         for s in self.states.values():
             check(self._on(s), s)
-        fresh = [s.sizes() for s in self.states.values()]
+        fresh = [s.sizes(self._progress.final) for s in self.states.values()]
         sizes = self.sizes()
         assert sizes.events == sum(size[0] for size in fresh), "statistics.events"
         assert sizes.partial_matches == sum(size[1] for size in fresh), "statistics.partial_matches"

@@ -125,7 +125,7 @@ def fill(
         steps.setdefault(key, (le, {}))[1][(payload, re)] = n
     for key in sorted(steps):
         algorithm.change_step(s, key, *steps[key])
-    clean(algorithm, s, algorithm.progress.final)
+    clean(algorithm, s, algorithm.progress.floor)
     s.delta.clear()
 
 

@@ -100,5 +100,5 @@ def _check_cleanup(algorithm: Algorithm, s: State, steps: list[Entry]) -> None:
         assert all(span.end >= s.runs.after(y.key) and span.data.re > t for span in s.runs), f"Cleanup: runs before {t}"
     assert all(y.events or (s.pruned is not None and y.key <= s.pruned) for y in steps if y.le >= t), "a step without events"
     assert all(le >= t for le in s.matches), f"Cleanup: final matches before {t}"
-    final = algorithm.progress.final  # arcs are shared by all keys: what one is promised ends none
+    final = algorithm.progress.floor  # arcs are shared by all keys: what one is promised ends none
     assert all(event.re > final for event in algorithm.transitions.table.events), f"Cleanup: arcs that ended before {final}"

@@ -135,11 +135,14 @@ class State:
         """Whether nothing is held, so that the key can be forgotten."""
         return not (self.index or self.matches or self.pending)
 
-    def sizes(self) -> tuple[int, int, int, int, int, int]:
-        """Return how many events, partial matches, intervals, matches, pending retractions and ties are held. O(steps)."""
+    def sizes(self, final: int) -> tuple[int, ...]:
+        """Return how many events, partial matches, intervals, matches, pending retractions and ties are held; of steps, events and
+        partial matches how many lie before ``final``. No match that ends before it counts. O(steps)."""
         stones = sum(not (y.events or y.nodes or y.over > y.le) for y in self.index.values())  # a stone counts as one event
         events = sum(sum(y.events.values()) for y in self.index.values()) + stones
         nodes = sum(len(entry.nodes) for entry in self.index.values())
-        matches = sum(len(bucket) for bucket in self.matches.values())
+        matches = sum(len(bucket) for le, bucket in self.matches.items() if le >= final)
         ties = sum(len(y.events) - 1 for y in self.index.values() if y.events)
-        return events, nodes, len(self.runs), matches, sum(self.pending.values()), ties
+        kept = [y for y in self.index.values() if y.events and y.le < final]
+        more = len(kept), sum(sum(y.events.values()) for y in kept), sum(len(y.nodes) for y in kept)
+        return events, nodes, len(self.runs), matches, sum(self.pending.values()), ties, *more

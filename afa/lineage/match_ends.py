@@ -82,7 +82,7 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     ChangeError
         No such match is in force.
     AfaError
-        It is, but began before a promise, which has dropped its first events.
+        It is, but began before a promise, which has dropped its first events; not where lineages are kept (``lineage=True``).
     """
     here = _Here(held, match)
     found = [end for end in here.ends if end.re == match.re]
@@ -131,9 +131,9 @@ class _Here:
 
     def __init__(self, held: Held, match: Change) -> None:
         le: Any = match.le
-        if le < held.progress.final:
+        if le < held.progress.answers:
             raise ChangeError(
-                f"expected a match in force with le >= {held.progress.final} (promised) but got {match.payload!r} at le={le}: "
+                f"expected a match in force with le >= {held.progress.answers} (promised) but got {match.payload!r} at le={le}: "
                 f"it is final, and forgotten"
             )
         self._held, self._match, self._le = held, match, le
@@ -142,7 +142,7 @@ class _Here:
         self._steps = held.engine.steps(match.key, le, le)
         payload = tuple(match.payload)
         self.ends = [end for end in _ends(held, self._transitions, self._steps) if (end.shown, end.le) == (payload, le)]
-        self._promised = max(held.progress.final, held.progress.some)
+        self._promised = max(held.progress.floor, held.progress.some)
 
     def not_in_force(self, match: Change) -> ChangeError:
         """Return the error for a match that is not there."""
@@ -234,7 +234,7 @@ def _near(held: Held, transitions: Transitions, match: Change) -> str:
     payload, key = match.payload, match.key
     le: Any = match.le
     steps = held.engine.steps(key, BEGINNING, FOREVER - 1)
-    found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= held.progress.final))
+    found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= held.progress.answers))
     if not found:
         return f"none is in force{_of(key)}"
     near = sorted(found, key=lambda end: (end[0] != payload, abs(end[1] - le), end[1], repr(end)))[:NEAR]

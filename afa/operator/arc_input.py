@@ -71,7 +71,7 @@ class ArcInput:
         for name in (wanted.name, None if wanted.arc is None else wanted.arc.name):
             self._check_name(name)
         table, event = wanted.carried_out(self.table, self._progress.now, self._progress.arc_promise, fitting)
-        self._put(table.cleaned(self._progress.final), event.le, event.re)
+        self._put(table.cleaned(self._progress.floor), event.le, event.re)
 
     def poll(self, poll: Poll, here: Here) -> None:
         """Take what the folder of an arc log has brought; see `afa.arclog.log_state`."""
@@ -147,7 +147,7 @@ class ArcInput:
 
     def clean(self) -> None:
         """Drop the arc events that no event can take any more."""
-        self._put(self.table.cleaned(self._progress.final), FOREVER, FOREVER)
+        self._put(self.table.cleaned(self._progress.floor), FOREVER, FOREVER)
 
     def follow(self, table: ArcTable) -> None:
         """Let a table be in force that the engine has made of this one, by changes within a batch."""

@@ -29,12 +29,14 @@ from afa.lineage.match_ends import Held
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
+from afa.model.copies import as_plain
 from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.announced import Announcing, told_of
 from afa.operator.arc_input import ArcInput
 from afa.operator.gapless import Gapless, sequence_of
+from afa.operator.kept_lineage import check_kept, lasts
 from afa.operator.lifetimes import timed
 from afa.operator.log_polls import here
 from afa.operator.members import Members
@@ -81,6 +83,7 @@ class Core(Member):
         longest: bool = False,
         members: Any = None,
         tell: str | None = None,
+        lineage: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -93,6 +96,10 @@ class Core(Member):
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         if type(threads) is not int or threads < 1:
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
+        if type(lineage) is not bool:
+            raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
+        if lineage:
+            check_kept(keep_payloads, gapless)
         self.threads = threads
         if longest and gapless is not None:
             raise AfaError(f"expected longest=False where numbers are gapless ({gapless.field!r}) but got longest=True")
@@ -105,6 +112,8 @@ class Core(Member):
         self.retractions = retractions
         self.late = Late(late)
         self.progress = Progress(arc_punctuation)
+        self.progress.lags = self.lineage = lineage
+        self._began: int | None = None  # the call in which state was let go last
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         gaps = None if gapless is None else gapless.gaps
@@ -177,8 +186,12 @@ class Core(Member):
     @property
     def further(self) -> list[list[Any]]:
         """The further options that are on, by name: what a snapshot says of them."""
-        longest: list[list[Any]] = [["longest", True]] if self.longest else []
-        return longest if self.told is None else sorted([*longest, *self.told.options])
+        progress, found = self.progress, [] if self.told is None else self.told.options
+        if self.longest:
+            found.append(["longest", True])
+        if self.lineage:
+            found.append(["lineage", [as_plain(t) for t in (progress.floor, progress.answers, progress.span)]])
+        return sorted(found)
 
     def in_form(self, item: Any, le: str = "le") -> Any:
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
@@ -203,6 +216,7 @@ class Core(Member):
     def call_failed(self, before: Any) -> None:
         """Restore the state from before a call."""
         self.journal.rollback()
+        self._began = None
         marks, self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers = before
         self.progress.restore(marks)
         self.late.waiting.clear()
@@ -225,7 +239,7 @@ class Core(Member):
                 mine = True
                 progress, engine = self.progress, self.engine
                 le = change.le if self.alone and type(change) is Change else None
-                if type(le) is not int or le < progress.events or le < progress.some:
+                if type(le) is not int or le < progress.events or le < progress.some or (self.lineage and lasts(self, change)):
                     change = change if type(change) is Change else self.in_form(change)
                     return calls.carry_out(self.run, self.resolved([("event", change, key)]), True)
                 engine.began = None
@@ -285,6 +299,8 @@ class Core(Member):
         Their output stays with the engine until it is collected.
         """
         batch: dict[Hashable, list[Change]] = {}
+        if self.lineage:
+            self._let_go()
         for step in steps:
             kind = type(step)
             if kind is not tuple and kind is not list:
@@ -292,7 +308,7 @@ class Core(Member):
                     self._flush(batch)
                 if self.told is not None and self.told.again:
                     self.told.touch_rows(step)
-                self.engine.run_columns(step, self)
+                self.take_columns(step)
                 continue
             for port, item, key in (step,) if kind is tuple else step:
                 if port == "event" and isinstance(item, Change):
@@ -307,6 +323,13 @@ class Core(Member):
             self._flush(batch)
         if not self.automaton.ties:
             self.engine.check_ties()
+
+    def take_columns(self, columns: Any, cuts: Cuts | None = None) -> None:
+        """Carry out a table in the engine's form; see `afa.engine.Engine.run_columns`."""
+        if self.lineage:
+            self._let_go()
+            self.progress.span = max(self.progress.span, columns.longest())
+        self.engine.run_columns(columns, self, cuts)
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
@@ -411,6 +434,8 @@ class Core(Member):
             return None
         found = checked if self.gapless is None else self.gapless.take(self._numbered, checked)
         if found is not None:
+            if self.lineage:
+                self.progress.span = max(self.progress.span, found.re - le)
             self.progress.see(le)
             self.changes += abs(found.diff)
             if self.told is not None and self.told.again:
@@ -432,6 +457,8 @@ class Core(Member):
             raise ChangeError(f"expected a Punctuation without a condition on the arc input but got {item!r}")
         if self.retractions:
             raise AfaError(f"expected an operator with retractions=False for a Punctuation with a condition but got {item!r}")
+        if self.lineage:
+            raise AfaError(f"expected a Punctuation without a condition, as lineages are kept (lineage=True), but got {item!r}")
         t, progress = as_ticks(item.t, "t", self.tick), self.progress
         if not self.conditions.add(item.where, t, progress.events):
             progress.stale += 1
@@ -456,9 +483,20 @@ class Core(Member):
         if self.told is not None and self.told.again and self.gapless is not None:
             self.told.touch_all(BEGINNING)  # a gap that is final now may join events
         self.engine.tick()
-        if self.progress.advance():
-            self.engine.clean()
-            self.arcs.clean()
+        if self.progress.advance() and not self.lineage:
+            self._clean()
+
+    def _clean(self) -> None:
+        """Drop what lies below the floor."""
+        self.engine.clean()
+        self.arcs.clean()
+
+    def _let_go(self) -> None:
+        """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
+        if self._began != self.journal.serial:
+            self._began = self.journal.serial
+            if self.progress.answers < self.progress.final and self.progress.let_go():
+                self._clean()
 
     def _swap(self, table: ArcTable, le: int, re: int) -> None:
         """Let the engine put another table of arcs in force, which differs in ``[le, re)``."""
@@ -498,7 +536,7 @@ class Core(Member):
         self.engine.check()
         assert self.named is None or self.named.check()
         assert self.progress.final == self.progress.effective, "the effective punctuation was not passed on"
-        assert all(event.re > self.progress.final for event in self.arcs.table.events), "Cleanup: arcs that ended"
+        assert all(event.re > self.progress.floor for event in self.arcs.table.events), "Cleanup: arcs that ended"
         assert all(event.le < event.re for event in self.arcs.table.events), "an arc whose lifetime is empty"
 
 

@@ -34,4 +34,4 @@ def here(
         return arc
 
     promised = progress.arc_promise if engine.bits is None else max(progress.arc_promise, progress.now)
-    return Here(automaton, fitting, table, tick, progress.now, promised, progress.final)
+    return Here(automaton, fitting, table, tick, progress.now, promised, progress.floor)

@@ -148,7 +148,9 @@ class Matching:
         return self._core.calls.call(tables.push_many, self._core, batch, net, arcs, le)
 
     def lineage(self, match: Change) -> Lineage:
-        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`. Nothing is held for it before.
+        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`.
+
+        Nothing is held for it before; so a match that began before a promise has none, unless the operator has ``lineage=True``.
 
         Parameters
         ----------
@@ -160,7 +162,8 @@ class Matching:
         ChangeError
             No such match is in force; the message names those that are near.
         AfaError
-            Its first events came before a promise, which has dropped them; or payloads are not kept (``keep_payloads=False``).
+            Its first events came before a promise, which has dropped them (not with ``lineage=True``); or payloads are not kept
+            (``keep_payloads=False``).
 
         Notes
         -----
@@ -313,6 +316,11 @@ class Operator(Matching):
         derived as of the end of the call, and cost it what `lineage` costs for each match.
     tell : "lineage", optional
         A match that stays while its events change is told again, with ``diff=0``, which leaves all sums as they are.
+    lineage : bool
+        Whether `lineage` answers for every match in force, also one that began before the last promise, and for those that the
+        last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches
+        from there to it: one lifetime (the window, or the longest that was given) is held beyond what is held else, and arcs that
+        ended as long. Refused beside ``keep_payloads=False``, ``gapless=`` and promises with a condition.
 
     Examples
     --------
@@ -347,6 +355,7 @@ class Operator(Matching):
         longest: bool = False,
         members: str | bool | None = None,
         tell: str | None = None,
+        lineage: bool = False,
     ) -> None:
         self._core = Core(
             automaton,
@@ -356,6 +365,7 @@ class Operator(Matching):
             longest=longest,
             members=members,
             tell=tell,
+            lineage=lineage,
             engine=engine,
             sequence=sequence,
             late=late,

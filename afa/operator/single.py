@@ -7,6 +7,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import blame
 from afa.operator.call import Core, Output
+from afa.operator.kept_lineage import lasts
 from afa.operator.way_back import back_from_push
 from punctuation.calls import DONE, Member
 
@@ -14,7 +15,9 @@ from punctuation.calls import DONE, Member
 def takes_alone(core: Core, change: Any) -> bool:
     """Return whether an item is an event that the engine can take as a call of its own: not late, nothing else to check."""
     le = change.le if core.alone and core.gapless is None and type(change) is Change and type(change.payload) is not dict else None
-    return type(le) is int and le >= core.progress.events and le >= core.progress.some
+    if type(le) is not int or le < core.progress.events or le < core.progress.some:
+        return False
+    return not (core.lineage and lasts(core, change))
 
 
 def begin_alone(core: Core, stage: Member) -> None:

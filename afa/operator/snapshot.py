@@ -9,7 +9,8 @@ Format, version 8
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
-                  then of further options that are on [[name, value]..]: ["longest", true], ["members", "id"], ["tell", "lineage"]
+                  then of further options that are on [[name, value]..], by name: ["longest", true], ["members", "id"],
+                  ["tell", "lineage"], ["lineage", [floor, from where on matches have their lineage, the longest lifetime]]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -63,11 +64,14 @@ OLD = (7,)
 BITS = 7
 """Where the bits stand in the options."""
 FURTHER: dict[str, Callable[[Any], bool]] = {
+    "lineage": lambda value: isinstance(value, list) and len(value) == 3,
     "longest": lambda value: value is True,
     "members": lambda value: isinstance(value, str),
     "tell": lambda value: value == "lineage",
 }
 """What each further option may say."""
+MARKS = 6
+"""How many numbers of a `Progress` stand among the marks."""
 DEPTH = 32
 """How deep tuples may nest."""
 
@@ -127,7 +131,7 @@ def head(core: Core) -> list[Any]:
             core.engine.bits,
             *_tail([core.tick, log, None if core.named is None else core.named.saved(), core.further or None]),
         ],
-        list(map(as_plain, core.progress.marks())),
+        list(map(as_plain, core.progress.marks()[:MARKS])),
         None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
         [[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
         list(map(as_plain, [core.changes, core.outputs, core.withdrawn, core.late.count])),
@@ -282,9 +286,9 @@ def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
     parts, all_marks = [], []
     after = core.progress.marks()
     for body in reversed(bodies):
-        marks = _marks(body[3])
+        marks = _marks(body)
         check_follows(marks, after)
-        parts.append(unpack(held, body[8], marks.final))
+        parts.append(unpack(held, body[8], marks.floor))
         all_marks.append(marks)
         after = marks
     found, gapless = [], core.gapless is not None
@@ -305,10 +309,17 @@ def _states(core: Core, held: Automaton, bodies: list[Any]) -> list[States]:
     return found
 
 
-def _marks(data: Any) -> Marks:
-    events, arcs, final, now, stale, some = data
+def _marks(body: Sequence[Any]) -> Marks:
+    events, arcs, final, now, stale, some = body[3]
     events, arcs, final, now, some = (as_time(t, "mark") for t in (events, arcs, final, now, some))
-    return Marks(events, arcs, final, now, as_total(stale), some)
+    marks = Marks(events, arcs, final, now, as_total(stale), some, final, final, 0)
+    kept = _further(body[2][BITS + 4] if len(body[2]) > BITS + 4 else None).get("lineage")
+    if kept is None:
+        return marks
+    floor, answers, span = kept
+    marks = marks._replace(floor=as_time(floor, "floor"), answers=as_time(answers, "answers"), span=as_total(span))
+    wanted("state kept from one lifetime before what is final", marks.floor <= marks.answers <= final and marks.span >= 0, kept)
+    return marks
 
 
 def _digest(blob: bytes) -> bytes:
@@ -341,7 +352,7 @@ def without_states(
     threads: int = 1,
 ) -> tuple[Core, ArcTable]:
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
-    keyed, _, options, marks, in_force, pending, counters = head
+    keyed, _, options, _, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *more = options
     tick, log, named, further = (*more, None, None, None, None)[:4]
     if late is None and policy is None:
@@ -362,24 +373,24 @@ def without_states(
         tick=_tick(tick),
         cancel=None if named is None else named[0],
         threads=threads,
-        **_further(further),
+        **_asked(further),
     )
     core.binder.know(arcs)
     if core.named is not None:
         core.named.waiting = _waiting(named[1])
     core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in conditions)
-    marks = _marks(marks)
+    marks = _marks(head)
     check_marks(marks, arc_punctuation, core.conditions.all, retractions)
     core.progress.restore(marks)
     wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
     if log is not None:
         core.arcs.log = log_state.loaded(log, core.tick, core.binder.fitting, lambda ref: arc_at(automaton, arcs, ref))
     lines = [] if core.arcs.log is None else core.arcs.log.arcs
-    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in in_force) if table is None else table(marks.final)
+    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in in_force) if table is None else table(marks.floor)
     waiting = [(arc_in(automaton, arcs, lines, ref, le, re), n) for ref, le, re, n in pending]
     check_arcs(events.events, waiting, core.progress)
     if core.arcs.log is not None:
-        log_state.check_table(core.arcs.log, events, marks.final)
+        log_state.check_table(core.arcs.log, events, marks.floor)
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), in_force is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, counters)
     return core, events
@@ -393,6 +404,12 @@ def _further(further: Any) -> dict[str, Any]:
     wanted("further options, once each, by name", further and sorted(said) == [name for name, _ in further], further)
     wanted("further options that are known", all(name in FURTHER and FURTHER[name](said[name]) for name in said), further)
     return said
+
+
+def _asked(further: Any) -> dict[str, Any]:
+    """Return further options as a core takes them; what else they hold stands in `_marks`."""
+    found = _further(further)
+    return {name: True if name == "lineage" else value for name, value in found.items()}
 
 
 def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:

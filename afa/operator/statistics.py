@@ -60,6 +60,12 @@ class Statistics(NamedTuple):
     ties : int
         Events held beyond the first of their key and instant (LE, and sequence, where there is one): alternatives, of which a match
         takes one. Copies of an event count once; with ``keep_payloads=False`` also events of one triggering set.
+    kept_steps : int
+        With ``lineage=True``: steps held that a promise has made final, and that answer lineages only.
+    kept_events : int
+        Events in them, in copies; they are among ``events``.
+    kept_partial_matches : int
+        Partial matches stored at them; they are among ``partial_matches``.
     """
 
     events: int
@@ -82,6 +88,9 @@ class Statistics(NamedTuple):
     ended_by_window: int = 0
     ended_by_no_arc: int = 0
     timeouts_past: int = 0
+    kept_steps: int = 0
+    kept_events: int = 0
+    kept_partial_matches: int = 0
 
     @property
     def retraction_ratio(self) -> float:
@@ -108,6 +117,9 @@ def statistics_of(core: Core, ends: bool = True) -> Statistics:
         late=core.late.count,
         stale=core.progress.stale,
         ties=held.ties,
+        kept_steps=held.kept_steps,
+        kept_events=held.kept_events,
+        kept_partial_matches=held.kept_partial_matches,
         ended_by_window=over.by_window,
         ended_by_no_arc=over.by_no_arc,
         timeouts_past=over.timeouts_past,

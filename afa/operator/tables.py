@@ -339,7 +339,7 @@ def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
     """Carry out steps one by one, and each row of a table on its own."""
     for step in taken:
         if type(step) is not tuple and type(step) is not list:
-            core.engine.run_columns(step, core, cuts)
+            core.take_columns(step, cuts)
             continue
         for item in [step] if type(step) is tuple else step:
             core.take([item])

@@ -130,6 +130,10 @@ class RewrittenBatch(NamedTuple):
     def promised(self, _: int) -> RewrittenBatch:
         return self  # it goes to the inner engine in parts, each of which knows its own rows only
 
+    def longest(self) -> int:
+        found: int = self.rows.longest()
+        return found
+
     def columns_of(self, rows: Any) -> Mapping[str, Column]:
         return Picked(self.columns, rows)
 

@@ -178,7 +178,7 @@ class Bucket:
         is_new = promised > max(BEGINNING, core.progress.events)
         stages.take(waited, promised if is_new else None)
         if step is not None and (step.gone or step.come):
-            core.arcs.replace(self._logged.ledger.table(core.progress.final), step.gone, step.come)
+            core.arcs.replace(self._logged.ledger.table(core.progress.floor), step.gone, step.come)
         stages.take(rows)
         return assemble(stages.logged(final, self._faults), self._like, core)
 

@@ -3,6 +3,7 @@
 Worlds are those of `tests.stress.generate`: automata with ignorable arcs, skips, epsilon arcs and time-outs, arcs that come and
 go, ties, disorder, retractions, promises, keys, snapshots. After *every* step the lineage of every match in force must be the paths
 that brute force finds; of one that began before the promise it must be refused, as that of a match that is not there.
+With `kept` (``--kept``) operators have ``lineage=True``: then no match is refused that is in force, or was announced by the step.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from typing import Any, NamedTuple
 
 from afa import AfaError, Change, ChangeError
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 from tests.lineage.brute_force import Behind, behind
 from tests.lineage.checks import check_lineage, refusal
 from tests.strategies import Seeded
@@ -22,7 +23,7 @@ from tests.stress import run as stress
 from tests.stress.generate import World, world
 from tests.stress.mixes import mix
 
-ENGINES = ("interpreted", "compiled")
+ENGINES = ("interpreted", "compiled", stress.BOTH)
 
 
 class Seen(NamedTuple):
@@ -32,6 +33,7 @@ class Seen(NamedTuple):
     matches: int = 0
     paths: int = 0
     refused: int = 0
+    early: int = 0  # began before the promise
 
     def plus(self, other: Seen) -> Seen:
         return Seen(*(a + b for a, b in zip(self, other)))
@@ -43,6 +45,7 @@ def run(spec: dict[str, Any], engine: str) -> Seen:
     side = stress.Side(here, engine, stress.make)
     known: dict[Any, Any] = {}
     for number, op in enumerate(spec["ops"]):
+        final = here.model.effective
         try:
             if op[0] == "save":
                 side.restore(here)
@@ -53,7 +56,10 @@ def run(spec: dict[str, Any], engine: str) -> Seen:
                 refused = any(stress.push(trial, each, item) != stress.OK for each, (item, _) in zip(ops, items))
                 stress.call(here, side.operator, op, items)
                 here.model = here.model if refused else trial
-            seen = seen.plus(check(here, side.operator, known))
+            if spec["options"].get("lineage"):
+                seen = seen.plus(check_kept(here, side.operator, known, final))
+            else:
+                seen = seen.plus(check(here, side.operator, known))
         except Exception as error:
             raise AssertionError(f"step {number}, {op} ({engine}): {type(error).__name__}: {error}") from error
     return seen
@@ -93,6 +99,37 @@ def check(here: World, operator: Any, known: dict[Any, Any]) -> Seen:
     return seen
 
 
+def check_kept(here: World, operator: Any, known: dict[Any, Any], final: int) -> Seen:
+    """Ask an operator with ``lineage=True`` for every lineage; ``final``: what was so before the last call."""
+    seen, core = Seen(1), operator._core
+    operator._check()
+    check_statistics(here, operator)
+    for key, matches in expected(here, known).items():
+        for (register, le, re), (paths, first) in matches.items():
+            match = Change(register, le, re, 1, key)
+            if le < core.progress.answers <= final:
+                assert "it is final" in refusal(operator, match, ChangeError)
+                seen = seen.plus(Seen(refused=1))
+                continue
+            check_lineage(operator.lineage(match), paths, key, here.model.sequence, here.automaton.event is not None)
+            seen = seen.plus(Seen(0, 1, len(paths), early=first < here.model.effective))
+        for step in core.engine.steps(key, BEGINNING, FOREVER - 1):
+            assert not step.events or step.le >= core.progress.floor, f"{step} below {core.progress.floor}"
+    return seen
+
+
+def check_statistics(here: World, operator: Any) -> None:
+    """What is held is what must be: all events from the floor on, those that are final told apart."""
+    copies, final, floor = here.model.copies, here.model.effective, operator._core.progress.floor
+    held = {place: n for place, n in copies.items() if n > 0 and place[1] >= floor}
+    kept = {place: n for place, n in held.items() if place[1] < final}
+    step = [*(here.model.key,) * bool(here.model.key), *(here.model.sequence,) * bool(here.model.sequence)]
+    steps = {(le, *(getattr(payload, name) for name in step)) for payload, le, _ in kept}
+    found = operator.statistics
+    told = found.events, found.kept_events, found.kept_steps
+    assert told == (sum(held.values()), sum(kept.values()), len(steps)), f"{found}, expected {held}, kept {kept}"
+
+
 def failure(spec: dict[str, Any], engine: str) -> str | None:
     """Why a world fails; None if it does not, or can't be built."""
     try:
@@ -112,13 +149,17 @@ def report(spec: dict[str, Any], engine: str) -> str:
     return f"{failure(small, engine)}\n\nrun({pprint.pformat(small, width=120, sort_dicts=False)}, {engine!r})"
 
 
-def numbered(seed: str, number: int) -> dict[str, Any]:
-    """The world of a number: every third one a mix, of few instants and many changes."""
+def numbered(seed: str, number: int, kept: bool = False) -> dict[str, Any]:
+    """The world of a number: every third one a mix, of few instants and many changes. ``kept``: with ``lineage=True``."""
     choose, family = Seeded(f"{seed}/{number}"), Seeded(f"{seed}/family {number // 8}")
     spec = mix(choose, 40, family) if number % 3 == 2 else world(choose)
     for arc in [*spec["automaton"]["arcs"], *spec["extra"]]:
         if "kind" not in arc and choose.chance(40):
             arc["select"] = choose.one(("u", "v", ""))
+    if kept:
+        spec["options"] |= {"lineage": True, "window": choose.one((2, 3, 5, 9, 9, None))}
+        for at in range(len(spec["ops"]), 0, -choose.number(3, 12)):  # more promises: most of them new ones
+            spec["ops"].insert(at, ("punctuate", at * spec["options"]["horizon"] // len(spec["ops"])))
     return spec
 
 
@@ -128,12 +169,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--worlds", type=int, default=1000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
+    parser.add_argument("--kept", action="store_true", help="operators with lineage=True")
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
     options = parser.parse_args(arguments)
     seen, failed, begin, number = Seen(), 0, time.perf_counter(), options.first
     for number in range(options.first, options.first + options.worlds):
-        spec = numbered(options.seed, number)
-        for engine in ENGINES:
+        spec = numbered(options.seed, number, options.kept)
+        for engine in ENGINES if options.kept else ENGINES[:2]:
             try:
                 seen = seen.plus(run(spec, engine))
             except AssertionError:

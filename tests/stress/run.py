@@ -45,6 +45,7 @@ def make(here: World, engine: str, late: Any) -> Any:
     """The operator of a world."""
     options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
     options["longest"] = here.longest
+    options |= {name: here.options[name] for name in ("lineage",) if name in here.options}
     engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
     engine = "compiled" if engine == BOTH else engine
     if here.options["key"]:

@@ -84,7 +84,7 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
     if what == SAVE:
         return save_keys(m, c, high, low)
     if what == SIZES:
-        return sizes(m, w, p)
+        return sizes(m, w, p, low)
     if what == ENDS:
         return ends(m, w, p, c, low)
     if what == OPENED:

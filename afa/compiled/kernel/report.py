@@ -46,20 +46,21 @@ def net(w: Any, order: Any, n: int, r: int) -> int:
 
 
 @kernel
-def sizes(m: Any, w: Any, p: Any) -> int:
+def sizes(m: Any, w: Any, p: Any, final: int) -> int:
     """Count at W_TEMP the events, partial matches, intervals, matches, waiting retractions, keys and ties held. O(what is held).
 
     Of events and of retractions the low halves of their copies are counted there, the high halves at the end: no sum of them wraps.
-    Returns DONE.
+    Behind them stand how many of the steps, of the events (again in halves) and of the partial matches lie before ``final``; no
+    match that ends before it counts. Returns DONE.
     """
     at = w[W_TEMP]
-    for i in range(9):
+    for i in range(13):
         w[at + i] = 0
     for key in range(m[C_KEYS]):
         b = held_block(m, key)
         if b == 0:
             continue
-        size_up(m, w, p, b)
+        size_up(m, w, p, b, final)
         for row in range(m[b + H_PENDING_TOP]):
             copies = m[b + m[b + H_PENDING] + row * (Q_WORDS + m[C_V]) + Q_COPIES]
             w[at + 4] += copies & LOW
@@ -69,23 +70,28 @@ def sizes(m: Any, w: Any, p: Any) -> int:
 
 
 @kernel
-def size_up(m: Any, w: Any, p: Any, b: int) -> None:
-    """Add the events, partial matches, intervals and matches of a block to those at W_TEMP."""
+def size_up(m: Any, w: Any, p: Any, b: int, final: int) -> None:
+    """Add the events, partial matches, intervals and matches of a block to those at W_TEMP; see `sizes`."""
     at, v, r, cap, first = w[W_TEMP], m[C_V], m[C_R], m[b + H_CAP], m[b + H_FIRST]
     for place in range(first, m[b + H_LAST]):
         i = m[b + HEAD + place]
         events, nodes, matches = m[b + HEAD + EV * cap + i], m[b + HEAD + ND * cap + i], m[b + HEAD + MT * cap + i]
+        before = int(m[b + HEAD + LE * cap + i] < final and events & COUNT > 0)
         for k in range(events & COUNT):
             copies = m[b + m[b + H_EVENTS] + ((events >> 24) + k) * (E_WORDS + v) + E_COPIES]
             w[at] += copies & LOW
             w[at + 7] += copies >> 32
+            w[at + 10] += (copies & LOW) * before
+            w[at + 11] += (copies >> 32) * before
         w[at + 6] += max(0, (events & COUNT) - 1)
         w[at] += events & COUNT == 0 and nodes & COUNT == 0 and m[C_GAPLESS] == 0  # a stone
         w[at + 1] += nodes & COUNT
+        w[at + 9] += before
+        w[at + 12] += (nodes & COUNT) * before
         for k in range(nodes & COUNT):
             w[at + 2] += m[b + m[b + H_NODES] + ((nodes >> 24) + k) * (N_REG + r) + N_END] != ALONE
         m[b + H_FIRST] = place + 1  # of the steps that hold one match the last one counts
         for k in range(matches & COUNT):
             match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (M_REG + r)
-            w[at + 3] += not (p[P_COUNTED] and held_elsewhere(m, b, i, m, match))
+            w[at + 3] += m[match + M_T] >= final and not (p[P_COUNTED] and held_elsewhere(m, b, i, m, match))
     m[b + H_FIRST] = first

@@ -1,0 +1,34 @@
+"""What `lineage=True` asks of an operator: state of one lifetime more, and what can't be had beside it.
+
+    steps of a key      a    b    c    d    e    f         lifetimes last at most 10 ticks
+    LE                  3    9   14   21   25   28
+    final, at 23        dropped  |..kept..| held           a partial match that may go on at 23 began at 14 or later
+
+Nothing below the promise is ever written again: what is kept there answers `afa.lineage`, and no more. The bound is the longest
+lifetime of any event so far, so that it holds whatever a partial match's start says. It moves at the beginning of a call: what the
+call before has announced, and maybe made final, has its lineage until then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError
+from punctuation.time import FOREVER
+
+
+def check_kept(keep_payloads: bool, gapless: Any) -> None:
+    """Refuse options beside which no lineage can be kept."""
+    if not keep_payloads:
+        raise AfaError("expected keep_payloads=True with lineage=True, which tells events, but got keep_payloads=False")
+    if gapless is not None:
+        raise AfaError(f"expected no numbers without gaps with lineage=True but got gapless={gapless.field!r}")
+
+
+def lasts(core: Any, change: Change) -> bool:
+    """Return whether an event, of which only LE was looked at, may last longer than all before it."""
+    le, re, window = change.le, change.re, core.window
+    if re is None:
+        re = FOREVER if window is None else le + window
+    return type(re) is not int or bool(re - le > core.progress.span)  # type: ignore[operator]
