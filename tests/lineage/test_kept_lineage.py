@@ -212,7 +212,7 @@ def test_damaged_snapshots(engine: Any) -> None:
             Operator.restore(MANY, resealed(op.snapshot(), options), engine=engine)
 
 
-@pytest.mark.parametrize("name", [*worlds.ENGINES[:2], BOTH])
+@pytest.mark.parametrize("name", [*worlds.ENGINES, BOTH])
 def test_worlds(name: str) -> None:
     seen = Seen()
     for number in range(24):
