@@ -119,7 +119,28 @@ def words() -> tuple[list[Arc], list[Arc]]:
     return own, more
 
 
+def anys() -> tuple[list[Arc], list[Arc]]:
+    """Skips in each state: of any beginning any choice of events, by registers of which some stay and some do not."""
+    own = [
+        Arc("a", "b", lambda e, r: e.sort == 0, lambda e, r: Tally(e.due % 3, e.size), name="ab"),
+        Arc("b", "b", lambda e, r: e.sort == 1 and e.size >= r.total, lambda e, r: r._replace(total=e.size), name="bb"),
+        Arc("b", "c", lambda e, r: e.sort == 2, lambda e, r: Tally(r.n), name="bc"),
+        Arc.skip("b", lambda e, r: True, name="skip b"),
+    ]
+    more = [
+        Arc("b", "d", lambda e, r: e.sort == 3 and e.due % 3 != r.n, name="bd"),
+        Arc.skip("d", lambda e, r: e.sort != 1, lambda e, r: r._replace(n=max(r.n, e.sort)), name="skip d"),
+        Arc("d", "d", lambda e, r: e.size > r.total, name="dd"),
+        Arc("d", "c", lambda e, r: e.size < 1, lambda e, r: Tally(e.who, r.total) if e.sort else r, name="dc"),
+        Arc("a", "d", lambda e, r: e.sort == 3, name="ad", final=True),
+        Arc("b", "b", lambda e, r: e.size < 0, lambda e, r: Tally(1, 0.5), name="back"),
+    ]
+    return own, more
+
+
 PROGRAMS = {"runs": runs, "branches": branches, "waits": waits, "words": words}
+OF_LONGEST = {**PROGRAMS, "anys": anys}
+"""What operators with ``longest=True`` are tried on too."""
 
 
 class Setting(NamedTuple):
@@ -154,7 +175,7 @@ class Setting(NamedTuple):
 
 def setting(program: str, event: type, keys: tuple[str, ...] = (), **options: Any) -> Setting:
     """A setting of one of the `PROGRAMS`."""
-    own, more = PROGRAMS[program]()
+    own, more = OF_LONGEST[program]()
     automaton = Automaton(start="a", final={"c"}, arcs=own, register=Tally(), event=event)
     return Setting(automaton, [*own, *more], {"window": 25, **options}, keys)
 

@@ -29,6 +29,7 @@ from tests import oracle
 from tests.conftest import ENGINES
 from tests.strategies import Seeded
 from tests.streams import (
+    OF_LONGEST,
     PROGRAMS,
     Mix,
     Quote,
@@ -68,6 +69,11 @@ def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}, SAMPLE {sample}"
 
 
+def same_numbers(here: Setting, statistics: Any) -> set[Any]:
+    """What the statistics of all sides say; where only the longest are told, engines may hold other shorter matches."""
+    return {(n, getattr(statistics, n)) for n in SAME if n != "matches" or "longest" not in here.options}
+
+
 def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: list[Side], largest: int, say: str) -> int:
     """Push a stream in batches to all sides, the first of which leads; how many changes it has emitted."""
     lead, at, emitted = sides[0], 0, 0
@@ -79,7 +85,7 @@ def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: li
         for side in sides[1:]:
             where = f"{side}, items {at} to {at + len(batch)}, {say}"
             assert side.held == lead.held, f"{where}: missing {lead.held - side.held}, too much {side.held - lead.held}"
-            assert side.operator.statistics._asdict().items() >= {(n, getattr(statistics, n)) for n in SAME}, where
+            assert side.operator.statistics._asdict().items() >= same_numbers(here, statistics), where
             if side.shape in ("single", "parts"):
                 continue
             assert sorted(map(repr, outs[side])) == expected, where
@@ -95,7 +101,7 @@ def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: li
         if choose.chance(15):
             side = choose.one(sides[1:])
             side.switch()
-            assert side.operator.statistics._asdict().items() >= {(n, getattr(statistics, n)) for n in SAME}, f"{side} now, {say}"
+            assert side.operator.statistics._asdict().items() >= same_numbers(here, statistics), f"{side} now, {say}"
     for side in sides:
         side.operator._check()
     for engine in ENGINES:
@@ -103,17 +109,19 @@ def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: li
     return emitted
 
 
-def one_key(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: bool = False) -> int:
+def one_key(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: bool = False, longest: bool = False) -> int:
     """A random stream without keys on some random sides."""
     choose = Seeded(f"one key/{number}")
-    program = list(PROGRAMS)[number % len(PROGRAMS)]
-    mix = list(MIXES)[number // len(PROGRAMS) % len(MIXES)]
+    programs = list(OF_LONGEST if longest else PROGRAMS)
+    program, mix = programs[number % len(programs)], list(MIXES)[number // len(programs) % len(MIXES)]
     event = Quote if program == "words" else Tick if ordered else choose.one([Tick, Quote])
     options: dict[str, Any] = {"window": 9 if program == "branches" else choose.one([9, 25, 60])}
     if ordered:
         options["sequence"] = "due"
     elif choose.chance(25):
         options["sequence"] = choose.one(["who", "name"] if event is Quote else ["who"])
+    if longest:
+        options["longest"] = True
     here = setting(program, event, **options)
     say = f"stream one key/{number}: {program}, {mix}, {event.__name__}, {options}, {small_parts(choose, monkeypatch)}"
     items, model = stream(choose, here, n, MIXES[mix]._replace(long=2 if program == "branches" else 10), choose.one([1, 3]))
@@ -122,13 +130,14 @@ def one_key(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: bool 
     return agree(choose, here, items, model, sides, choose.one([20, 90, 400]), say)
 
 
-def many_keys(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: bool = False) -> int:
+def many_keys(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: bool = False, longest: bool = False) -> int:
     """The same with hundreds of keys, most of which become empty now and then."""
     choose = Seeded(f"keys/{number}")
     keys = [("who",), ("flag", "who"), ("name",), ("name", "who")][number % 4]
     event = Quote if len(keys) > 1 or "name" in keys else choose.one([Tick, Quote])
-    program = choose.one(["runs", "branches", "waits"] + ["words"] * (event is Quote))
-    here = setting(program, event, keys, window=choose.one([25, 60]), **({"sequence": "due"} if ordered else {}))
+    program = choose.one(["runs", "branches", "waits"] + ["words"] * (event is Quote) + ["anys"] * longest)
+    options = {"sequence": "due"} if ordered else {"longest": True} if longest else {}
+    here = setting(program, event, keys, window=choose.one([25, 60]), **options)
     say = f"stream keys/{number}: {program}, {event.__name__}, {here.options}, by {keys}, {small_parts(choose, monkeypatch)}"
     mix = Mix(promise=choose.one([1, 4]), shift=5, arcs=1, retract=choose.one([5, 25]))
     items, model = stream(choose, here, n, mix, choose.one([20, 60]))
@@ -144,6 +153,16 @@ def many_keys(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: boo
 @pytest.mark.parametrize("number", range(16))
 def test_one_key(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert one_key(number, 260, monkeypatch) > 0
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_one_key_of_the_longest(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_key(number, 260, monkeypatch, longest=True)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_many_keys_of_the_longest(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_keys(number, 400, monkeypatch, longest=True)
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -187,6 +206,12 @@ def test_one_key_with_a_sequence_long(number: int, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("number", range(12, 62))
 def test_many_keys_with_a_sequence_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert many_keys(number, 3000, monkeypatch, ordered=True) > 0
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("number", range(15, 215))
+def test_one_key_of_the_longest_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_key(number, 1000, monkeypatch, longest=True)
 
 
 @pytest.mark.stress

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from afa.compiled import inforce, memory
 from afa.interpreted import interpreted_engine
 from afa.interpreted.longest import Longest
 from tests.strategies import Seeded
 from tests.stress import generate
 from tests.stress.generate import World, as_longest
 from tests.stress.mixes import mix
-from tests.stress.run import Seen, failure, report, run
+from tests.stress.run import EACH, Seen, failure, report, run
 
 
 def numbered(number: int, seed: str = "longest") -> dict[str, Any]:
@@ -38,6 +39,18 @@ def test_worlds() -> None:
     assert seen.retractions > 500, seen
     assert seen.rejected > 30, seen
     assert fewer > 40, "worlds in which a longer match hides one"
+
+
+@pytest.mark.parametrize("engine", ["compiled", EACH])
+def test_worlds_of_both_engines(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(memory, "SAMPLE", 4)
+    for number in range(60):
+        spec = numbered(number, engine)
+        try:
+            run(spec, engine)
+        except AssertionError:
+            pytest.fail(f"world {engine}/{number}: {report(spec, engine)}")
 
 
 def plain(spec: dict[str, Any]) -> bool:

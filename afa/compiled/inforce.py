@@ -270,12 +270,21 @@ class InForce:
         unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._rows >= LONG
-        form = tuple(self.states), self._with_runs, unchanged, loops
+        longest = bool(self._memory.m[k.C_LONGEST])
+        form = tuple(self.states), self._with_runs, unchanged, loops, longest
         known = {} if self._shared is None else self._shared.slots
         try:
             if form not in known:
                 known[form] = slots(
-                    self._known.values(), self._numbers, self._wanted(), self._with_runs, unchanged, register, payload, loops
+                    self._known.values(),
+                    self._numbers,
+                    self._wanted(),
+                    self._with_runs,
+                    unchanged,
+                    register,
+                    payload,
+                    loops,
+                    longest,
                 )
             self._slots = known[form]
         except TooLong:

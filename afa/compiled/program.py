@@ -120,6 +120,7 @@ class Program:
         w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
             w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.unchanged, slots.plain, slots.runs
+            w[k.P_COLUMNS] = slots.columns
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words
@@ -159,7 +160,7 @@ class Program:
         if any(arc.final for arc in self.arcs):  # then a list may come to hold matches while it stays as it is
             w[k.P_UNCHANGED] = w[k.P_LOOP_RUNS] = 0
         if w[k.P_EPSILON] or w[k.P_TIMEOUT]:  # then lists go arc by arc
-            w[k.P_STEP] = w[k.P_UNCHANGED] = w[k.P_LOOP] = w[k.P_LOOP_RUNS] = 0
+            w[k.P_STEP] = w[k.P_UNCHANGED] = w[k.P_LOOP] = w[k.P_LOOP_RUNS] = w[k.P_COLUMNS] = 0
         w[k.P_LOW] = w[k.P_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
         return bounds
 
@@ -186,7 +187,7 @@ class Program:
         w[k.P_PLACES] = at + cap * k.R_SIZE
         w[k.P_BOUNDCOUNT], w[k.P_BOUNDCAP], w[k.P_BOUNDS] = len(bounds), len(bounds) + self.room, w[k.P_PLACES] + cap
         # Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`.
-        self.loops = bool(w[k.P_STEP] and w[k.P_LOOP] and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
+        self.loops = bool(w[k.P_STEP] and (w[k.P_LOOP] or w[k.P_COLUMNS]) and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
         words = np.zeros(w[k.P_BOUNDS] + w[k.P_BOUNDCAP] * k.B_SIZE, np.int64)
         words[:at] = w
         for start, items in ((at, rows), (w[k.P_BOUNDS], bounds)):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode
+from afa.compiled.code.column_step import columns_ir, columns_key
 from afa.compiled.code.in_order import loop_ir, loop_key
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc
@@ -43,7 +44,8 @@ class Class(NamedTuple):
 class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
-    ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`.
+    ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`,
+    ``columns``: of `afa.compiled.code.column_step`.
     """
 
     places: Mapping[Class, tuple[int, int]]
@@ -51,6 +53,7 @@ class Slots(NamedTuple):
     unchanged: int = 0
     plain: int = 0
     runs: int = 0
+    columns: int = 0
 
     def place(self, of: Class | None) -> tuple[int, int]:
         """Return the first slot of a class, and how many it has."""
@@ -92,6 +95,7 @@ def slots(
     register: Layout,
     payload: Layout,
     loops: bool,
+    longest: bool = False,
 ) -> Slots:
     """Return the code for these arcs. Compiles, unless one of these classes is at hand. May raise TooLong.
 
@@ -114,6 +118,9 @@ def slots(
     unchanged = unchanged and any(c.ignorable for c in classes)
     if unchanged:
         made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
+    if longest:  # where lists may be kept in columns
+        columns = _columns(classes, width) if with_runs else 0
+        return made._replace(columns=columns)
     plain = _loop(classes, width, payload, False, loops)
     return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
 
@@ -142,6 +149,13 @@ def _step(classes: Sequence[SlotClass], width: int) -> int:
         if len(_too_long) > KEPT:
             _too_long.pop(next(iter(_too_long)))
         raise
+
+
+def _columns(classes: Sequence[SlotClass], width: int) -> int:
+    try:
+        return native.function(columns_key(classes, width), lambda: _within(columns_ir(classes, width)))
+    except TooLong:
+        return 0
 
 
 def _within(ir: str) -> str:

@@ -113,7 +113,7 @@ def _may_keep_field(t: Term, place: tuple[int, int]) -> bool:
     t = _plain(t)
     if t.op == "if":
         return any(may_be(t.items[0], truth) and _may_keep_field(end, place) for truth, end in zip((True, False), t.items[1:]))
-    return _stands_at(t, place)
+    return stands_at(t, place)
 
 
 def _keeps_field(e: Emitter, t: Term, place: tuple[int, int], yes: str, unsure: str) -> None:
@@ -121,13 +121,14 @@ def _keeps_field(e: Emitter, t: Term, place: tuple[int, int], yes: str, unsure: 
     if t.op == "if":
         _by_test(e, t, yes, unsure, lambda e, end, yes, unsure: _keeps_field(e, end, place, yes, unsure))
     else:
-        e.goto(yes if _stands_at(t, place) else unsure)
+        e.goto(yes if stands_at(t, place) else unsure)
 
 
 def _plain(t: Term) -> Term:
     return t.items[0] if t.op == "canon" else t
 
 
-def _stands_at(t: Term, place: tuple[int, int]) -> bool:
+def stands_at(t: Term, place: tuple[int, int]) -> bool:
     """Return whether a term is the field of the register that has this place."""
+    t = _plain(t)
     return t.op == "field" and t.data == ("r", *place)

@@ -57,7 +57,7 @@ def as_bits(e: Emitter, truth: str) -> str:
 def tells(t: Term) -> bool:
     """Return whether `Lanes.told` knows of a fence all that an event alone decides."""
     if "r" not in t.reads:
-        return _served(t)
+        return served(t)
     if t.op == "not":
         return tells(t.items[0])
     if t.op in ("all", "any"):
@@ -66,12 +66,13 @@ def tells(t: Term) -> bool:
     return t.op != "if"
 
 
-def _served(t: Term) -> bool:
+def served(t: Term) -> bool:
+    """Return whether `Lanes.value` serves a term."""
     if t.asks or t.op not in OPERATIONS or (t.op == "in" and len(t.items) - 1 > UNROLL):
         return False
     if t.op in ("add", "sub", "mul") and t.kind.base != "float":
         return False
-    return all(_served(item) for item in t.items)
+    return all(served(item) for item in t.items)
 
 
 class Lanes:

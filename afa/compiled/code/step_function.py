@@ -75,7 +75,7 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int, c
     Reads the names of `STEP`, and ``%last``, the end of the room; goes to ``ask`` and ``full``. Once in a function. ``counted``:
     rows that stay are not marked with their numbers, but counted in the word at ``%stays``.
     """
-    _event_fields(e, classes)
+    event_fields(e, classes)
     known, stride, states, before = e.known, 8 * (HEAD + width), sorted({c.state for c in classes}), e.block
     e.branch(e.let("icmp sgt i64 %n, 0"), "loop", "beginning")
     e.place("loop")
@@ -143,7 +143,7 @@ def _load(pointer: str, e: Emitter, word: int) -> str:
     return f"load i64, ptr {e.address(pointer, word)}, align 8"
 
 
-def _event_fields(e: Emitter, classes: Sequence[SlotClass]) -> None:
+def event_fields(e: Emitter, classes: Sequence[SlotClass]) -> None:
     """Read what the fences read of the event, once."""
     seen: set[int] = set()
 

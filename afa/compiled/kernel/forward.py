@@ -45,8 +45,6 @@ APART = 16
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Return whether `forward` serves this program and this block."""
     loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
-    if m[C_LONGEST]:
-        return False
     return bool(p[P_STEP] != 0 and loop != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
 
 

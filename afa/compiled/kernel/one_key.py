@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.best_forward import forward_best, may_go_best
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
 from afa.compiled.kernel.desk import SWAPPED, TOO_MUCH, lay_to_rest, opened, replace
@@ -273,7 +274,11 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
         return walk(m, w, p, b, mark_lifetime(m, w, b, low, high))
     if what == FORWARD:
         m[C_STOPPED], m[C_SHORT] = low, DONE
-        if may_go_forward(m, p, b):
+        if m[C_LONGEST]:
+            if may_go_best(m, p, b):
+                low = forward_best(m, w, p, c, b, low, high)
+                m[C_STOPPED] = low
+        elif may_go_forward(m, p, b):
             low = forward(m, w, p, c, b, low, high)
             m[C_STOPPED] = low
         return low
