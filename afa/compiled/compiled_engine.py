@@ -18,12 +18,13 @@ from afa.compiled.encode import Encoded, encode
 from afa.compiled.held_steps import held_steps
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
+from afa.compiled.match_ways import match_ways
 from afa.compiled.memory import Batch
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Logged, Setup, Sizes, Step
+from afa.engine import Ends, Host, Logged, Setup, Sizes, Sought, Step, Ways
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -269,6 +270,10 @@ class CompiledEngine:
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         code = self.store.directory.find(key)
         return [] if code is None or not self._holds(code) else held_steps(self.store, code, low, high, starts)
+
+    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+        code = self.store.directory.find(key)
+        return None if code is None or not self._holds(code) else match_ways(self.store, code, sought)
 
     def _holds(self, code: int) -> bool:
         entries = self.store.directory.entries

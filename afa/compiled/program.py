@@ -63,6 +63,11 @@ class Program:
         self._point: Any = np.array(self._pointers, np.int64).reshape(-1, 2).T
         self._stand(self._array(bounds))
 
+    @property
+    def compiled(self) -> list[CompiledArc]:
+        """The arcs, by their numbers, each with its code."""
+        return self._known
+
     def copy(self) -> Program:
         other = copy.copy(self)
         other._stand(self.words.copy())

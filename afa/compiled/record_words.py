@@ -89,6 +89,14 @@ class Records:
             found.append(items)
         return found
 
+    def fields(self, words: Any) -> list[tuple[Any, ...]]:
+        """Return the fields of many records; ``words``: an array of shape (n, width)."""
+        columns = []
+        for column, slot in zip(self.columns(words), self.layout.slots):
+            items = column.tolist()
+            columns.append([NAN if item != item else item for item in items] if slot.field.type is float else items)
+        return list(zip(*columns)) if columns else [()] * len(words)
+
 
 def _objects(items: list[Any]) -> Any:
     array = np.empty(len(items), object)

@@ -16,7 +16,7 @@ from afa.compiled.sharded_states import joined
 from afa.compiled.shards import Front
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Setup, Sizes, Step
+from afa.engine import Ends, Host, Setup, Sizes, Sought, Step, Ways
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -156,6 +156,10 @@ class ShardedEngine(CompiledEngine):
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         code = self.store.directory.find(key)
         return [] if code is None else self._engines[code % len(self._engines)].steps(key, low, high, starts)
+
+    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+        code = self.store.directory.find(key)
+        return None if code is None else self._engines[code % len(self._engines)].ways(key, sought)
 
     def sizes(self) -> Sizes:
         self.clean_all()

@@ -27,6 +27,7 @@ from afa.compiled.kernel import names as k
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, Batch, Memory
 from afa.compiled.record_words import Records, sortable
+from afa.compiled.way_table import WayTable
 from afa.cuts import Cuts
 from afa.engine import Setup
 from afa.errors import AfaError, ChangeError
@@ -76,6 +77,7 @@ class Store:
         self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
         self.directory: Directory = self._directory()
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
+        self.way_table: WayTable | None = None  # made when a lineage is asked for
         self._function, address = as_function(self.callback)
         self._main = kernel(strict)
         self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)

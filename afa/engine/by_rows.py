@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Step
+from afa.engine.engine_values import Ends, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.engine.protocol import Numbered
@@ -86,6 +86,10 @@ class ByRows:
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         """Refuse: an engine that keeps no lists of partial matches knows of no ways that lead to them."""
         raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
+
+    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+        """Return None: `steps` tells."""
+        return None
 
     def ends(self) -> Ends:
         """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.journal import Journal
@@ -95,3 +95,55 @@ class Step(NamedTuple):
     follows: bool
     events: Mapping[tuple[Any, int], int]
     partial: list[PMatch]
+
+
+class Sought(NamedTuple):
+    """A match whose ways are asked for; see `Engine.ways`.
+
+    Parameters
+    ----------
+    le, re : int
+    payloads : sequence of tuple
+        The first fields of its payload; of any of them, if there are several.
+    since : int
+        What began before is not all held.
+    """
+
+    le: int
+    re: int
+    payloads: Sequence[tuple[Any, ...]]
+    since: int
+
+
+class Ways(NamedTuple):
+    """All that leads to a match. Partial matches are numbered from 2 on; 0 stands for what has not begun yet.
+
+    Parameters
+    ----------
+    times : list of int
+        LE of each step at which a partial match that leads to the match becomes another.
+    groups : list of list of int
+        Four columns, a row for all that leads to one partial match at one step by one pick: the step, the partial match, the
+        number of the event or -1 (none was picked), the number of the component. In order of steps. A partial match without a
+        group at a step rests there.
+    edges : array of shape (2, n)
+        Rows of groups, and the partial matches (0: it begins) at the step before from which they lead. In order of steps.
+    ends : list of list of int
+        Two columns: steps at which the match ends, or since which it rests; the partial matches there that are the match.
+    events : list of tuple
+        ``(fields of the payload, re)`` of each event.
+    form : type
+        Of payloads.
+    components : sequence of str
+    numbers : int
+        One past the last number of a partial match.
+    """
+
+    times: list[int]
+    groups: list[list[int]]
+    edges: Any
+    ends: list[list[int]]
+    events: list[tuple[tuple[Any, ...], int]]
+    form: Any
+    components: Sequence[str]
+    numbers: int

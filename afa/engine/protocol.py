@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Sizes, Step
+from afa.engine.engine_values import Ends, Sizes, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.model.arc import Arc
@@ -226,6 +226,14 @@ class Engine(Protocol):
         Notes
         -----
         O(steps + what stands there). What is final may be held still, or not: nothing may depend on it.
+        """
+
+    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+        """Return all that leads to a match, as of now. None: there is nothing, or `steps` is to tell.
+
+        Notes
+        -----
+        O(steps from where it began, and the partial matches that began there).
         """
 
     def sizes(self) -> Sizes:

@@ -6,6 +6,7 @@ steps_taken     what a partial match becomes by a step, each time with the pick
 asked_steps     the steps that can lead to a state at all, by their events
 derivation      backward: sets of partial matches, and the picks that lead to them
 bounded         the same over states and registers, by the events that live to a bound: where starts do not matter
+walked          the same over ways that the compiled engine has found itself, in machine code
 graph           its nodes; each walk through them from the end is a path, no two are the same
 aggregates      count, sum, min and max of a field over all paths, in one pass of the graph
 lineage         `Lineage`: paths, count, events, aggregates

@@ -17,7 +17,8 @@ each start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from afa.engine import Engine, Step
 from afa.lineage.components import Pick
@@ -32,7 +33,7 @@ class Bounded(Derivation):
 
     Parameters
     ----------
-    automaton, transitions, steps, ends
+    automaton, transitions, steps, ends, shown
         As of `Derivation`; partial matches with an ``m`` below the bound are left out.
     least : int
         The bound.
@@ -46,11 +47,12 @@ class Bounded(Derivation):
         transitions: Transitions,
         steps: Sequence[Step],
         ends: Mapping[int, Sequence[PMatch]],
+        shown: Callable[[Any], Any],
         least: int,
     ) -> None:
         self._least = least
         steps = [y._replace(start=None, partial=self._merged(y.partial)) for y in steps]
-        super().__init__(automaton, transitions, steps, {i: self._merged(found) for i, found in ends.items()})
+        super().__init__(automaton, transitions, steps, {i: self._merged(found) for i, found in ends.items()}, shown)
         begins = range(len(steps)) if _passes_first(automaton, transitions) else ()
         self._starts = {None: list(begins)}  # by an arc into another state: such steps are asked for that one
 

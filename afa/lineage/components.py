@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from afa.model.arc import Arc
+from afa.model.arc import CONSUME, Arc
+from afa.model.arctable import ArcTable
 
 
 class Pick(NamedTuple):
@@ -29,6 +30,12 @@ def component_of(arc: Arc) -> str | None:
     if arc.select is not None:
         return arc.select or None
     return None if arc.ignorable else arc.dst
+
+
+def components_in(table: ArcTable) -> set[str]:
+    """Return the names that arcs in force take events for."""
+    found = {component_of(event.arc) for event in table.events if event.arc.kind == CONSUME}
+    return {name for name in found if name is not None}
 
 
 def in_order(pick: Pick) -> tuple[Any, ...]:

@@ -9,15 +9,15 @@ A set is an int, with a bit for each partial match that was met; two more stand 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from afa.change import Change
 from afa.engine import Step
 from afa.errors import AfaError
 from afa.lineage.asked_steps import Asked
-from afa.lineage.components import Pick, component_of, in_order
+from afa.lineage.components import Pick, components_in, in_order
 from afa.lineage.steps_taken import Taken, begun, derived
-from afa.model.arc import CONSUME
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
 from afa.model.transitions import Transitions
@@ -44,14 +44,23 @@ class Derivation:
         All steps from the first start to the match, with the partial matches of these starts.
     ends : mapping of int to list of PMatch
         By the number of a step, the partial matches there that stand for the match.
+    shown : callable
+        What of a payload is told.
     """
 
     _least: int | None = None
 
     def __init__(
-        self, automaton: Automaton, transitions: Transitions, steps: Sequence[Step], ends: Mapping[int, Sequence[PMatch]]
+        self,
+        automaton: Automaton,
+        transitions: Transitions,
+        steps: Sequence[Step],
+        ends: Mapping[int, Sequence[PMatch]],
+        shown: Callable[[Any], Any],
     ) -> None:
-        self.steps = steps
+        self.steps, self.size = steps, len(steps)
+        self._shown = shown
+        self._told: dict[tuple[int, Pick], tuple[str, Change]] = {}
         self._transitions = transitions
         self._asked = Asked(automaton, transitions.table, steps)
         self._numbers: dict[PMatch, int] = {}
@@ -68,8 +77,7 @@ class Derivation:
 
     def components(self) -> set[str]:
         """Return the names that arcs in force take events for."""
-        found = {component_of(event.arc) for event in self._transitions.table.events if event.arc.kind == CONSUME}
-        return {name for name in found if name is not None}
+        return components_in(self._transitions.table)
 
     def _set_of(self, found: Sequence[PMatch]) -> int:
         return sum({1 << self._number(p) for p in found})
@@ -142,6 +150,32 @@ class Derivation:
             else:
                 picked[pick] = picked.get(pick, 0) | source
             found[number] = Sources(picked, passed)
+
+    # -- picks ---------------------------------------------------------------------------------------------------------------
+
+    def told(self, step: int, pick: Pick) -> tuple[str, Change]:
+        """Return a pick as it is told: one object, however many paths have it."""
+        found = self._told.get((step, pick))
+        if found is None:
+            component, payload, re = pick
+            change = Change(self._shown(payload), self.steps[step].le, re, 1, self._transitions.key)
+            found = self._told[step, pick] = component, change
+        return found
+
+    def picks(self) -> Iterator[tuple[str, Change]]:
+        """Yield each pick that is in some path, in order: over sets of all that a step has, one a step."""
+        found: list[tuple[str, Change]] = []
+        i, held = self.size - 1, MATCH
+        while held not in (0, BEGIN):
+            i = self.last(i, held)
+            picked, passed = self.back(i, held)
+            found += (self.told(i, pick) for pick in reversed(picked))
+            held = passed
+            for of in picked.values():
+                held |= of
+            i -= 1
+        found.reverse()
+        return iter(found)
 
     def _impure(self, i: int, p: PMatch) -> AfaError:
         return AfaError(

@@ -9,12 +9,12 @@ Every node has a way, so that a path costs what it is long. Nodes are made when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from afa.change import Change
-from afa.lineage.components import Pick
 from afa.lineage.derivation import BEGIN, MATCH, Derivation
+from afa.lineage.walked import Walked
 
 
 class Node:
@@ -22,9 +22,9 @@ class Node:
 
     __slots__ = ("rest", "step", "told", "ways")
 
-    def __init__(self, step: int, told: tuple[dict[Pick, int], int]) -> None:
+    def __init__(self, step: int, told: tuple[dict[Any, int], int]) -> None:
         self.step = step
-        self.told: tuple[dict[Pick, int], int] | None = told
+        self.told: tuple[dict[Any, int], int] | None = told
         self.ways: list[tuple[tuple[str, Change], Node | None]] = []
         self.rest: Node | None = None
 
@@ -39,24 +39,33 @@ class Graph:
 
     Parameters
     ----------
-    derivation : Derivation
-    key : hashable
-        Of the events, as changes.
-    shown : callable
-        What of a payload is told.
+    derivation : Derivation or Walked
+
+    Attributes
+    ----------
+    picks : callable
+        Yields each pick that is in some path, as ``(component, event)``, in order.
     """
 
-    def __init__(self, derivation: Derivation, key: Any, shown: Any) -> None:
-        self._derivation, self._key, self._shown = derivation, key, shown
+    def __init__(self, derivation: Derivation | Walked) -> None:
+        self._derivation: Any = derivation  # picks mean something to it alone
         self._nodes: dict[tuple[int, int], Node | None] = {}
-        self._picks: dict[tuple[int, Pick], tuple[str, Change]] = {}
-        self.root = self._node(len(derivation.steps) - 1, MATCH)
+        self._root: Node | None = None
+        self.picks: Callable[[], Iterator[tuple[str, Change]]] = derivation.picks
+
+    @property
+    def root(self) -> Node | None:
+        """The node of the last picks."""
+        if self._root is None:
+            self._root = self._node(self._derivation.size - 1, MATCH)
+        return self._root
 
     def ways(self, node: Node) -> list[tuple[tuple[str, Change], Node | None]]:
         """Return the ways of a node; its rest is known from here on."""
         if node.told is not None:
             picked, passed = node.told
-            node.ways = [(self.pick(node.step, pick), self._node(node.step - 1, held)) for pick, held in picked.items()]
+            told = self._derivation.told
+            node.ways = [(told(node.step, pick), self._node(node.step - 1, held)) for pick, held in picked.items()]
             node.rest = self._node(node.step - 1, passed)
             node.told = None
         return node.ways
@@ -85,20 +94,13 @@ class Graph:
 
     def components(self) -> set[str]:
         """Return the names that arcs in force take events for."""
-        return self._derivation.components()
-
-    def pick(self, step: int, pick: Pick) -> tuple[str, Change]:
-        """Return a pick as it is told: one object, however many paths have it."""
-        found = self._picks.get((step, pick))
-        if found is None:
-            component, payload, re = pick
-            change = Change(self._shown(payload), self._derivation.steps[step].le, re, 1, self._key)
-            found = self._picks[step, pick] = component, change
+        found: set[str] = self._derivation.components()
         return found
 
     def nodes(self) -> list[Node]:
         """Return all nodes, BEGUN left out, later steps first. O(graph)."""
-        seen = {self.root: None} if self.root is not None else {}
+        root = self.root
+        seen = {root: None} if root is not None else {}
         todo = list(seen)
         while todo:
             node = todo.pop()
@@ -108,15 +110,3 @@ class Graph:
                     todo.append(other)
         seen.pop(BEGUN, None)
         return sorted(seen, key=lambda node: -node.step)
-
-    def picks(self) -> Iterator[tuple[str, Change]]:
-        """Yield each pick that is in some path, from the last one back: over sets of all that a step has, one a step."""
-        i, held = len(self._derivation.steps) - 1, MATCH
-        while held not in (0, BEGIN):
-            i = self._derivation.last(i, held)
-            picked, passed = self._derivation.back(i, held)
-            yield from (self.pick(i, pick) for pick in reversed(picked))
-            held = passed
-            for of in picked.values():
-                held |= of
-            i -= 1

@@ -134,7 +134,7 @@ class Lineage:
     def events(self) -> dict[str, list[Change]]:
         """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""
         found: dict[str, list[Change]] = {}
-        for component, change in reversed(list(self._graph.picks())):
+        for component, change in self._graph.picks():
             found.setdefault(component, []).append(change)
         return found
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Any, NamedTuple
 
 from afa.change import Change
-from afa.engine import Engine, Step
+from afa.engine import Engine, Sought, Step
 from afa.errors import AfaError, ChangeError
 from afa.lineage.bounded import Bounded, span_of
 from afa.lineage.derivation import Derivation
 from afa.lineage.graph import Graph
 from afa.lineage.lineage import Lineage
+from afa.lineage.walked import Walked
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch, Rest
@@ -84,6 +85,9 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     AfaError
         It is, but began before a promise, which has dropped its first events; not where lineages are kept (``lineage=True``).
     """
+    walked = None if held.longest else _walked(held, match, only)
+    if walked is not None:
+        return Lineage(match, Graph(walked), held.event)
     here = _Here(held, match)
     found = [end for end in here.ends if end.re == match.re]
     if not found or (held.longest and any(end.re > match.re for end in here.ends)):  # type: ignore[operator]
@@ -94,6 +98,16 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
             raise ChangeError(f"expected a match that the stage has chosen but got {_words(match)}, which it has not")
     derivation = here.bounded(found, match.re) if held.longest else here.derivation(found)  # type: ignore[arg-type]
     return here.lineage(derivation)
+
+
+def _walked(held: Held, match: Change, only: Collection[Any] | None) -> Walked | None:
+    """Return what the engine finds itself; None: nothing, whatever the reason."""
+    promised, payload = max(held.progress.floor, held.progress.some), tuple(match.payload)
+    if match.le < held.progress.answers:  # type: ignore[operator]
+        return None
+    wanted = [payload] if only is None else [whole for whole in only if whole[: len(payload)] == payload]
+    ways = held.engine.ways(match.key, Sought(match.le, match.re, wanted, promised))  # type: ignore[arg-type]
+    return None if ways is None else Walked(ways, match.key, _told(held), held.table)
 
 
 def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
@@ -151,13 +165,13 @@ class _Here:
     def derivation(self, found: Sequence[End]) -> Derivation:
         """Return the derivation of ends, by their starts."""
         span = self._span(found)
-        return Derivation(self._held.automaton, self._transitions, span, self._by_step(found, span))
+        return Derivation(self._held.automaton, self._transitions, span, self._by_step(found, span), _told(self._held))
 
     def bounded(self, found: Sequence[End], least: int) -> Derivation:
         """Return the derivation of ends by computations whose events all have an RE at or above a bound."""
         held, le = self._held, self._le
         span = span_of(held.engine, self._match.key, le, least, self._promised) if held.longest else self._span(found)
-        derivation = Bounded(held.automaton, self._transitions, span, self._by_step(found, span), least)
+        derivation = Bounded(held.automaton, self._transitions, span, self._by_step(found, span), _told(held), least)
         if held.longest and derivation.reaches(self._promised):
             raise self._dropped("")
         return derivation
@@ -186,7 +200,7 @@ class _Here:
 
     def lineage(self, derivation: Derivation) -> Lineage:
         """Return what is told of a derivation."""
-        return Lineage(self._match, Graph(derivation, self._match.key, _told(self._held)), self._held.event)
+        return Lineage(self._match, Graph(derivation), self._held.event)
 
 
 def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:

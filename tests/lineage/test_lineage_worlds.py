@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from afa import Change, Operator
@@ -113,9 +114,21 @@ def one_each(right: Any) -> Any:
 
 def last_end(right: Any) -> Any:
     """A derivation from the last step alone at which a match ends."""
-    return lambda self, automaton, transitions, steps, ends: right(
-        self, automaton, transitions, steps, {max(ends): ends[max(ends)]}
+    return lambda self, automaton, transitions, steps, ends, shown: right(
+        self, automaton, transitions, steps, {max(ends): ends[max(ends)]}, shown
     )
+
+
+def of_ways(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A reader of what the kernels found that changes it, where there is anything."""
+    return then(lambda found: found and change(found))
+
+
+def earlier(ways: Any) -> Any:
+    """Ways without the first edge of a group that has several."""
+    into = ways.edges[0].tolist()
+    last = next((place for place in reversed(range(len(into))) if into.count(into[place]) > 1), None)
+    return ways if last is None else ways._replace(edges=np.delete(ways.edges, last, axis=1))
 
 
 WAITS: dict[str, Any] = {
@@ -147,6 +160,13 @@ PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] 
     "no time-out fires on the way": (2, steps_taken, "Rest", lambda right: lambda le, since: right(le, FOREVER)),
     "alternatives as they came": (2, derivation, "in_order", lambda right: lambda pick: 0),
     "a partial match is not read": (0, compiled_engine, "held_steps", of_steps(lambda y: y._replace(partial=y.partial[1:]))),
+    "an edge is lost": (82, compiled_engine, "match_ways", of_ways(earlier)),
+    "a match ends in one partial match only": (
+        32,
+        compiled_engine,
+        "match_ways",
+        of_ways(lambda ways: ways._replace(ends=[each[:1] for each in ways.ends])),
+    ),
     "an event is not read": (
         3,
         interpreted_engine,

@@ -68,6 +68,10 @@ class Strings:
             self.many = len(self._numbers) > self._bound
         return found
 
+    def known(self, text: str) -> int | None:
+        """Return the number of a string; None: it has none."""
+        return self._numbers.get(text)
+
     def numbers_of(self, texts: Sequence[str]) -> Any:
         return np.fromiter(map(self.number, texts), np.int64, len(texts))
 

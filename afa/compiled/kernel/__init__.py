@@ -18,6 +18,7 @@
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why
+      ways               what leads to a match, for its lineage; way_names: the table that it fills
       key_states         what a snapshot holds
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own

@@ -20,6 +20,7 @@ from afa.compiled.kernel.other_rows import find_others
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import net, sizes
 from afa.compiled.kernel.swap import change_at, drop_arcs
+from afa.compiled.kernel.ways import ways
 
 
 @kernel
@@ -97,6 +98,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return mark_strings(m, c, high)
     if what == SOUND:
         return sound(m, c, high, low)
+    if what == WAYS:
+        return ways(m, w, p, c, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
         w[W_OWED] = w[W_LOOSE] = 0

@@ -43,16 +43,21 @@ def new_set(w: Any) -> None:
 
 
 @kernel
-def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
-    """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
+def hash_of(a: Any, w: Any, x: int, s: int, key: int) -> int:
+    """Return the place of the set where a row for ``key`` stands, if those before it are taken."""
     h = key & 0xFFFFFFF
     for i in range(s):
         if i != N_END:
             word = a[x + i]
             h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    places = w[W_HASHES]
-    at = (h ^ (h >> 17)) & (places - 1)
-    table = w[W_HASH]
+    return int((h ^ (h >> 17)) & (w[W_HASHES] - 1))
+
+
+@kernel
+def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
+    """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
+    places, table = w[W_HASHES], w[W_HASH]
+    at = hash_of(a, w, x, s, key)
     while w[table + 3 * at] == w[W_STAMP]:
         other = w[table + 3 * at + 1]
         if w[table + 3 * at + 2] == key and equal(a, x, a, other, s):
@@ -61,6 +66,19 @@ def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
     w[table + 3 * at] = w[W_STAMP]
     w[table + 3 * at + 1] = x
     w[table + 3 * at + 2] = key
+    return -1
+
+
+@kernel
+def find_in_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
+    """Return where the row of the set stands, for ``key``, that is equal to the one at ``x``; -1: none is. O(1)."""
+    places, table = w[W_HASHES], w[W_HASH]
+    at = hash_of(a, w, x, s, key)
+    while w[table + 3 * at] == w[W_STAMP]:
+        other = w[table + 3 * at + 1]
+        if w[table + 3 * at + 2] == key and equal(a, x, a, other, s):
+            return int(other)
+        at = (at + 1) & (places - 1)
     return -1
 
 

@@ -470,7 +470,7 @@ T_STAMP, T_START, T_UNTIL, T_M, T_PAST, T_WORDS = range(6)
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
 GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS, OPENED, HEADS_OF, SET_HEADS, STRINGS, SOUND, OTHERS = range(16, 29)
-BEGIN_ARC, END_ARC = 29, 30
+BEGIN_ARC, END_ARC, WAYS = 29, 30, 31
 RESTORE_CHANGES = 40
 ALL_KEYS, CHANGED_KEYS, IDLE_KEYS, FULL_KEYS = 1, 2, 3, 4  # of CLEAN: whom else it concerns
 HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes

@@ -1,0 +1,67 @@
+"""Where everything stands in the table that `afa.compiled.kernel.ways` fills: rows of words, a column each.
+
+    row Y_ASKED      what is asked, and counts: a column each, Q_*
+    row Y_WANTED     the first words of registers that the match may have, one after the other
+    by arc           Y_COMPONENT  Y_FORM  Y_SEEN
+    by number        Y_REST  Y_MOVED  Y_GROUP  Y_ALIVE       a partial match has a number from STANDS on, the same while it stands
+    by group         Y_PLACE  Y_TO  Y_EVENT  Y_OF  Y_NEXT    what leads to one partial match at one step by one pick
+    by edge          Y_IN  Y_FROM                            one partial match at the step before, or BEGUN_ANEW
+
+What is asked of it ends with the groups and edges from which the match is reached, steps and partial matches numbered anew:
+
+    by step          Y_LE, and in Y_PLACE of each group its step
+    by end           Y_END  Y_LAST                           a partial match that is the match, and the step at which it ends
+"""
+
+from __future__ import annotations
+
+from afa.compiled.kernel.record import Record
+
+Q = Record()
+Q_TOLD = Q("what came of it: FOUND, or why not")
+Q_LE = Q("LE of the match")
+Q_RE = Q("RE of the match")
+Q_SINCE = Q("what began before is not held")
+Q_WIDTH = Q("how many words of a register are compared")
+Q_CHOICES = Q("with how many")
+Q_TAKES = Q("bits of the states that take an event by an ignorable arc")
+Q_SIZE = Q("how many columns there are")
+Q_STARTS = Q("how many starts there are, at W_TEMP in order")
+Q_NUMBERS = Q("one past the last number")
+Q_GROUPS = Q("how many groups")
+Q_EDGES = Q("how many edges")
+Q_ENDS = Q("how many ends")
+Q_STEPS = Q("how many steps")
+Q_MEMO = Q("the row that was found last; NOWHERE: none at this step")
+Q_HASHED = Q("the place whose list is in the set of rows")
+Q_FIRST_GROUP = Q("the first group of the step at work")
+Q_FIELDS = Q.size
+
+Y = Record()
+Y_ASKED = Y("see Q_*")
+Y_WANTED = Y("words of registers")
+Y_COMPONENT = Y("by arc: number of the component that it takes its event for; NOWHERE: it passes it over")
+Y_FORM = Y("by arc: BY_EVENT, if its fence reads the event alone; KEEPS, if it has no transfer")
+Y_SEEN = Y("by arc: twice the place of the step whose one event its fence has seen, and one more if it holds; below 0: none")
+Y_REST = Y("by number: the last place at which it rested")
+Y_MOVED = Y("by number: the last place at which something else led to it; in the end its new number")
+Y_GROUP = Y("by number: its last group there")
+Y_ALIVE = Y("by number: whether the match is reached from it")
+Y_PLACE = Y("by group: its place; in the end its step")
+Y_TO = Y("by group: the number that it leads to")
+Y_EVENT = Y("by group: where its event stands in m; NOWHERE: none was picked")
+Y_OF = Y("by group: the component; in the end NOWHERE as well where none was picked")
+Y_NEXT = Y("by group: another one that leads to the same; in the end its new number; NOWHERE: none")
+Y_IN = Y("by edge: its group")
+Y_FROM = Y("by edge: the number that it leads from")
+Y_LE = Y("by step: its LE")
+Y_END = Y("by end: its number")
+Y_LAST = Y("by end: its place; in the end its step")
+Y_SIZE = Y.size
+
+BY_EVENT, KEEPS = 1, 2  # of Y_FORM
+BEGUN_ANEW, STANDS = 0, 2
+"""The number of what stands before the first event of a run; the first number of a partial match."""
+FOUND, NO_MATCH, BEFORE, BY_PYTHON, TOO_SMALL = 0, -21, -22, -23, -24
+"""What comes of it; why it comes to nothing: no such match is in force, it began before Q_SINCE, Python is to say what an arc does
+or what leads to a partial match, or the table has too few columns."""

@@ -1,0 +1,110 @@
+"""The ways that lead to a match, as the kernels find them: what `afa.engine.Engine.ways` tells of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.compiled.code.arc_code import ArcCode
+from afa.compiled.kernel import names as k
+from afa.compiled.kernel import way_names as y
+from afa.compiled.record_words import bits
+from afa.compiled.store import Store
+from afa.compiled.way_table import KnownArcs, WayTable
+from afa.engine import Sought, Ways
+from afa.lineage.components import component_of
+
+KEPT, MOST = 1 << 16, 1 << 23
+"""The columns that a table keeps from one question to the next; and those that it has at most."""
+
+
+def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
+    """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
+    choices = [found for payload in sought.payloads if (found := _first_words(store, payload)) is not None]
+    if not choices:
+        return None
+    if store.way_table is None:
+        store.way_table = WayTable()
+    table = store.way_table
+    arcs = table.arcs = _known_arcs(store, table.arcs)
+    wanted = [word for found in choices for word in found]
+    if table.batch.n < max(len(wanted), arcs.many, y.Q_FIELDS):
+        table.grow(max(len(wanted), arcs.many, y.Q_FIELDS))
+    asked = [0] * y.Q_FIELDS
+    asked[y.Q_LE], asked[y.Q_RE], asked[y.Q_SINCE] = sought.le, sought.re, sought.since
+    asked[y.Q_WIDTH], asked[y.Q_CHOICES], asked[y.Q_TAKES] = len(choices[0]), len(choices), arcs.takes
+    while True:
+        words = table.batch.words
+        asked[y.Q_SIZE] = table.batch.n
+        words[y.Y_ASKED, : y.Q_FIELDS] = asked
+        words[y.Y_WANTED, : len(wanted)] = wanted
+        words[y.Y_COMPONENT, : arcs.many] = arcs.numbers
+        words[y.Y_FORM, : arcs.many] = arcs.forms
+        words[y.Y_SEEN, : arcs.many] = k.NOWHERE
+        store.call(k.WAYS, code, 0, table.batch)
+        told = words[y.Y_ASKED, : y.Q_FIELDS].tolist()
+        if told[y.Q_TOLD] != y.TOO_SMALL or table.batch.n >= MOST:
+            break
+        table.grow()
+    if table.batch.n > KEPT:
+        store.way_table = None
+    return _read(store, words, told, arcs.components) if told[y.Q_TOLD] == y.FOUND else None
+
+
+def _first_words(store: Store, payload: tuple[Any, ...]) -> list[int] | None:
+    """Return the words of the first fields of a match. None: no match has them, as one is a str that nothing holds."""
+    found: list[int] = []
+    for item, slot in zip(payload, store.matches.layout.slots):
+        if slot.width == 2:
+            found.append(int(item is not None))
+        word: int | None = 0
+        if item is not None:
+            kind = slot.field.type
+            word = bits(item) if kind is float else store.strings.known(item) if kind is str else int(item)
+        if word is None:
+            return None
+        found.append(word)
+    return found
+
+
+def _known_arcs(store: Store, known: KnownArcs | None) -> KnownArcs:
+    """Return what the arcs in force take their events for; ``known``: what they did when it was asked the last time."""
+    program = store.arcs.program
+    if known is not None and known.program is program and known.many == len(program.arcs):
+        return known
+    numbers = [component_of(arc) for arc in program.arcs]
+    components = list(dict.fromkeys(name for name in numbers if name is not None))
+    places: dict[str | None, int] = {name: n for n, name in enumerate(components)}
+    states = {state: n for n, state in enumerate(store.arcs.states)}
+    takes = 0
+    for arc, name in zip(program.arcs, numbers):
+        if arc.ignorable and name is not None and states[arc.src] < k.STATES:
+            takes |= 1 << states[arc.src]
+    forms = [_form(arc.code) for arc in program.compiled]
+    return KnownArcs(program, len(program.arcs), components, [places.get(name, k.NOWHERE) for name in numbers], forms, takes)
+
+
+def _form(code: ArcCode | None) -> int:
+    if code is None:
+        return 0
+    by_event = code.fence is None or "r" not in code.fence.reads
+    return (y.BY_EVENT if by_event else 0) | (y.KEEPS if code.transfer is None else 0)
+
+
+def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) -> Ways:
+    """Return what the kernel has written."""
+    groups: list[list[int]] = words[y.Y_PLACE : y.Y_OF + 1, : told[y.Q_GROUPS]].tolist()
+    edges = words[y.Y_IN : y.Y_FROM + 1, : told[y.Q_EDGES]].copy()
+    ends: list[list[int]] = words[y.Y_END : y.Y_LAST + 1, : told[y.Q_ENDS]].tolist()
+    places = dict.fromkeys(groups[2])
+    places.pop(k.NOWHERE, None)
+    size = k.E_WORDS + store.payloads.layout.width
+    rows = store.memory.m[np.add.outer(np.fromiter(places, np.int64, len(places)), np.arange(size))]
+    events = list(zip(store.payloads.fields(rows[:, k.E_WORDS :]), rows[:, k.E_RE].tolist()))
+    numbers = {place: number for number, place in enumerate(places)}
+    numbers[k.NOWHERE] = k.NOWHERE
+    groups[2] = [numbers[place] for place in groups[2]]
+    times: list[int] = words[y.Y_LE, : told[y.Q_STEPS]].tolist()
+    return Ways(times, groups, edges, ends[::-1], events, store.payloads.layout.schema.cls, components, told[y.Q_NUMBERS])

@@ -1,0 +1,54 @@
+"""The table that the kernel of lineages fills, kept from one question to the next; see `afa.compiled.kernel.way_names`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from afa.compiled.kernel import way_names as y
+from afa.compiled.memory import Batch
+from afa.compiled.program import Program
+
+COLUMNS = 1 << 10
+"""To begin with."""
+
+
+class KnownArcs(NamedTuple):
+    """What arcs take their events for.
+
+    Parameters
+    ----------
+    program : Program
+    many : int
+        How many arcs it had.
+    components : list of str
+    numbers : list of int
+        By arc, the number of its component; NOWHERE: none.
+    forms : list of int
+        By arc, BY_EVENT and KEEPS.
+    takes : int
+        Bits of the states that take an event by an ignorable arc.
+    """
+
+    program: Program
+    many: int
+    components: list[str]
+    numbers: list[int]
+    forms: list[int]
+    takes: int
+
+
+class WayTable:
+    """A table that the kernel fills, and what it must know of the arcs; one an engine."""
+
+    def __init__(self) -> None:
+        self.batch = Batch(np.zeros((y.Y_SIZE, COLUMNS), np.int64))
+        self.arcs: KnownArcs | None = None
+
+    def grow(self, least: int = 0) -> None:
+        """Let the table have twice as many columns, or as many as are asked for; they say nothing."""
+        n = 2 * self.batch.n
+        while n < least:
+            n *= 2
+        self.batch = Batch(np.empty((y.Y_SIZE, n), np.int64))

@@ -1,0 +1,150 @@
+"""The same as `afa.lineage.derivation` over ways that an engine has found itself: all of them lead to the match.
+
+Sets are ints with a bit for each partial match, as there; BEGIN and MATCH are the first two.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from afa.change import Change
+from afa.engine import Ways
+from afa.lineage.components import Pick, components_in, in_order
+from afa.lineage.derivation import BEGIN, MATCH
+from afa.model.arctable import ArcTable
+
+AT_ONCE = 1 << 20
+"""So many bits of sets are made at once."""
+Group = tuple[int, int, int]
+"""A partial match as a bit, the pick (-1: none) and the set that leads to it."""
+
+
+class Walked:
+    """The ways of a match, backward.
+
+    Parameters
+    ----------
+    ways : Ways
+    key : hashable
+        Of the events, as changes.
+    shown : callable
+        What of a payload is told.
+    table : ArcTable
+        The arcs in force.
+    """
+
+    def __init__(self, ways: Ways, key: Any, shown: Callable[[Any], Any], table: ArcTable) -> None:
+        self._ways, self._key, self._shown, self._table = ways, key, shown, table
+        self.size = len(ways.times)
+        self._told: dict[int, tuple[str, Change]] = {}
+        self._moved: list[int] = []  # by step, what is led to there
+        self._groups: list[list[Group] | None] = []
+        self._first: Any = None  # by step, its first group; at last how many there are
+        self._ends: dict[int, int] = {}
+        for step, number in zip(*ways.ends):
+            self._ends[step] = self._ends.get(step, 0) | 1 << number
+        self._places = sorted(self._ends)
+
+    # -- one step back -------------------------------------------------------------------------------------------------------
+
+    def last(self, i: int, held: int) -> int:
+        """Return the last step up to ``i`` at which something leads to a set otherwise than by leaving it as it is."""
+        least = -1
+        if held & MATCH and (found := bisect_right(self._places, i)):
+            least = self._places[found - 1]
+        moved = self._moved or self._movable()
+        while i > least and not moved[i] & held:
+            i -= 1
+        return i
+
+    def back(self, i: int, held: int) -> tuple[dict[int, int], int]:
+        """Return what leads to a set at step ``i``: by each pick, in order, a set at the step before; and by none."""
+        passed = held & BEGIN
+        if held & MATCH:
+            passed |= MATCH if i > self._places[0] else 0
+            held |= self._ends.get(i, 0)
+        held &= ~(BEGIN | MATCH)
+        moved = held & (self._moved or self._movable())[i]
+        passed |= held ^ moved
+        picked: dict[int, int] = {}
+        for to, pick, sources in (self._groups[i] or self._made(i)) if moved else ():
+            if not moved & to:
+                continue
+            if pick < 0:
+                passed |= sources
+            else:
+                picked[pick] = picked.get(pick, 0) | sources
+        if len(picked) > 1:
+            picked = {pick: picked[pick] for pick in sorted(picked, key=self._in_order)}
+        return picked, passed
+
+    def _movable(self) -> list[int]:
+        steps, to, _, _ = self._ways.groups
+        moved = [0] * self.size
+        for step, number in zip(steps, to):
+            moved[step] |= 1 << number
+        self._moved, self._groups = moved, [None] * self.size
+        self._first = np.searchsorted(np.array(steps, np.int64), np.arange(self.size + 1))
+        return moved
+
+    def _made(self, i: int) -> list[Group]:
+        """Make the groups of a step, and of so many before it that it pays."""
+        ways, last = self._ways, i
+        end = int(self._first[i + 1])
+        while i and (end - int(self._first[i - 1])) * ways.numbers <= AT_ONCE and self._groups[i - 1] is None:
+            i -= 1
+        begin = int(self._first[i])
+        low, high = np.searchsorted(np.array(ways.groups[0], np.int64)[ways.edges[0]], (i, last + 1))
+        into, source = ways.edges[:, low:high]
+        bits = np.zeros((end - begin, ways.numbers), np.uint8)
+        bits[into - begin, source] = 1
+        packed, width = np.packbits(bits, axis=1, bitorder="little").tobytes(), -(-ways.numbers // 8)
+        for step in range(i, last + 1):
+            self._groups[step] = [
+                (
+                    1 << ways.groups[1][g],
+                    self._pick_of(g),
+                    int.from_bytes(packed[(g - begin) * width : (g - begin + 1) * width], "little"),
+                )
+                for g in range(int(self._first[step]), int(self._first[step + 1]))
+            ]
+        return self._groups[last] or []
+
+    def components(self) -> set[str]:
+        """Return the names that arcs in force take events for."""
+        return components_in(self._table)
+
+    # -- picks: the number of the event, and that of the component ------------------------------------------------------------
+
+    def told(self, step: int, pick: int) -> tuple[str, Change]:
+        """Return a pick as it is told: one object, however many paths have it."""
+        found = self._told.get(pick)
+        if found is None:
+            component, payload, re = self._pick(pick)
+            found = self._told[pick] = component, Change(self._shown(payload), self._ways.times[step], re, 1, self._key)
+        return found
+
+    def picks(self) -> Iterator[tuple[str, Change]]:
+        """Yield each pick that is in some path, in order."""
+        steps, _, events, components = self._ways.groups
+        count = len(self._ways.components)
+        found = {event * count + component: step for step, event, component in zip(steps, events, components) if event >= 0}
+        if len(set(found.values())) < len(found):
+            found = dict(sorted(found.items(), key=lambda item: (item[1], self._in_order(item[0]))))
+        return (self.told(step, pick) for pick, step in found.items())
+
+    def _pick_of(self, group: int) -> int:
+        _, _, events, components = self._ways.groups
+        return -1 if events[group] < 0 else events[group] * len(self._ways.components) + components[group]
+
+    def _pick(self, pick: int) -> Pick:
+        event, component = divmod(pick, len(self._ways.components))
+        fields, re = self._ways.events[event]
+        return Pick(self._ways.components[component], self._ways.form(*fields), re)
+
+    def _in_order(self, pick: int) -> tuple[Any, ...]:
+        return in_order(self._pick(pick))
