@@ -40,6 +40,7 @@ NAMES = (
     "cli",
     "find",
     "lineage",
+    "longest",
 )
 
 
