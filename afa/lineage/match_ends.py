@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from afa.change import Change
 from afa.engine import Engine, Sought, Step
 from afa.errors import AfaError, ChangeError
+from afa.lineage.aggregates import Aggregates, aggregates_of
 from afa.lineage.bounded import Bounded, span_of
 from afa.lineage.derivation import Derivation
 from afa.lineage.graph import Graph
@@ -140,6 +141,21 @@ def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[
     return here.lineage(here.bounded(found, match.le + 1))  # type: ignore[operator]
 
 
+def aggregated(held: Held, match: Change, field: str | None, component: str | None) -> tuple[int, Aggregates] | None:
+    """Return the largest RE and the aggregates of all matches of a payload, LE and key, as of `collapsed_of`. None: there are none.
+
+    Raises
+    ------
+    AfaError
+        One of them began before a promise.
+    """
+    here = _Here(held, match)
+    if not here.ends:
+        return None
+    graph = here.graph(here.bounded(here.ends, match.le + 1))  # type: ignore[operator]
+    return max(end.re for end in here.ends), aggregates_of(graph, field, component, held.event)
+
+
 class _Here:
     """The steps at the LE of a match, and what ends there as it."""
 
@@ -200,7 +216,11 @@ class _Here:
 
     def lineage(self, derivation: Derivation) -> Lineage:
         """Return what is told of a derivation."""
-        return Lineage(self._match, Graph(derivation), self._held.event)
+        return Lineage(self._match, self.graph(derivation), self._held.event)
+
+    def graph(self, derivation: Derivation) -> Graph:
+        """Return the graph of a derivation."""
+        return Graph(derivation)
 
 
 def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:

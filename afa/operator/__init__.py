@@ -6,7 +6,8 @@ call           what both share: a call is all or nothing; promises, arcs in forc
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 lifetimes      RE given, or LE + window; way_back: from a single event that fails
 match_lineage  which events stand behind a match (`afa.lineage`); announced: those of a call's matches, and which have changed;
-               members, member_columns: what is told of them, in changes and in tables; kept_lineage: what is held for it
+               members, member_columns: what is told of them, in changes and in tables; kept_lineage: what is held for it;
+               collapsed_output: records of all paths in their place
 arc_input      arcs as the second input; named_swap: one in the place of another; log_polls: those of an arc log
 tables         a call that brings tables; table_rows: their rows one by one; table_columns: those of the output; table_times:
                timestamps in them

@@ -35,6 +35,7 @@ from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.announced import Announcing, told_of
 from afa.operator.arc_input import ArcInput
+from afa.operator.collapsed_output import Collapsing
 from afa.operator.gapless import Gapless, sequence_of
 from afa.operator.kept_lineage import check_kept, lasts
 from afa.operator.lifetimes import timed
@@ -83,6 +84,7 @@ class Core(Member):
         longest: bool = False,
         members: Any = None,
         tell: str | None = None,
+        collapse: str | bool | None = None,
         lineage: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
@@ -98,6 +100,7 @@ class Core(Member):
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         if type(lineage) is not bool:
             raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
+        lineage = lineage or collapse is not None  # a record is of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
@@ -134,18 +137,25 @@ class Core(Member):
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
         self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
-        self.told = self._announcing(members, tell)  # what is told of the events behind matches
+        self.told: Announcing | Collapsing | None = None
+        self.told = self._announcing(members, tell, collapse)  # what is told of the events behind matches
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
 
-    def _announcing(self, members: Any, tell: Any) -> Announcing | None:
+    def _announcing(self, members: Any, tell: Any, collapse: Any) -> Announcing | Collapsing | None:
         """Return what is told of the events behind matches. None: nothing."""
         again = told_of(tell)
-        if members is None and not again:
+        if collapse is None and members is None and not again:
             return None
         self.held()  # which refuses operators without lineages
+        if collapse is not None:
+            if members is not None or again:
+                raise AfaError(f"expected collapse= without members= and tell= but got members={members!r}, tell={tell!r}")
+            collapsing = Collapsing(self._held_whole, self.automaton, self.taken, collapse)
+            self.shown = collapsing.shown
+            return collapsing
         asked = None if members is None else Members(self.automaton, self.taken, self.sequence, members)
         return Announcing(self._held_whole, asked, again)
 
@@ -158,7 +168,13 @@ class Core(Member):
         if isinstance(self.engine, RewrittenEngine):
             raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
         faults = self.faults is not None
-        return Held(self.engine, self.automaton, self.arcs.table, self.progress, faults, self.shown, self.taken, self.longest)
+        shown = self.matches_shown
+        return Held(self.engine, self.automaton, self.arcs.table, self.progress, faults, shown, self.taken, self.longest)
+
+    @property
+    def matches_shown(self) -> Schema:
+        """What of a match is told, in place of which collapsed output may leave."""
+        return self.told.inner if isinstance(self.told, Collapsing) else self.shown
 
     def _held_whole(self) -> Held:
         """Return what lineages are derived from, of matches with all that they hold."""

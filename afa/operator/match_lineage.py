@@ -46,5 +46,7 @@ def _in_form(core: Core, match: Any, collapsed: bool) -> Change:
     le = as_ticks(match.le, "le", core.tick)
     re = None if match.re is None else as_ticks(match.re, "re", core.tick)
     payload = match.payload
-    same = isinstance(payload, tuple) and getattr(payload, "_fields", None) == core.shown.cls._fields  # type: ignore[attr-defined]
-    return Change(core.shown.take(tuple(payload) if same else payload), le, re, 1, key)  # a query makes its class anew each time
+    same = isinstance(payload, tuple) and getattr(payload, "_fields", None) == core.matches_shown.cls._fields  # type: ignore[attr-defined]
+    return Change(
+        core.matches_shown.take(tuple(payload) if same else payload), le, re, 1, key
+    )  # a query makes its class anew each time

@@ -9,8 +9,9 @@ Format, version 8
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
-                  then of further options that are on [[name, value]..], by name: ["longest", true], ["members", "id"],
-                  ["tell", "lineage"], ["lineage", [floor, from where on matches have their lineage, the longest lifetime]]
+                  then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["longest", true],
+                  ["members", "id"], ["tell", "lineage"], ["lineage", [floor, from where on matches have their lineage, the
+                  longest lifetime]]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -64,6 +65,7 @@ OLD = (7,)
 BITS = 7
 """Where the bits stand in the options."""
 FURTHER: dict[str, Callable[[Any], bool]] = {
+    "collapse": lambda value: value is True or (isinstance(value, str) and value != ""),
     "lineage": lambda value: isinstance(value, list) and len(value) == 3,
     "longest": lambda value: value is True,
     "members": lambda value: isinstance(value, str),
