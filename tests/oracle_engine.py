@@ -93,9 +93,7 @@ class OracleEngine(ByRows):
         now = {
             Change(register, le, re, 1, key)
             for key, copies in self._copies.items()
-            for register, le, re in oracle.matches(
-                self.automaton, [(*event, n) for event, n in copies.items()], arcs, self._progress.events, self._setup.sequence
-            )
+            for register, le, re in self._matches([(*event, n) for event, n in copies.items()], arcs)
             if le >= self._final
         }
         changes = [*(now - self._held), *(gone._replace(diff=-1) for gone in self._held - now)]
@@ -104,6 +102,10 @@ class OracleEngine(ByRows):
         self._journal.set(self, "_final", final)
         self._changed = False
         return changes
+
+    def _matches(self, changes: list[Any], arcs: list[Any]) -> set[tuple[Any, int, int]]:
+        found = oracle.matches(self.automaton, changes, arcs, self._progress.events, self._setup.sequence)
+        return oracle.longest(found) if self._setup.longest else found
 
     # -- the call ----------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ class SparkBucket(Way):
 
     @classmethod
     def refuses_case(cls, case: Case) -> str:
-        if set(case.options) > {"window", "sequence", "late"} & set(case.options):
+        if set(case.options) > {"window", "sequence", "late", "longest"} & set(case.options):
             return "match() has no such option"
         return "rows wait before the operator only" if case.stage and case.stage["place"] == "after" else ""
 
@@ -41,6 +41,7 @@ class SparkBucket(Way):
         events = [item for arrival in case.arrivals for item in arrival.items if is_event(item)]
         lifetimes = case.window is None or any(event.re is not None for event in events)
         options: dict[str, Any] = {"late": "report" if case.options.get("late") == "drop" else "stop", "lifetimes": lifetimes}
+        options["longest"] = case.options.get("longest", False)
         if case.stage:
             options["speculation"] = _ticks(case.stage["cleanse"])
         self.job = job_of(
