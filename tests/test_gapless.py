@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import pickle
 import random
 from typing import Any, NamedTuple
@@ -282,3 +283,11 @@ def test_a_gap_before_the_end_of_a_large_table_is_told(name: Any) -> None:
     op.push_many([{**rows, "side": np.concatenate([[7], np.full(n, 1), [7]])}, Punctuation(n + 20)])
     op.push(Punctuation(n + 50))
     assert told == [(7, 2, 3)]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_of_numbers_against_their_times_the_same_two_are_told_in_any_order(name: Any) -> None:
+    for events in itertools.permutations([event(1, 40), event(2, 30), event(3, 20), event(4, 10)]):
+        op = Operator(FALLS, gapless="seq", window=99, engine=name)
+        with pytest.raises(ChangeError, match="but got seq=1 at le=40 and seq=2 at le=30"):
+            op.push_many(list(events))

@@ -287,7 +287,7 @@ def test_what_is_unusual_means_what_its_rows_mean() -> None:
         op._check()
     assert (op.statistics.repeated, op.statistics.late, op.statistics.changes) == (2, 1, 9)
     for wrong, message in [
-        (ticks([53], le=np.array([500])), "times that follow the numbers but got seq=53 at le=500"),
+        (ticks([53], le=np.array([500])), "times that follow the numbers but got seq=51 at le=510 and seq=53 at le=500"),
         (ticks([53], re=np.array([530])), "expected re > le but got le=530, re=530 for Tick"),
         (ticks([53], le=np.array([530.5])), "expected int ticks in column 'le'"),
         ({"seq": np.array([53]), "le": np.array([530])}, "expected a column 'change'"),

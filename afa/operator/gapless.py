@@ -13,7 +13,7 @@ force is looked up there. Changes that were taken and not yet applied stand over
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from afa.change import Change
@@ -153,17 +153,22 @@ class Gapless:
             They do not.
         """
         here, self._here, self._waits = self._here, {}, {}
-        for (key, number), event in here.items():
-            if event is None:
-                continue
-            le = event[0]
-            for other_le, other in engine.neighbours(key, le, number):
-                if (other, other_le) != (number, le) and (other < number) is not ((other_le, other) < (le, number)):
-                    name = self.field
-                    raise ChangeError(
-                        f"expected times that follow the numbers but got {name}={number} at le={le} and {name}={other} "
-                        f"at le={other_le}{_of_key(key)}"
-                    )
+        events = ((key, (number, event[0])) for (key, number), event in here.items() if event is not None)
+        wrong = [(*sorted((event, other)), key) for key, event in events for other in _against(engine, key, *event)]
+        if wrong:  # one that does not depend on the order in which they were taken
+            (number, le), (other, other_le), key = min(wrong, key=lambda found: (*found[:2], repr(found[2])))
+            name = self.field
+            raise ChangeError(
+                f"expected times that follow the numbers but got {name}={number} at le={le} and {name}={other} "
+                f"at le={other_le}{_of_key(key)}"
+            )
+
+
+def _against(engine: Numbered, key: Hashable, number: int, le: int) -> Iterator[tuple[int, int]]:
+    """Yield number and LE of the neighbours of an event that stand on the wrong side of it."""
+    for other_le, other in engine.neighbours(key, le, number):
+        if (other, other_le) != (number, le) and (other < number) is not ((other_le, other) < (le, number)):
+            yield other, other_le
 
 
 def gapless_of(automaton: Any, field: str | None, gaps: str, repeated: Repeated, on_gap: OnGap | None) -> Gapless | None:
