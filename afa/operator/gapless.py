@@ -153,13 +153,17 @@ class Gapless:
             They do not.
         """
         here, self._here, self._waits = self._here, {}, {}
-        events = ((key, (number, event[0])) for (key, number), event in here.items() if event is not None)
-        wrong = [(*sorted((event, other)), key) for key, event in events for other in _against(engine, key, *event)]
+        wrong: list[tuple[tuple[int, int], tuple[int, int], Hashable]] = []
+        for (key, number), event in here.items():
+            if event is not None:
+                for other in _against(engine, key, number, event[0]):
+                    first, second = sorted([(number, event[0]), other])
+                    wrong.append((first, second, key))
         if wrong:  # one that does not depend on the order in which they were taken
-            (number, le), (other, other_le), key = min(wrong, key=lambda found: (*found[:2], repr(found[2])))
+            (number, le), (other_number, other_le), key = min(wrong, key=lambda found: (*found[:2], repr(found[2])))
             name = self.field
             raise ChangeError(
-                f"expected times that follow the numbers but got {name}={number} at le={le} and {name}={other} "
+                f"expected times that follow the numbers but got {name}={number} at le={le} and {name}={other_number} "
                 f"at le={other_le}{_of_key(key)}"
             )
 
