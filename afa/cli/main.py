@@ -149,6 +149,10 @@ VARY = (
 MEMBERS = (
     "Each match comes with FIELD of its events, or with their timestamps (le): a list, or one for each component that is named."
 )
+COLLAPSE = (
+    "In place of matches tell one record of each payload and timestamp: how many paths lead to it, and count, sum, min and max of "
+    "FIELD over all of them; component.FIELD: of the events of one component; *: the paths only."
+)
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
 
@@ -182,6 +186,7 @@ def run(
     output: Annotated[Path | None, _option(RESULT, OUTPUT, metavar="FILE", callback=_output)] = None,
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     members: Annotated[str | None, _option(RESULT, MEMBERS, metavar="FIELD")] = None,
+    collapse: Annotated[str | None, _option(RESULT, COLLAPSE, metavar="FIELD")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
@@ -233,6 +238,7 @@ def run(
                 threads=threads,
                 longest=longest,
                 members=members,
+                collapse=collapse,
             )
         )
 

@@ -44,13 +44,13 @@ def run(job: Job) -> None:
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
-        names = ("late", "tick", "cancel", "threads", "longest", "members")
+        names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse")
         options: dict[str, Any] = {name: getattr(job, name) for name in names}
         try:
             events, operator = Schema.of(query.tree.event, "event"), query.operator(**options)
         except AfaError as error:
             raise CommandError(on_the_line(error)) from error
-        _run(query.automaton, events, operator, query.shown, source, job, Advice(query))
+        _run(query.automaton, events, operator, _shown(operator, query.shown, job), source, job, Advice(query))
         return
     try:
         if job.arcs is None:  # else arcs may come
@@ -67,7 +67,7 @@ def run(job: Job) -> None:
         operator = _operator(automaton, job)
     except AfaError as error:
         raise CommandError(on_the_line(error)) from error
-    _run(automaton, automaton.event_schema, operator, automaton.match_schema, source, job)
+    _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
 
 
 def _run(
@@ -89,6 +89,11 @@ def _run(
         tell_why(operator, again, job)
 
 
+def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
+    """Return the schema of what the operator tells."""
+    return matches if job.collapse is None else operator._core.shown
+
+
 def _operator(automaton: Automaton, job: Job) -> Any:
     options: dict[str, Any] = {
         "window": job.window,
@@ -98,6 +103,7 @@ def _operator(automaton: Automaton, job: Job) -> Any:
         "cancel": job.cancel,
         "longest": job.longest,
         "members": job.members,
+        "collapse": job.collapse,
     }
     if not job.keys:
         return Operator(automaton, **options)

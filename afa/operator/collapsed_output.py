@@ -21,6 +21,9 @@ from afa.model.automaton import Automaton
 from afa.schema import Field, Schema, any_payload
 from punctuation.time import BEGINNING, FOREVER
 
+PATHS = "*"
+"""Paths are counted, no more."""
+
 
 class Collapsing:
     """What the calls of an operator tell in place of matches. It stands where `afa.operator.announced.Announcing` does.
@@ -33,7 +36,8 @@ class Collapsing:
     event : Schema or None
         Of the events that come.
     asked : str or True
-        The field whose values are taken together, with the component before a dot or without; True: paths are counted, no more.
+        The field whose values are taken together, with the component before a dot or without; True or "*": paths are counted, no
+        more.
 
     Raises
     ------
@@ -45,10 +49,11 @@ class Collapsing:
     again = True
 
     def __init__(self, held: Callable[[], Held], automaton: Automaton, event: Schema | None, asked: Any) -> None:
-        if asked is not True and (not isinstance(asked, str) or not asked):
+        asked = PATHS if asked is True else asked
+        if not isinstance(asked, str) or not asked:
             raise AfaError(f'expected True or a field of the event, "price" or "b.price", but got collapse={asked!r}')
         self._held, self._asked = held, asked
-        component, _, field = ("", "", "") if asked is True else asked.rpartition(".")
+        component, _, field = ("", "", "") if asked == PATHS else asked.rpartition(".")
         self._component, self._field = component or None, field or None
         components = {name for arc in automaton.arcs if (name := component_of(arc))}
         if self._component is not None and components and self._component not in components:

@@ -320,9 +320,9 @@ class Operator(Matching):
         In place of matches one record of each payload and LE, over all paths of all its matches (`collapsed`): the payload's
         fields, then ``paths``, how many there are; and of a field of the event ("price"; "b.price": only of events taken for the
         component b) ``count``, ``sum``, ``min`` and ``max``, as of `Lineage.aggregate`. ``paths``, ``count`` and ``sum`` are
-        floats, correctly rounded, as they may be beyond int64. True: ``paths`` only. RE is the largest one. A record that changes
-        is retracted and told anew, also where only the paths of matches change. Implies ``lineage``; refused beside ``members``
-        and ``tell``.
+        floats, correctly rounded, as they may be beyond int64. True or "*": ``paths`` only. RE is the largest one. A record that
+        changes is retracted and told anew, also where only the paths of matches change. Implies ``lineage``; refused beside
+        ``members`` and ``tell``.
     lineage : bool
         Whether `lineage` answers for every match in force, also one that began before the last promise, and for those that the
         last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches

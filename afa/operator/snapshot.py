@@ -65,7 +65,7 @@ OLD = (7,)
 BITS = 7
 """Where the bits stand in the options."""
 FURTHER: dict[str, Callable[[Any], bool]] = {
-    "collapse": lambda value: value is True or (isinstance(value, str) and value != ""),
+    "collapse": lambda value: isinstance(value, str) and value != "",
     "lineage": lambda value: isinstance(value, list) and len(value) == 3,
     "longest": lambda value: value is True,
     "members": lambda value: isinstance(value, str),

@@ -131,7 +131,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(AfaError, match=message):
             Operator(MANY, window=60, **options)  # type: ignore[arg-type]
     clashing = Automaton(start="0", final={"a"}, event=Ev, register=Clashing(), arcs=[Arc("0", "a", "kind == 'a'")])
-    with pytest.raises(AfaError, match="expected matches without a field 'paths', which collapse=True adds, but got Clashing"):
+    with pytest.raises(AfaError, match=r"expected matches without a field 'paths', which collapse='.' adds, but got Clashing"):
         Operator(clashing, collapse=True)
     with pytest.raises(AfaError, match="expected an automaton with event= for the field of collapse='val'"):
         Operator(Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", lambda e, r: True)]), collapse="val")
