@@ -113,8 +113,10 @@ class Progress:
             self.floor = self.answers = self.final
         return True
 
-    def let_go(self) -> bool:
-        """Let state be dropped but for a lifetime before what is final. Returns whether the floor moved.
+    def let_go(self, begun: int = BEGINNING) -> bool:
+        """Let state be dropped but for a lifetime before what is final, or but for what began from ``begun`` on.
+
+        Returns whether the floor moved.
 
         Examples
         --------
@@ -124,8 +126,10 @@ class Progress:
         (True, True, True)
         >>> progress.let_go(), progress.floor, progress.answers
         (True, 15, 25)
+        >>> progress.promise_events(30), progress.advance(), progress.let_go(begun=23), progress.floor
+        (True, True, True, 23)
         """
-        floor, self.answers = max(self.final - self.span, self.floor), self.final
+        floor, self.answers = max(self.final - self.span, min(begun, self.final), self.floor), self.final
         if floor == self.floor:
             return False
         self.floor = floor

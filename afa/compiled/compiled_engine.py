@@ -24,7 +24,7 @@ from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Logged, Setup, Sizes, Sought, Step, Ways
+from afa.engine import Ends, Host, Living, Logged, Setup, Sizes, Sought, Step, Ways
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -278,6 +278,9 @@ class CompiledEngine:
     def _holds(self, code: int) -> bool:
         entries = self.store.directory.entries
         return code < len(entries) and bool(entries[code, k.D_BLOCK])
+
+    def living(self, t: int) -> Living:
+        return compiled_states.living(self.store, t)
 
     def sizes(self) -> Sizes:
         self.clean_all()

@@ -18,7 +18,7 @@ from afa.compiled.kernel import names as k
 from afa.compiled.memory import Batch
 from afa.compiled.record_words import Records
 from afa.compiled.store import Store
-from afa.engine import Ends, Sizes
+from afa.engine import Ends, Living, Sizes
 from afa.model.copies import refuse_ties
 from afa.state.canonical import order_of_keys
 from afa.state.key_columns import KeyColumns
@@ -74,6 +74,12 @@ def sizes(store: Store) -> Sizes:
     steps, low, more, kept = store.memory.w[at + 9 : at + 13].tolist() if store.progress.lags else (0, 0, 0, 0)
     copies = events + (high[0] << 32), pending + (high[1] << 32), low + (more << 32)
     return Sizes(copies[0], partial, intervals, matches, copies[1], keys, ties, steps, copies[2], kept)
+
+
+def living(store: Store, t: int) -> Living:
+    store.call(k.LIVING, t, store.progress.floor)
+    at = int(store.memory.w[k.W_TEMP])
+    return Living(*store.memory.w[at : at + 3].tolist())
 
 
 def ends(store: Store) -> Ends:

@@ -16,7 +16,7 @@ from afa.compiled.sharded_states import joined
 from afa.compiled.shards import Front
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Setup, Sizes, Sought, Step, Ways
+from afa.engine import Ends, Host, Living, Setup, Sizes, Sought, Step, Ways
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -160,6 +160,11 @@ class ShardedEngine(CompiledEngine):
     def ways(self, key: Hashable, sought: Sought) -> Ways | None:
         code = self.store.directory.find(key)
         return None if code is None else self._engines[code % len(self._engines)].ways(key, sought)
+
+    def living(self, t: int) -> Living:
+        found = self._all(lambda engine: compiled_states.living(engine.store, t))
+        begun, rows, keys = zip(*found)
+        return Living(min(begun), sum(rows), sum(keys))
 
     def sizes(self) -> Sizes:
         self.clean_all()

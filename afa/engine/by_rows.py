@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.engine.protocol import Numbered
@@ -90,6 +90,10 @@ class ByRows:
     def ways(self, key: Hashable, sought: Sought) -> Ways | None:
         """Return None: `steps` tells."""
         return None
+
+    def living(self, t: int) -> Living:
+        """Refuse, as `steps` does."""
+        raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
 
     def ends(self) -> Ends:
         """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""

@@ -66,6 +66,22 @@ class Sizes(NamedTuple):
     kept_partial_matches: int = 0
 
 
+class Living(NamedTuple):
+    """What may go on at an instant: where the first partial match began (FOREVER: none may), and what had to be looked at.
+
+    Parameters
+    ----------
+    begun : int
+        Its LE; where of equal matches the longest counts, that of the first step with an event that lives still.
+    rows, keys : int
+        How many partial matches, or steps, and keys.
+    """
+
+    begun: int
+    rows: int
+    keys: int
+
+
 class Ends(NamedTuple):
     """How many beginnings are over, by what ended them: see `afa.operator.statistics.Statistics`."""
 

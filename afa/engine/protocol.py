@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Sizes, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Sizes, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.model.arc import Arc
@@ -235,6 +235,9 @@ class Engine(Protocol):
         -----
         O(steps from where it began, and the partial matches that began there).
         """
+
+    def living(self, t: int) -> Living:
+        """Return where the first partial match began that may go on at an instant. O(keys + the lists there)."""
 
     def sizes(self) -> Sizes:
         """Return how much is held."""

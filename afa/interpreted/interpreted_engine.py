@@ -9,7 +9,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
-from afa.engine import ByRows, Ends, Numbered, Setup, Sizes, Step
+from afa.engine import ByRows, Ends, Living, Numbered, Setup, Sizes, Step
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
@@ -24,6 +24,7 @@ from afa.model.copies import COPIES, added, refuse_ties
 from afa.model.transitions import Transitions
 from afa.state.states import States
 from punctuation.deadlines import Deadlines
+from punctuation.time import FOREVER
 
 
 class InterpretedEngine(ByRows):
@@ -271,6 +272,11 @@ class InterpretedEngine(ByRows):
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         s = self.states.get(key)
         return [] if s is None else held_steps(self._on(s), s, low, high, starts)
+
+    def living(self, t: int) -> Living:
+        found = [cleanup.living(self._on(s), s, t, self._longest) for s in self.states.values()]
+        begun, rows = zip(*found) if found else ((FOREVER,), (0,))
+        return Living(min(begun), sum(rows), len(found))
 
     def sizes(self) -> Sizes:
         """O(steps of the keys touched since the last look)."""

@@ -57,6 +57,8 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 
 Output = list["Change | Punctuation"]
+FEW = 64
+"""After so many changes at least it is looked where what may go on began."""
 
 
 class Core(Member):
@@ -117,6 +119,7 @@ class Core(Member):
         self.progress = Progress(arc_punctuation)
         self.progress.lags = self.lineage = lineage
         self._began: int | None = None  # the call in which state was let go last
+        self.look_at = 0  # after so many changes it is looked again where what may go on began
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         gaps = None if gapless is None else gapless.gaps
@@ -206,7 +209,7 @@ class Core(Member):
         if self.longest:
             found.append(["longest", True])
         if self.lineage:
-            found.append(["lineage", [as_plain(t) for t in (progress.floor, progress.answers, progress.span)]])
+            found.append(["lineage", [as_plain(t) for t in (progress.floor, progress.answers, progress.span, self.look_at)]])
         return sorted(found)
 
     def in_form(self, item: Any, le: str = "le") -> Any:
@@ -511,8 +514,20 @@ class Core(Member):
         """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
         if self._began != self.journal.serial:
             self._began = self.journal.serial
-            if self.progress.answers < self.progress.final and self.progress.let_go():
+            if self.progress.answers < self.progress.final and self.progress.let_go(self._begun()):
                 self._clean()
+
+    def _begun(self) -> int:
+        """Return where what may go on began, if that may be long after the floor; BEGINNING: it is not looked for now.
+
+        One long lifetime among many short ones would keep all that came behind it. To look costs what is held, so that it is done
+        once as many changes have come.
+        """
+        if self.progress.span <= (self.window or 0) or self.changes < self.look_at:
+            return BEGINNING
+        begun, rows, keys = self.engine.living(self.progress.final)
+        self.journal.set(self, "look_at", self.changes + max(FEW, rows + keys))
+        return begun
 
     def _swap(self, table: ArcTable, le: int, re: int) -> None:
         """Let the engine put another table of arcs in force, which differs in ``[le, re)``."""

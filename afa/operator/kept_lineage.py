@@ -6,7 +6,8 @@
 
 Nothing below the promise is ever written again: what is kept there answers `afa.lineage`, and no more. The bound is the longest
 lifetime of any event so far, so that it holds whatever a partial match's start says. It moves at the beginning of a call: what the
-call before has announced, and maybe made final, has its lineage until then.
+call before has announced, and maybe made final, has its lineage until then. Where a lifetime was long among short ones, it moves
+to where the first partial match began that may go on (`afa.engine.Living`).
 """
 
 from __future__ import annotations

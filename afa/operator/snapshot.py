@@ -11,7 +11,7 @@ Format, version 8
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
                   then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["longest", true],
                   ["members", "id"], ["tell", "lineage"], ["lineage", [floor, from where on matches have their lineage, the
-                  longest lifetime]]
+                  longest lifetime, after how many changes it is looked again how far back the floor must be]]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -66,7 +66,7 @@ BITS = 7
 """Where the bits stand in the options."""
 FURTHER: dict[str, Callable[[Any], bool]] = {
     "collapse": lambda value: isinstance(value, str) and value != "",
-    "lineage": lambda value: isinstance(value, list) and len(value) == 3,
+    "lineage": lambda value: isinstance(value, list) and len(value) == 4,
     "longest": lambda value: value is True,
     "members": lambda value: isinstance(value, str),
     "tell": lambda value: value == "lineage",
@@ -318,7 +318,7 @@ def _marks(body: Sequence[Any]) -> Marks:
     kept = _further(body[2][BITS + 4] if len(body[2]) > BITS + 4 else None).get("lineage")
     if kept is None:
         return marks
-    floor, answers, span = kept
+    floor, answers, span, _ = kept
     marks = marks._replace(floor=as_time(floor, "floor"), answers=as_time(answers, "answers"), span=as_total(span))
     wanted("state kept from one lifetime before what is final", marks.floor <= marks.answers <= final and marks.span >= 0, kept)
     return marks
@@ -384,6 +384,8 @@ def without_states(
     marks = _marks(head)
     check_marks(marks, arc_punctuation, core.conditions.all, retractions)
     core.progress.restore(marks)
+    if core.lineage:
+        core.look_at = as_total(_further(further)["lineage"][-1])
     wanted("arcs in the snapshot, or elsewhere", (in_force is None) is (table is not None), in_force)
     if log is not None:
         core.arcs.log = log_state.loaded(log, core.tick, core.binder.fitting, lambda ref: arc_at(automaton, arcs, ref))

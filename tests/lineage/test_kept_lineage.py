@@ -9,7 +9,21 @@ from typing import Any
 import msgpack
 import pytest
 
-from afa import FOREVER, AfaError, Arc, Change, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, query, retract
+from afa import (
+    FOREVER,
+    AfaError,
+    Arc,
+    Automaton,
+    Change,
+    ChangeError,
+    Keyed,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    insert,
+    query,
+    retract,
+)
 from afa.operator import snapshot
 from punctuation import sealed
 from tests.lineage import worlds
@@ -94,6 +108,44 @@ def test_lifetimes_of_their_own(engine: Any) -> None:
         assert match.re == 80
         assert paths(op.lineage(match)) == ["a1 b2 c50"]
         assert op.statistics.kept_events == 2
+        op._check()
+
+
+def test_a_long_lifetime_among_short_ones(engine: Any) -> None:
+    """What began before all that may go on is dropped, though one event once lived for ever."""
+    strict = Automaton(start="0", final={"c"}, event=Ev, arcs=[
+        Arc("0", "a", "kind == 'a'"), Arc("a", "b", "kind == 'b'"), Arc("b", "b", "kind == 'b'"), Arc("b", "c", "kind == 'c'"),
+    ])  # fmt: skip
+    for window in (10, None):
+        op = Operator(strict, window=window, engine=engine, lineage=True)
+        op.push(insert(Ev("a"), 0, FOREVER))
+        told = 0
+        for le in range(1, 1200, 4):
+            batch = [insert(Ev(kind), le + i) for i, kind in enumerate("xabc")]
+            out = op.push_many([*batch[:3], Punctuation(le + 1)]) + op.push_many([batch[3], Punctuation(le + 3)])
+            for match in out:
+                if isinstance(match, Change):
+                    assert paths(op.lineage(match)) == [f"a{le + 1} b{le + 2} c{le + 3}"]
+                    told += 1
+            assert op.statistics.kept_steps <= 80  # it is looked after 64 changes
+        assert told == 300
+        op._check()
+    op = Operator(strict, window=10, engine=engine, lineage=True)  # and what may go on for ever is kept
+    op.push_many([insert(Ev("a"), 0, FOREVER), *(insert(Ev("b"), le, FOREVER) for le in range(1, 200))])
+    op.push_many([Punctuation(200)])
+    op.push_many([])
+    assert op.statistics.kept_steps == 200
+
+
+def test_a_key_that_gets_no_more_is_gone_after_its_lifetime() -> None:
+    for name in ("interpreted", "compiled"):
+        op = Keyed(MANY, key="val", window=10, engine=name, lineage=True)  # type: ignore[arg-type]
+        op.push_many([insert(Ev(kind, key), le) for key in range(50) for le, kind in enumerate("abx")])
+        for t in range(5, 30, 5):
+            op.push_many([insert(Ev("a", 99), t), Punctuation(t)])
+        op.push_many([])
+        assert op.keys == [99]
+        assert op.statistics.events == 3  # from 15 on: a window before 25
         op._check()
 
 
@@ -194,20 +246,21 @@ def test_damaged_snapshots(engine: Any) -> None:
     op.push_many([insert(Ev("b"), 9), Punctuation(6)])
     floor, answers, span = -5, 5, 10
     assert msgpack.unpackb(msgpack.packb(snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, op.snapshot())[2][-1])) == [
-        ["lineage", [floor, answers, span]]
+        ["lineage", [floor, answers, span, 0]]
     ]
-    assert Operator.restore(MANY, resealed(op.snapshot(), [["lineage", [floor, answers, span]]])).snapshot() == op.snapshot()
+    assert Operator.restore(MANY, resealed(op.snapshot(), [["lineage", [floor, answers, span, 0]]])).snapshot() == op.snapshot()
     for wrong, said in (
-        ([7, 5, 10], "state kept from one lifetime before what is final"),
-        ([-5, 7, 10], "state kept from one lifetime before what is final"),
-        ([-5, 5, -1], "expected a count"),
+        ([7, 5, 10, 0], "state kept from one lifetime before what is final"),
+        ([-5, 7, 10, 0], "state kept from one lifetime before what is final"),
+        ([-5, 5, -1, 0], "expected a count"),
+        ([-5, 5, 10, -1], "expected a count"),
         ([-5, 5], "expected further options that are known"),
-        (["x", 5, 10], "expected"),
-        ([4, 5, 10], "events that are not final"),
+        (["x", 5, 10, 0], "expected"),
+        ([4, 5, 10, 0], "events that are not final"),
     ):
         with pytest.raises(SnapshotError, match=said):
             Operator.restore(MANY, resealed(op.snapshot(), [["lineage", wrong]]), engine=engine)
-    for options in ([["more", 1]], [["lineage", [-5, 5, 10]], ["lineage", [-5, 5, 10]], ["a", 1]], "lineage", 7):
+    for options in ([["more", 1]], [["lineage", [-5, 5, 10, 0]], ["lineage", [-5, 5, 10, 0]], ["a", 1]], "lineage", 7):
         with pytest.raises(SnapshotError):
             Operator.restore(MANY, resealed(op.snapshot(), options), engine=engine)
 
@@ -223,4 +276,4 @@ def test_worlds(name: str) -> None:
             pytest.fail(f"world kept sample/{number}: {worlds.report(spec, name)}")
     assert seen.matches > 500, seen
     assert seen.early > 100, seen
-    assert seen.refused > 50, seen
+    assert seen.refused > 20, seen

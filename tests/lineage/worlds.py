@@ -13,9 +13,11 @@ import pprint
 import sys
 import time
 from typing import Any, NamedTuple
+from unittest import mock
 
 from afa import AfaError, Change, ChangeError
 from afa.compiled import inforce
+from afa.operator import call
 from punctuation.time import BEGINNING, FOREVER
 from tests.lineage.brute_force import Behind, behind
 from tests.lineage.checks import check_lineage, either_way, refusal
@@ -42,6 +44,11 @@ class Seen(NamedTuple):
 
 def run(spec: dict[str, Any], engine: str) -> Seen:
     """Run a world; an AssertionError tells the first step at which a lineage is wrong."""
+    with mock.patch.object(call, "FEW", spec["options"].get("few", call.FEW)):
+        return _run(spec, engine)
+
+
+def _run(spec: dict[str, Any], engine: str) -> Seen:
     here, seen = World(spec), Seen()
     side = stress.Side(here, engine, stress.make)
     known: dict[Any, Any] = {}
@@ -159,7 +166,7 @@ def numbered(seed: str, number: int, kept: bool = False) -> dict[str, Any]:
         if "kind" not in arc and choose.chance(40):
             arc["select"] = choose.one(("u", "v", ""))
     if kept:
-        spec["options"] |= {"lineage": True, "window": choose.one((2, 3, 5, 9, 9, None))}
+        spec["options"] |= {"lineage": True, "window": choose.one((2, 3, 5, 9, 9, None)), "few": choose.one((0, 4))}
         for at in range(len(spec["ops"]), 0, -choose.number(3, 12)):  # more promises: most of them new ones
             spec["ops"].insert(at, ("punctuate", at * spec["options"]["horizon"] // len(spec["ops"])))
     return spec

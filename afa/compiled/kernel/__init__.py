@@ -17,7 +17,7 @@
                          late_rows: rows of one key that are brought into order for it
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
-                         ends: which beginnings are over, and why
+                         ends: which beginnings are over, and why; living: where the first began that may go on
       ways               what leads to a match, for its lineage; way_names: the table that it fills
       key_states         what a snapshot holds
 

@@ -11,6 +11,7 @@ from afa.compiled.kernel.key_names import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
 from afa.compiled.kernel.late_rows import arrange_rows
+from afa.compiled.kernel.living import living
 from afa.compiled.kernel.looked_at import heads_of, mark_strings, set_heads, sound
 from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
 from afa.compiled.kernel.names import *
@@ -86,6 +87,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return save_keys(m, c, high, low)
     if what == SIZES:
         return sizes(m, w, p, low)
+    if what == LIVING:
+        return living(m, w, low, high)
     if what == ENDS:
         return ends(m, w, p, c, low)
     if what == OPENED:
