@@ -72,24 +72,25 @@ class Graph:
 
     def _node(self, i: int, held: int) -> Node | None:
         """Return the node of the next pick that leads to a set, at step ``i`` or before it."""
+        nodes, derivation = self._nodes, self._derivation
         seen: list[tuple[int, int]] = []
         found: Node | None = None
-        while True:
-            if held in (0, BEGIN):
-                found = BEGUN if held else None
+        while held > BEGIN:
+            i = derivation.last(i, held)
+            place = i, held
+            if place in nodes:
+                found = nodes[place]
                 break
-            i = self._derivation.last(i, held)
-            if (i, held) in self._nodes:
-                found = self._nodes[i, held]
-                break
-            seen.append((i, held))
-            picked, passed = self._derivation.back(i, held)
+            picked, passed = derivation.back(i, held)
             if picked:
-                found = Node(i, (picked, passed))
+                found = nodes[place] = Node(i, (picked, passed))
                 break
+            seen.append(place)
             i, held = i - 1, passed
+        else:
+            found = BEGUN if held else None
         for place in seen:
-            self._nodes[place] = found
+            nodes[place] = found
         return found
 
     def components(self) -> set[str]:

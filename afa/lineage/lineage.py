@@ -14,6 +14,36 @@ from afa.schema import Schema
 Path = tuple[tuple[str, Change], ...]
 """The events that a computation has taken, in order, each with its component."""
 
+FEW, SHORT = 64, 1024
+"""So many heads are kept of a node, of so many events in all."""
+
+
+class Heads:
+    """What leads to a node, for nodes that have little before them: walks that come there again need not go on."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.known: dict[Node | None, list[Path]] = {BEGUN: [()], None: []}
+
+    def keep(self, first: Node | None, last: Node | None) -> None:
+        """Keep the heads of a node that all walks have been through, and of its rests up to one that is known, if they are few."""
+        chain = []
+        while first is not last:
+            assert first is not None
+            chain.append(first)
+            first = first.rest
+        known = self.known
+        for node in reversed(chain):
+            found: list[Path] = []
+            for pick, before in self._graph.ways(node):
+                if before not in known:
+                    return
+                found += [(*head, pick) for head in known[before]]
+            found += known[node.rest]
+            if len(found) > FEW or sum(map(len, found)) > SHORT:
+                return
+            known[node] = found
+
 
 class Lineage:
     """Which events stand behind a match, as of the call that asked for it: `Operator.lineage`.
@@ -54,25 +84,32 @@ class Lineage:
         -----
         The time from one path to the next is linear in its length, once the graph is derived where it passes.
         """
-        graph, picked = self._graph, list[tuple[str, Change]]()
-        stack: list[tuple[Node | None, int]] = [(graph.root, 0)]
+        graph, heads, picked = self._graph, Heads(self._graph), list[tuple[str, Change]]()
+        stack: list[tuple[Node | None, int, Node | None]] = [
+            (graph.root, 0, graph.root)
+        ]  # a node, its next way, where its rests began
         while stack:
-            node, n = stack[-1]
-            if node is None or node is BEGUN:
-                if node is BEGUN:
-                    yield tuple(reversed(picked))
+            node, n, first = stack[-1]
+            known = heads.known.get(node)
+            if known is not None:
+                if known:
+                    tail = tuple(reversed(picked))
+                    for head in known:
+                        yield head + tail
+                heads.keep(first, node)
                 stack.pop()
                 if stack:
                     picked.pop()
                 continue
+            assert node is not None
             ways = graph.ways(node)
             if n == len(ways):
-                stack[-1] = (node.rest, 0)
+                stack[-1] = (node.rest, 0, first)
                 continue
-            stack[-1] = (node, n + 1)
+            stack[-1] = (node, n + 1, first)
             pick, before = ways[n]
             picked.append(pick)
-            stack.append((before, 0))
+            stack.append((before, 0, before))
 
     def count(self) -> int:
         """Return how many paths there are, exactly, without going through them.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from afa.lineage.components import Pick, components_in, in_order
 from afa.lineage.derivation import BEGIN, MATCH
 from afa.model.arctable import ArcTable
 
-AT_ONCE = 1 << 20
-"""So many bits of sets are made at once."""
+AT_ONCE, WORD = 1 << 20, 64
+"""So many bits of sets are made at once; bits of a word."""
 Group = tuple[int, int, int]
 """A partial match as a bit, the pick (-1: none) and the set that leads to it."""
 
@@ -53,10 +54,13 @@ class Walked:
 
     def last(self, i: int, held: int) -> int:
         """Return the last step up to ``i`` at which something leads to a set otherwise than by leaving it as it is."""
-        least = -1
-        if held & MATCH and (found := bisect_right(self._places, i)):
-            least = self._places[found - 1]
         moved = self._moved or self._movable()
+        if not held & MATCH:
+            while i >= 0 and not moved[i] & held:
+                i -= 1
+            return i
+        found = bisect_right(self._places, i)
+        least = self._places[found - 1] if found else -1
         while i > least and not moved[i] & held:
             i -= 1
         return i
@@ -64,10 +68,11 @@ class Walked:
     def back(self, i: int, held: int) -> tuple[dict[int, int], int]:
         """Return what leads to a set at step ``i``: by each pick, in order, a set at the step before; and by none."""
         passed = held & BEGIN
-        if held & MATCH:
-            passed |= MATCH if i > self._places[0] else 0
-            held |= self._ends.get(i, 0)
-        held &= ~(BEGIN | MATCH)
+        if held & (BEGIN | MATCH):
+            if held & MATCH:
+                passed |= MATCH if i > self._places[0] else 0
+                held |= self._ends.get(i, 0)
+            held &= ~(BEGIN | MATCH)
         moved = held & (self._moved or self._movable())[i]
         passed |= held ^ moved
         picked: dict[int, int] = {}
@@ -100,18 +105,20 @@ class Walked:
         begin = int(self._first[i])
         low, high = np.searchsorted(np.array(ways.groups[0], np.int64)[ways.edges[0]], (i, last + 1))
         into, source = ways.edges[:, low:high]
-        bits = np.zeros((end - begin, ways.numbers), np.uint8)
+        bits = np.zeros((end - begin, -(-ways.numbers // WORD) * WORD), np.uint8)
         bits[into - begin, source] = 1
-        packed, width = np.packbits(bits, axis=1, bitorder="little").tobytes(), -(-ways.numbers // 8)
-        for step in range(i, last + 1):
-            self._groups[step] = [
-                (
-                    1 << ways.groups[1][g],
-                    self._pick_of(g),
-                    int.from_bytes(packed[(g - begin) * width : (g - begin + 1) * width], "little"),
-                )
-                for g in range(int(self._first[step]), int(self._first[step + 1]))
-            ]
+        rows = np.packbits(bits, axis=1, bitorder="little")
+        if rows.shape[1] * 8 == WORD:
+            sets: list[int] = rows.view("<u8").ravel().tolist()
+        else:
+            packed, width = rows.tobytes(), rows.shape[1]
+            sets = [int.from_bytes(packed[at : at + width], "little") for at in range(0, len(packed), width)]
+        _, numbers, events, components = (column[begin:end] for column in ways.groups)
+        count = len(ways.components)
+        picks = [-1 if event < 0 else event * count + component for event, component in zip(events, components)]
+        groups = list(zip([1 << number for number in numbers], picks, sets))
+        first = (self._first[i : last + 2] - begin).tolist()
+        self._groups[i : last + 1] = [groups[low:high] for low, high in pairwise(first)]
         return self._groups[last] or []
 
     def components(self) -> set[str]:
@@ -124,8 +131,11 @@ class Walked:
         """Return a pick as it is told: one object, however many paths have it."""
         found = self._told.get(pick)
         if found is None:
-            component, payload, re = self._pick(pick)
-            found = self._told[pick] = component, Change(self._shown(payload), self._ways.times[step], re, 1, self._key)
+            ways = self._ways
+            event, component = divmod(pick, len(ways.components))
+            fields, re = ways.events[event]
+            change = Change(self._shown(ways.form(*fields)), ways.times[step], re, 1, self._key)
+            found = self._told[pick] = ways.components[component], change
         return found
 
     def picks(self) -> Iterator[tuple[str, Change]]:
@@ -136,10 +146,6 @@ class Walked:
         if len(set(found.values())) < len(found):
             found = dict(sorted(found.items(), key=lambda item: (item[1], self._in_order(item[0]))))
         return (self.told(step, pick) for pick, step in found.items())
-
-    def _pick_of(self, group: int) -> int:
-        _, _, events, components = self._ways.groups
-        return -1 if events[group] < 0 else events[group] * len(self._ways.components) + components[group]
 
     def _pick(self, pick: int) -> Pick:
         event, component = divmod(pick, len(self._ways.components))
