@@ -9,6 +9,7 @@ bounded         the same over states and registers, by the events that live to a
 walked          the same over ways that the compiled engine has found itself, in machine code
 graph           its nodes; each walk through them from the end is a path, no two are the same
 aggregates      count, sum, min and max of a field over all paths, in one pass of the graph
+having          of the paths those whose sums satisfy a condition, with early cuts and a budget
 lineage         `Lineage`: paths, count, events, aggregates
 lineage_table   the graph as an Arrow table
 
@@ -24,6 +25,7 @@ whose event can't lead to q while it rests are jumped over. A node is a step and
 computations have the same picks, they are walked together, so that a path comes once.
 """
 
+from afa.lineage.having import BudgetError, Having
 from afa.lineage.lineage import Lineage
 
-__all__ = ["Lineage"]
+__all__ = ["BudgetError", "Having", "Lineage"]

@@ -9,6 +9,7 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.lineage.aggregates import Aggregates, aggregates_of, counts_of
 from afa.lineage.graph import BEGUN, Graph, Node
+from afa.lineage.having import BUDGET, Having, having_of
 from afa.schema import Schema
 
 Path = tuple[tuple[str, Change], ...]
@@ -167,6 +168,50 @@ class Lineage:
         if component is not None and component not in names:
             raise AfaError(f"expected one of the components {', '.join(map(repr, sorted(names)))} but got component={component!r}")
         return aggregates_of(self._graph, field, component, self._event)
+
+    def having(self, condition: str, budget: int = BUDGET) -> Having:
+        """Return those of the paths whose aggregates satisfy a condition, without going through all.
+
+        Parameters
+        ----------
+        condition : str
+            Comparisons of ``sum(b.price)``, ``avg(b.price)`` or ``count(b)`` with a number, joined by ``and``; ``b`` is a
+            component, ``sum(price)`` is over all events of the path. None is left out; of nothing, sum and avg satisfy no
+            comparison. Sums are exact, also those of floats.
+        budget : int
+            Steps for each call, and from one path to the next: `afa.lineage.having` says of what. Beyond it `BudgetError` is
+            raised.
+
+        Returns
+        -------
+        Having
+            ``exists()``, ``count()`` and ``paths()``, which are as of the lineage.
+
+        Raises
+        ------
+        AfaError
+            The condition is none of these, or names what there is not.
+
+        Notes
+        -----
+        O(graph * sums that differ): of k values that are whole numbers below n at most k * n, of others up to 2 ** k.
+
+        Examples
+        --------
+        >>> from typing import NamedTuple
+        >>> from afa import Arc, Automaton, Operator, insert
+        >>> class Pay(NamedTuple):
+        ...     amount: int
+        >>> some = Automaton(start="0", final={"many"}, event=Pay, arcs=[
+        ...     Arc("0", "many", "amount > 0"), Arc("many", "many", "amount > 0", select="many"), Arc("many", "many", "True"),
+        ... ])
+        >>> op = Operator(some, window=60)
+        >>> out = op.push_many([insert(Pay(5), le=1), insert(Pay(3), le=2), insert(Pay(2), le=3)])
+        >>> found = op.lineage(out[3]).having("sum(amount) <= 8 and count(many) > 1")
+        >>> found.count(), [[change.payload.amount for _, change in path] for path in found.paths()]
+        (2, [[5, 2], [5, 3]])
+        """
+        return having_of(self._graph, condition, self._event, self._graph.components(), budget)
 
     def events(self) -> dict[str, list[Change]]:
         """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""
