@@ -51,6 +51,15 @@ class Callback:
         fault, self._fault = self._fault, None
         return KeyboardInterrupt("between a kernel and Python") if fault is None else fault
 
+    @property
+    def faults(self) -> Faults | None:
+        """What takes the exceptions that the functions raise."""
+        return self._transitions.faults
+
+    @faults.setter
+    def faults(self, faults: Faults | None) -> None:
+        self._transitions.faults = faults
+
     def let_raise(self) -> None:
         self._transitions.faults = None
 

@@ -10,6 +10,7 @@ import numpy as np
 from afa.compiled.code.arc_code import ArcCode
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel import way_names as y
+from afa.compiled.memory import Batch
 from afa.compiled.record_words import bits
 from afa.compiled.store import Store
 from afa.compiled.way_table import KnownArcs, WayTable
@@ -43,7 +44,8 @@ def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
         words[y.Y_COMPONENT, : arcs.many] = arcs.numbers
         words[y.Y_FORM, : arcs.many] = arcs.forms
         words[y.Y_SEEN, : arcs.many] = k.NOWHERE
-        store.call(k.WAYS, code, 0, table.batch)
+        if not _carried_out(store, code, table.batch):
+            return None
         told = words[y.Y_ASKED, : y.Q_FIELDS].tolist()
         if told[y.Q_TOLD] != y.TOO_SMALL or table.batch.n >= MOST:
             break
@@ -51,6 +53,20 @@ def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
     if table.batch.n > KEPT:
         store.way_table = None
     return _read(store, words, told, arcs.components) if told[y.Q_TOLD] == y.FOUND else None
+
+
+def _carried_out(store: Store, code: int, batch: Batch) -> bool:
+    """Call the kernel. Returns whether no function of the user's raised: else `steps` is to tell, which says where."""
+    faults, asked = store.callback.faults, int(store.memory.m[k.C_ASKED])
+    store.callback.faults = None
+    try:
+        store.call(k.WAYS, code, 0, batch)
+    except Exception:  # whatever it was: it comes again
+        return False
+    finally:
+        store.callback.faults = faults
+        store.memory.m[k.C_ASKED] = asked
+    return True
 
 
 def _first_words(store: Store, payload: tuple[Any, ...]) -> list[int] | None:

@@ -18,7 +18,8 @@
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why; living: where the first began that may go on
-      ways               what leads to a match, for its lineage; way_names: the table that it fills
+      ways               what leads to a match, for its lineage; way_ends: where it ends; live_ways: backward;
+                         way_names: the table
       key_states         what a snapshot holds
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own

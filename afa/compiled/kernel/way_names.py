@@ -33,8 +33,7 @@ Q_EDGES = Q("how many edges")
 Q_ENDS = Q("how many ends")
 Q_STEPS = Q("how many steps")
 Q_MEMO = Q("the row that was found last; NOWHERE: none at this step")
-Q_HASHED = Q("the place whose list is in the set of rows")
-Q_FIRST_GROUP = Q("the first group of the step at work")
+Q_HASHED = Q("W_STAMP of the set in which the step's list is; else another")
 Q_FIELDS = Q.size
 
 Y = Record()

@@ -18,18 +18,20 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
+from afa.compiled.kernel.closure import close, fire, undated
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.gaps import linked
 from afa.compiled.kernel.lists import FEW, add_to_set, copy, equal, find_in_set, new_set
+from afa.compiled.kernel.live_ways import keep_alive, renumber
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, call4, kernel
-from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.way_ends import first_place, is_end, is_start, last_place, starts_of
 from afa.compiled.kernel.way_names import *
 
 
 @kernel
 def ways(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
-    """Find the ways that lead to the match asked for in ``c``. Returns DONE, with Q_TOLD; or NEED_HEAP, NEED_ROWS, NEED_TEMP.
+    """Find the ways that lead to the match asked for in ``c``. Returns DONE, with Q_TOLD, or another status.
 
     O(steps from its start on * rows there that began with it). Reads the state only.
     """
@@ -37,9 +39,7 @@ def ways(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     if b < 0:
         return int(b)
     status = NO_MATCH
-    if p[P_EPSILON] or p[P_TIMEOUT]:
-        status = BY_PYTHON
-    elif b:
+    if b:
         status = starts_of(m, w, p, c, b)
     if status == FOUND:
         status = ways_ahead(m, w, p, c, b)
@@ -52,113 +52,22 @@ def ways(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     return int(status)
 
 
-# -- where the match ends ----------------------------------------------------------------------------------------------------
-
-
-@kernel
-def first_place(m: Any, b: int, le: int) -> int:
-    """Return the first place of an LE or behind it, whatever the sequence."""
-    order, times = b + HEAD, b + HEAD + LE * m[b + H_CAP]
-    place = find_place(m, b, le, 0)
-    while place > m[b + H_FIRST] and m[times + m[order + place - 1]] == le:
-        place -= 1
-    return int(place)
-
-
-@kernel
-def is_match(p: Any, c: Any, a: Any, row: int) -> bool:
-    """Return whether a partial match at a step of the match's LE is the match. *Requires* `seek` to it."""
-    if a[row + N_M] != c[Y_ASKED, Q_RE] or p[p[P_NOW] + a[row + N_STATE]] == 0:
-        return False
-    width = c[Y_ASKED, Q_WIDTH]
-    for k in range(c[Y_ASKED, Q_CHOICES]):
-        i = 0
-        while i < width and a[row + N_REG + i] == c[Y_WANTED, k * width + i]:
-            i += 1
-        if i == width:
-            return True
-    return False
-
-
-@kernel
-def starts_of(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
-    """Write to W_TEMP, in order, where the runs began that end as the match. Returns FOUND, NO_MATCH, BEFORE, NEED_TEMP."""
-    cap, s, le = m[b + H_CAP], N_REG + m[C_R], c[Y_ASKED, Q_LE]
-    order, times = b + HEAD, b + HEAD + LE * cap
-    seek(p, le)
-    c[Y_ASKED, Q_STARTS] = 0
-    place = first_place(m, b, le)
-    while place < m[b + H_LAST] and m[times + m[order + place]] == le:
-        i = m[order + place]
-        if m[b + HEAD + EV * cap + i] & COUNT:
-            at = first_place(m, b, min(m[b + HEAD + REACH * cap + i], le))
-            while at <= place:
-                rows = m[b + HEAD + ND * cap + m[order + at]]
-                for k in range(rows & COUNT):
-                    row = b + m[b + H_NODES] + ((rows >> 24) + k) * s
-                    if (at == place or m[row + N_END] > le) and is_match(p, c, m, row) and not add_start(w, c, m[row + N_START]):
-                        return NEED_TEMP
-                at += 1
-        place += 1
-    if c[Y_ASKED, Q_STARTS] == 0:
-        return NO_MATCH
-    return BEFORE if w[w[W_TEMP]] < c[Y_ASKED, Q_SINCE] else FOUND
-
-
-@kernel
-def begins_by(w: Any, c: Any, start: int) -> int:
-    """Return how many of the starts come before one. O(log n)."""
-    low, high = 0, c[Y_ASKED, Q_STARTS]
-    while low < high:
-        middle = (low + high) >> 1
-        if w[w[W_TEMP] + middle] < start:
-            low = middle + 1
-        else:
-            high = middle
-    return int(low)
-
-
-@kernel
-def is_start(w: Any, c: Any, start: int) -> bool:
-    """Return whether a run of the match began at an LE."""
-    at = begins_by(w, c, start)
-    return bool(at < c[Y_ASKED, Q_STARTS] and w[w[W_TEMP] + at] == start)
-
-
-@kernel
-def add_start(w: Any, c: Any, start: int) -> bool:
-    """Put a start among the others. Returns whether there is room."""
-    if is_start(w, c, start):
-        return True
-    n, at = c[Y_ASKED, Q_STARTS], begins_by(w, c, start)
-    if n >= w[W_TEMP_CAP]:
-        return False
-    for k in range(n, at, -1):
-        w[w[W_TEMP] + k] = w[w[W_TEMP] + k - 1]
-    w[w[W_TEMP] + at] = start
-    c[Y_ASKED, Q_STARTS] = n + 1
-    return True
-
-
-# -- ahead -------------------------------------------------------------------------------------------------------------------
-
-
 @kernel
 def ways_ahead(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
-    """Make the groups and edges of all steps from the first start to the match. Returns FOUND, BY_PYTHON, TOO_SMALL, NEED_ROWS."""
+    """Make the groups and edges of all steps from the first start to the match. Returns FOUND, why not, or a status."""
     cap, last_le = m[b + H_CAP], c[Y_ASKED, Q_LE]
     order, times = b + HEAD, b + HEAD + LE * cap
     c[Y_ASKED, Q_NUMBERS] = STANDS
     c[Y_ASKED, Q_GROUPS] = c[Y_ASKED, Q_EDGES] = c[Y_ASKED, Q_ENDS] = 0
     c[Y_ASKED, Q_HASHED] = NOWHERE
     c[Y_ALIVE, BEGUN_ANEW] = 0
-    place = first_place(m, b, w[w[W_TEMP]])
+    place, last = first_place(m, b, w[w[W_TEMP]]), last_place(m, p, b, last_le)
     n = 0
     while place < m[b + H_LAST] and m[times + m[order + place]] <= last_le:
         i = m[order + place]
         le = m[times + i]
         seek(p, le)
-        if le == last_le or m[b + HEAD + ND * cap + i] & COUNT or not passes(m, w, p, c, b, place, n):
+        if place >= last or m[b + HEAD + ND * cap + i] & COUNT or not passes(m, w, p, c, b, place, n):
             n = one_step(m, w, p, c, b, place, n)
             if n < 0:
                 return int(n)
@@ -220,7 +129,7 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
     na, n = n, add_stored(m, w, c, b, place, n)
     if n < 0:
         return int(n)
-    c[Y_ASKED, Q_MEMO], c[Y_ASKED, Q_FIRST_GROUP] = NOWHERE, c[Y_ASKED, Q_GROUPS]
+    c[Y_ASKED, Q_MEMO] = c[Y_ASKED, Q_HASHED] = NOWHERE
     bits = unchanged(m, p, b, i) & ~c[Y_ASKED, Q_TAKES]
     for k in range(na):
         row = rows + k * s
@@ -230,16 +139,28 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
         if bits and w[row + N_STATE] < STATES and (bits >> w[row + N_STATE]) & 1 and w[row + N_M] <= first_re(m, b, i):
             c[Y_REST, number] = place
             continue
-        status = through_arcs(m, w, p, c, b, place, k, row, na, n)
-        if status != FOUND:
-            return int(status)
+        copy(w, row, w, w[W_READY], s)
+        sources = 1
+        if p[P_TIMEOUT]:
+            sources = fire(m, w, p, w, row, before, before, le)
+            if sources < 0:
+                return int(sources)
+            sources = undated(m, w, w[W_READY], max(sources, 1))
+            seek(p, le)
+        for q in range(sources):
+            status = through_arcs(m, w, p, c, b, place, k, q, na, n)
+            if status != FOUND:
+                return int(status)
     if is_start(w, c, le):
-        begin = w[W_READY]
-        copy(p, p[P_BEGIN], w, begin, s)
-        w[begin + N_START], w[begin + N_M] = le, FOREVER
-        status = through_arcs(m, w, p, c, b, place, NOWHERE, begin, na, n)
-        if status != FOUND:
-            return int(status)
+        copy(p, p[P_BEGIN], w, w[W_READY], s)
+        w[w[W_READY] + N_START], w[w[W_READY] + N_M] = le, FOREVER
+        sources = close(m, w, p, w[W_READY], 0, 1, le)
+        if sources < 0:
+            return int(sources)
+        for q in range(sources):
+            status = through_arcs(m, w, p, c, b, place, NOWHERE, q, na, n)
+            if status != FOUND:
+                return int(status)
     return end_step(m, w, p, c, b, place, na, n)
 
 
@@ -318,13 +239,16 @@ def add_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
 
 
 @kernel
-def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, source: int, na: int, n: int) -> int:
-    """Note what the row at ``source``, number ``k`` of the list before (NOWHERE: what begins), becomes by the events of a step.
+def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, q: int, na: int, n: int) -> int:
+    """Note what row ``k`` of the list before (NOWHERE: what begins) becomes by the events of a step: row ``q`` of W_READY.
 
-    Returns FOUND, BY_PYTHON, TOO_SMALL.
+    The first of those is row ``k`` itself, the others are what time-outs make of it. Returns FOUND, BY_PYTHON, TOO_SMALL, or a
+    status.
     """
     s, size, events = N_REG + m[C_R], E_WORDS + m[C_V], m[b + HEAD + EV * m[b + H_CAP] + m[b + HEAD + place]]
-    first, target = b + m[b + H_EVENTS] + (events >> 24) * size, w[W_READY] + s
+    first, source, target = b + m[b + H_EVENTS] + (events >> 24) * size, w[W_READY] + q * s, w[W_NEW]
+    if w[W_ROWS] < 4:
+        return NEED_ROWS
     link = p[p[P_FIRST] + w[source + N_STATE]]
     while link >= 0:
         arc = p[P_ROWS] + link * R_SIZE
@@ -337,7 +261,8 @@ def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, sou
         if once and c[Y_SEEN, code] == 2 * place:
             continue
         if p[record + ARC_KIND] == SKIP and k >= 0:
-            if once and c[Y_FORM, code] & KEEPS and c[Y_SEEN, code] == 2 * place + 1:
+            keeps = q == 0 and p[P_EPSILON] == 0 and (c[Y_FORM, code] & KEEPS) != 0
+            if once and keeps and c[Y_SEEN, code] == 2 * place + 1:
                 c[Y_REST, w[number_of(m, w, k)]] = place
                 continue
             copy(w, source, w, target, s)
@@ -350,8 +275,10 @@ def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, sou
                 return BY_PYTHON
             if once:
                 c[Y_SEEN, code] = 2 * place + taken
-            if taken and note_way(m, w, c, b, place, k, target, NOWHERE, NOWHERE, na, n) < 0:
-                return TOO_SMALL
+            if taken:
+                status = note_ways(m, w, p, c, b, place, k, NOWHERE, NOWHERE, na, n)
+                if status < 0:
+                    return int(status)
         if p[record + ARC_KIND] != CONSUME:
             continue
         component = c[Y_COMPONENT, code]
@@ -367,8 +294,9 @@ def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, sou
             w[target + N_START], w[target + N_M] = w[source + N_START], min(w[source + N_M], m[event + E_RE])
             w[target + N_STATE] = p[record + ARC_DST]
             picked = NOWHERE if component < 0 else event
-            if note_way(m, w, c, b, place, k, target, picked, component, na, n) < 0:
-                return TOO_SMALL
+            status = note_ways(m, w, p, c, b, place, k, picked, component, na, n)
+            if status < 0:
+                return int(status)
     return FOUND
 
 
@@ -377,6 +305,18 @@ def call_arc(m: Any, p: Any, record: int, event: int, source: int, target: int) 
     """Run the code of an arc on an event and the register of one row; the new register goes to another. Returns what it says."""
     before, after = m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG)
     return int(call4(p[record + ARC_CODE], m[C_M] + 8 * (event + E_WORDS), before, after, p[record + ARC_CONSTANTS]))
+
+
+@kernel
+def note_ways(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, event: int, component: int, na: int, n: int) -> int:
+    """Note that row ``k`` becomes the row at W_NEW, and what epsilon arcs make of that. Returns DONE, TOO_SMALL, or a status."""
+    s = N_REG + m[C_R]
+    count = close(m, w, p, w[W_NEW], 0, 1, m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]])
+    for j in range(count):
+        status = note_way(m, w, c, b, place, k, w[W_NEW] + j * s, event, component, na, n)
+        if status < 0:
+            return int(status)
+    return int(min(count, DONE))
 
 
 @kernel
@@ -438,9 +378,9 @@ def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na
             if w[rows + j * s + N_END] > le and equal(w, target, w, rows + j * s, s):
                 return int(j)
         return NOWHERE
-    if c[Y_ASKED, Q_HASHED] != place:
-        c[Y_ASKED, Q_HASHED] = place
+    if c[Y_ASKED, Q_HASHED] != w[W_STAMP]:
         new_set(w)
+        c[Y_ASKED, Q_HASHED] = w[W_STAMP]
         for j in range(n):
             if j >= na or w[rows + j * s + N_END] > le:
                 add_to_set(w, w, rows + j * s, s, 0)
@@ -452,11 +392,11 @@ def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na
 def end_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, na: int, n: int) -> int:
     """End a step: what rests and is led to otherwise, too, gets an edge for that; where the match ends is noted.
 
-    Returns how many rows its list has, or BY_PYTHON: nothing leads to a row; TOO_SMALL.
+    Returns how many rows its list has, or BY_PYTHON: nothing leads to a row; TOO_SMALL, or a status.
     """
     s, cap, rows = N_REG + m[C_R], m[b + H_CAP], w[W_SOURCE]
     i = m[b + HEAD + place]
-    le, events, kept = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i] & COUNT, 0
+    le, last, kept = m[b + HEAD + LE * cap + i], last_place(m, p, b, c[Y_ASKED, Q_LE]), 0
     for k in range(n):
         row = rows + k * s
         if k < na and w[row + N_END] <= le:
@@ -467,7 +407,10 @@ def end_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, na: int, n: int
                 return TOO_SMALL
         elif c[Y_REST, number] != place:
             return BY_PYTHON
-        if le == c[Y_ASKED, Q_LE] and events and is_match(p, c, w, row):
+        status = is_end(m, w, p, c, b, place, w, row) if place >= last else 0
+        if status < 0:
+            return int(status)
+        if status:
             at = c[Y_ASKED, Q_ENDS]
             if at >= c[Y_ASKED, Q_SIZE]:
                 return TOO_SMALL
@@ -479,65 +422,3 @@ def end_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, na: int, n: int
             w[place_of(m, w, kept)] = w[place_of(m, w, k)]
         kept += 1
     return int(kept)
-
-
-# -- backward ----------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def keep_alive(c: Any) -> None:
-    """Let Y_NEXT of each group tell whether it leads to the match: 1, else NOWHERE. O(groups + edges)."""
-    group, edge, end = c[Y_ASKED, Q_GROUPS], c[Y_ASKED, Q_EDGES], c[Y_ASKED, Q_ENDS]
-    while group > 0:
-        place = c[Y_PLACE, group - 1]
-        while end > 0 and c[Y_LAST, end - 1] >= place:
-            end -= 1
-            c[Y_ALIVE, c[Y_END, end]] = 1
-        first = group
-        while first > 0 and c[Y_PLACE, first - 1] == place:
-            first -= 1
-            c[Y_NEXT, first] = 1 if c[Y_ALIVE, c[Y_TO, first]] else NOWHERE
-        for k in range(first, group):
-            c[Y_ALIVE, c[Y_TO, k]] = 0
-        while edge > 0 and c[Y_IN, edge - 1] >= first:
-            edge -= 1
-            if c[Y_NEXT, c[Y_IN, edge]] == 1:
-                c[Y_ALIVE, c[Y_FROM, edge]] = 1
-        group = first
-
-
-@kernel
-def renumber(m: Any, c: Any, b: int) -> None:
-    """Drop all groups and edges that do not lead to the match, and number steps and partial matches anew, as they come."""
-    for number in range(c[Y_ASKED, Q_NUMBERS]):
-        c[Y_MOVED, number] = NOWHERE
-    c[Y_MOVED, BEGUN_ANEW] = BEGUN_ANEW
-    numbers, steps, groups, edges, place, end = STANDS, 0, 0, 0, NOWHERE, 0
-    for group in range(c[Y_ASKED, Q_GROUPS]):
-        if c[Y_NEXT, group] < 0:
-            continue
-        if c[Y_PLACE, group] != place:
-            place = c[Y_PLACE, group]
-            while end < c[Y_ASKED, Q_ENDS] and c[Y_LAST, end] < place:  # it rests since the step before
-                c[Y_LAST, end] = steps - 1
-                end += 1
-            c[Y_LE, steps] = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]]
-            steps += 1
-        to = c[Y_TO, group]
-        if c[Y_MOVED, to] < 0:
-            c[Y_MOVED, to] = numbers
-            numbers += 1
-        c[Y_PLACE, groups], c[Y_TO, groups] = steps - 1, c[Y_MOVED, to]
-        c[Y_EVENT, groups], c[Y_OF, groups] = c[Y_EVENT, group], c[Y_OF, group]
-        c[Y_NEXT, group] = groups
-        groups += 1
-    for edge in range(c[Y_ASKED, Q_EDGES]):
-        group = c[Y_NEXT, c[Y_IN, edge]]
-        if group >= 0:
-            c[Y_IN, edges], c[Y_FROM, edges] = group, c[Y_MOVED, c[Y_FROM, edge]]
-            edges += 1
-    for k in range(c[Y_ASKED, Q_ENDS]):
-        c[Y_END, k] = c[Y_MOVED, c[Y_END, k]]
-        if k >= end:
-            c[Y_LAST, k] = steps - 1
-    c[Y_ASKED, Q_NUMBERS], c[Y_ASKED, Q_STEPS], c[Y_ASKED, Q_GROUPS], c[Y_ASKED, Q_EDGES] = numbers, steps, groups, edges
