@@ -125,7 +125,7 @@ class Program:
         w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
             w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.unchanged, slots.plain, slots.runs
-            w[k.P_COLUMNS] = slots.columns
+            w[k.P_COLUMNS], w[k.P_KEPT] = slots.columns, slots.kept
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words

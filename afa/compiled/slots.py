@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode
-from afa.compiled.code.column_step import columns_ir, columns_key
+from afa.compiled.code.column_step import columns_ir, columns_key, kept_words
 from afa.compiled.code.in_order import loop_ir, loop_key
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc
@@ -54,6 +54,7 @@ class Slots(NamedTuple):
     plain: int = 0
     runs: int = 0
     columns: int = 0
+    kept: int = 0
 
     def place(self, of: Class | None) -> tuple[int, int]:
         """Return the first slot of a class, and how many it has."""
@@ -120,7 +121,7 @@ def slots(
         made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
     if longest:  # where lists may be kept in columns
         columns = _columns(classes, width) if with_runs else 0
-        return made._replace(columns=columns)
+        return made._replace(columns=columns, kept=kept_words(classes))
     plain = _loop(classes, width, payload, False, loops)
     return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
 

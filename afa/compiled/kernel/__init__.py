@@ -12,7 +12,7 @@
         gaps               numbers without gaps: which step continues which list
         lists              the same partial match once; best_rows: of those of one state and register the one that lasts longest
         matches            what they stand for -> output log
-      best_forward       the common case where only the longest count: rows in order, one list in columns that changes a little
+      best_forward       the common case where only the longest count: rows in order; best_list: their list, in columns
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key that are brought into order for it
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch

@@ -1,9 +1,6 @@
 """Events in order where only the longest count: one list in columns, of which each event changes a few rows.
 
-    columns      start   1    4    9            W_OTHER: W_ROWS words a column, as the words of a row stand; instead of ``end`` the
-    at the       m      61   64   69            number of the node; then the place in the set, and the LE at which it was stored
-    list         state   b    b    a
-                 node   17   20   21            the set finds the row of a state and register
+    the list     (1, 61, b, 7)  (4, 64, b, 4)  (9, 69, a, 0)      start, m, state, register; see `best_list`
 
     an event     ends   row 0 (m is over)       the last row takes its place; node 17 ends at the event's LE
                  makes  (9, 69, b, 4)           it outlives row 1, of its state and register: node 20 ends, node 22 takes its place
@@ -18,16 +15,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.best_list import (
+    begin_columns,
+    column,
+    count_finals,
+    fill_set,
+    find_best,
+    first_since,
+    forget_ends,
+    put_sum,
+    sum_up,
+    take_out,
+)
 from afa.compiled.kernel.best_rows import log_end
-from afa.compiled.kernel.buffers import load_list, since_of
+from afa.compiled.kernel.buffers import load_list
 from afa.compiled.kernel.forward import LEAVE, between_loops, count_taken, payload_word, put_step, row_of, set_columns
 from afa.compiled.kernel.heap import put, room
-from afa.compiled.kernel.lists import copy, new_set
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import accepted, set_matches, store_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call4, kernel, peek, peek_byte
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 
+ASK = -100
+"""A step that only arc by arc can be taken."""
 APART = 64
 """After so many steps it is looked at where the oldest node of the list stands."""
 
@@ -89,105 +100,6 @@ def forward_best(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
     return count_taken(m, i - first, latest, record, DONE if status == ASK else status)
 
 
-ASK = -100
-"""A step that only arc by arc can be taken."""
-
-
-@kernel
-def column(m: Any, w: Any, word: int) -> int:
-    """Return where a column of the list begins; behind those of a row: PLACED, the place in the set, and SINCE."""
-    return int(w[W_OTHER] + word * w[W_ROWS])
-
-
-@kernel
-def begin_columns(m: Any, w: Any, p: Any, b: int, x: int, n: int) -> int:
-    """Bring the ``n`` rows at W_SOURCE into columns, and into the set. Returns the LE at which the oldest node was stored."""
-    s, rows, reach = N_REG + m[C_R], w[W_SOURCE], FOREVER
-    for j in range(s):
-        at = column(m, w, j)
-        for k in range(n):
-            w[at + k] = w[rows + k * s + j]
-    since, ms = column(m, w, s + 1), column(m, w, N_M)
-    for k in range(n):
-        w[since + k] = w[since_of(w, rows, k, s)]
-        reach = min(reach, w[since + k])
-    for k in range(n, n + 9):
-        w[ms + k] = BEGINNING
-    w[x + X_N] = n
-    w[x + X_SRC], w[x + X_STRIDE] = m[C_W] + 8 * w[W_OTHER], w[W_ROWS]
-    w[x + X_OUT], w[x + X_GONE] = m[C_W] + 8 * w[W_NEW], m[C_W] + 8 * w[W_READY]
-    w[x + X_LAST] = m[C_W] + 8 * (w[W_NEW] + (w[W_ROWS] - 2) * s)
-    fill_set(m, w, x)
-    count_finals(m, w, p, x)
-    return reach
-
-
-@kernel
-def fill_set(m: Any, w: Any, x: int) -> None:
-    """Make the set anew: of all rows of the list."""
-    new_set(w)
-    w[x + X_SET], w[x + X_USED] = w[W_STAMP], 0
-    state, placed = column(m, w, N_STATE), column(m, w, N_REG + m[C_R])
-    row = w[W_NEW] + (w[W_ROWS] - 1) * (N_REG + m[C_R])
-    for k in range(w[x + X_N]):
-        for j in range(m[C_R]):
-            w[row + N_REG + j] = w[column(m, w, N_REG + j) + k]
-        w[row + N_STATE] = w[state + k]
-        place = find_best(m, w, row)
-        w[place], w[place + 1] = w[W_STAMP], k
-        w[placed + k] = place
-        w[x + X_USED] += 1
-
-
-@kernel
-def find_best(m: Any, w: Any, row: int) -> int:
-    """Return the place in the set of the state and register of ``w[row]``, or a free one. O(1).
-
-    A place is 3 words ``[stamp, number of the row in the list, -]``; NOWHERE: of one that has gone.
-    """
-    r, places, table = m[C_R], w[W_HASHES], w[W_HASH]
-    h = w[row + N_STATE]
-    for i in range(N_REG, N_REG + r):
-        word = w[row + i]
-        h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    at = (h * 0x9E3779B1 >> 12) & (places - 1)
-    while w[table + 3 * at] == w[W_STAMP]:
-        k = w[table + 3 * at + 1]
-        if k != NOWHERE and is_row(m, w, row, k):
-            break
-        at = (at + 1) & (places - 1)
-    return int(table + 3 * at)
-
-
-@kernel
-def is_row(m: Any, w: Any, row: int, k: int) -> bool:
-    """Return whether row ``k`` of the list has the state and the register of ``w[row]``."""
-    if w[column(m, w, N_STATE) + k] != w[row + N_STATE]:
-        return False
-    for j in range(N_REG, N_REG + m[C_R]):
-        if w[column(m, w, j) + k] != w[row + j]:
-            return False
-    return True
-
-
-@kernel
-def count_finals(m: Any, w: Any, p: Any, x: int) -> None:
-    """Count the rows of the list in states that are final now."""
-    found, state = 0, column(m, w, N_STATE)
-    for k in range(w[x + X_N]):
-        found += p[p[P_NOW] + w[state + k]] != 0
-    w[x + X_FINALS] = found
-
-
-@kernel
-def first_since(m: Any, w: Any, x: int) -> int:
-    """Return the LE at which the oldest node of the list was stored; FOREVER: there is none."""
-    found, since = FOREVER, column(m, w, N_REG + m[C_R] + 1)
-    for k in range(w[x + X_N]):
-        found = min(found, w[since + k])
-    return found
-
-
 @kernel
 def best_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, row: int, reach: int) -> int:
     """Make step ``i`` of the event in a row of the columns. Returns DONE, ASK: nothing is done, or NEED_*.
@@ -202,6 +114,7 @@ def best_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event:
         m[at + E_WORDS + j] = payload_word(c, j, row)
     made = call4(p[P_COLUMNS], m[C_M] + 8 * (at + E_WORDS), re, le, m[C_W] + 8 * x)
     if made < 0:
+        forget_ends(w, x)
         return ASK if made == -1 else NEED_ROWS
     n, top = w[x + X_N], m[b + H_NODE_TOP]
     if n + made + 16 >= w[W_ROWS]:
@@ -234,6 +147,8 @@ def end_rows(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> None:
     for back in range((n + 7) >> 3):
         group = ((n + 7) >> 3) - 1 - back
         bits = peek_byte(w[x + X_GONE] + group)
+        if bits == 0:
+            continue
         lane = 7
         while bits:
             if bits & (1 << lane):
@@ -242,22 +157,8 @@ def end_rows(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> None:
                     end_node(m, w, b, x, w[column(m, w, N_END) + 8 * group + lane], le)
                     take_out(m, w, p, x, 8 * group + lane)
             lane -= 1
-
-
-@kernel
-def take_out(m: Any, w: Any, p: Any, x: int, k: int) -> None:
-    """Take row ``k`` out of the list and the set: the last row takes its place."""
-    s, last = N_REG + m[C_R], w[x + X_N] - 1
-    placed = column(m, w, s)
-    w[x + X_FINALS] -= p[p[P_NOW] + w[column(m, w, N_STATE) + k]] != 0
-    w[w[placed + k] + 1] = NOWHERE
-    if k != last:
-        for j in range(s + 2):
-            at = column(m, w, j)
-            w[at + k] = w[at + last]
-        w[w[placed + k] + 1] = k
-    w[column(m, w, N_M) + last] = BEGINNING
-    w[x + X_N] = last
+        sum_up(m, w, p, x, group)
+    forget_ends(w, x)
 
 
 @kernel
@@ -296,11 +197,14 @@ def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: i
     s, place = N_REG + m[C_R], find_best(m, w, row)
     n, node = w[x + X_N], m[b + H_NODE_TOP]
     nodes, ms, starts = column(m, w, N_END), column(m, w, N_M), column(m, w, N_START)
+    hints = w[W_READY] + 4 * w[x + X_SPAN]
     if w[place] == w[W_STAMP]:
         k = w[place + 1]
         if w[ms + k] > w[row + N_M] or (w[ms + k] == w[row + N_M] and w[starts + k] >= w[row + N_START]):
             return fresh
         w[ms + k], w[starts + k] = w[row + N_M], w[row + N_START]
+        sum_up(m, w, p, x, k >> 3)
+        w[hints + min(w[row + N_STATE], LARGE_STATE)] = k
         if w[nodes + k] >= node:  # of this step
             return fresh
         end_node(m, w, b, x, w[nodes + k], le)
@@ -312,6 +216,10 @@ def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: i
         w[place], w[place + 1], w[column(m, w, s) + k] = w[W_STAMP], k, place
         w[x + X_N], w[x + X_USED] = n + 1, w[x + X_USED] + 1
         w[x + X_FINALS] += p[p[P_NOW] + w[row + N_STATE]] != 0
+        if k & 7 == 0:
+            sum_up(m, w, p, x, (k >> 3) + 9)
+        put_sum(m, w, p, x, k)
+        w[hints + min(w[row + N_STATE], LARGE_STATE)] = k
     w[nodes + k], w[column(m, w, s + 1) + k] = node, le
     w[w[W_OLD] + fresh] = k
     return fresh + 1

@@ -241,6 +241,7 @@ P_UNCHANGED = P("address of the function that tells which states an event leaves
 P_LOOP = P("address of the loop over rows in order, for whole lists")
 P_LOOP_RUNS = P("address of the loop over rows in order, for runs")
 P_COLUMNS = P("address of the function that takes one event against a list in columns")
+P_KEPT = P("the words of a register, as bits, which the function at P_COLUMNS expects to be the initial ones; -1: all")
 P_PYTHON = P("address of the way back to the user's functions")
 P_FINALS = P("by state: whether it is always final")
 P_NOW = P("by state: whether it is final now")
@@ -437,6 +438,9 @@ X_STRIDE = X("of a list in columns: how many words one has")
 X_SET = X("the stamp of the set of its rows")
 X_USED = X("how many places of the set are used")
 X_FINALS = X("how many of its rows are in a state that is final")
+X_SUMS = X("address of what is known of its rows, eight by eight: of the best its m and start, the least m, states as bits")
+X_SPAN = X("how many words each of these takes")
+X_HINTS = X("address of the row that came last, by state")
 X_GONE = X("address of bits, eight a byte: which of its rows do not stay")
 X_ENDED = X("whether there are such rows")
 X_CHANGE = X("where other arcs come into force")
@@ -448,6 +452,8 @@ X_LOG_LAST = X("address of the end of its room")
 X_KEY = X("the key at work")
 X_FINAL = X("C_FINAL")
 X_WORDS = X("addresses of the columns of the payload", words=0)
+LARGE_STATE, UNUSUAL = 61, 62
+"""Bits of X_SUMS beside those of states: of states from here on; of rows whose words at P_KEPT are not the initial ones."""
 FAR, MIXED = 1, 2  # see X_AHEAD
 LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
 
