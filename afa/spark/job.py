@@ -17,6 +17,8 @@ from afa.expression.nodes import Const, walk
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
+from afa.operator.member_columns import MEMBERS
+from afa.operator.members import WHOLE, Members
 from afa.schema import Field, Schema
 from afa.spark.recipe import Recipe, recipe_of
 from afa.spark.stages import NONE, Asked
@@ -59,6 +61,7 @@ class Job(NamedTuple):
     moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
     asked: Asked = NONE  # the stages around its operator
     longest: bool = False  # whether of matches with equal payload and time only the longest is told
+    members: str | None = None  # the field of its events, or "le", that a match comes with
 
     @property
     def digest(self) -> bytes:
@@ -138,6 +141,7 @@ def job_of(
     since: int = 0,
     asked: Asked = NONE,
     longest: bool = False,
+    members: str | None = None,
 ) -> Job:
     """Return the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
@@ -151,10 +155,11 @@ def job_of(
         raise AfaError(f"expected the names of key columns but got key={key!r}")
     fields = events_of(automaton, asked).fields
     names = [*keys, *(field.name for field in shown_of(automaton, asked).fields)]
-    clash = [name for name in names if name in RESERVED or names.count(name) > 1]
+    reserved = RESERVED if members is None else (*RESERVED, MEMBERS)
+    clash = [name for name in names if name in reserved or names.count(name) > 1]
     clash += [field.name for field in fields if field.name in TAKEN]
     if clash:
-        raise AfaError(f"expected other names than {', '.join(RESERVED)}, and each once, but got {clash[0]!r}")
+        raise AfaError(f"expected other names than {', '.join(reserved)}, and each once, but got {clash[0]!r}")
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
     for name, choice in (("on_fault", on_fault), ("late", late)):
@@ -162,6 +167,8 @@ def job_of(
             raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
     if asked.choose is not None and longest:
         raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
+    if members is not None:
+        _check_members(automaton, asked, sequence, members)
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     if asked.choose is not None and ticks is not None and lifetimes:
@@ -180,9 +187,42 @@ def job_of(
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
     rest |= {"longest": True} if longest else {}
+    if members is not None:
+        by = any(arc.select for arc in automaton.arcs)
+        rest["members"] = f"{members} by component" if by else members
     recipe = recipe_of(portable, keys=typed, sequence=sequence, **rest)
     stops = on_fault == "stop", late == "stop"
-    return Job(portable, keys, ticks, sequence, ahead, buckets, *stops, rows, recipe, delay, since, asked=asked, longest=longest)
+    return Job(
+        portable,
+        keys,
+        ticks,
+        sequence,
+        ahead,
+        buckets,
+        *stops,
+        rows,
+        recipe,
+        delay,
+        since,
+        asked=asked,
+        longest=longest,
+        members=members,
+    )
+
+
+def _check_members(automaton: Automaton, asked: Asked, sequence: str | None, members: Any) -> None:
+    if asked.choose is not None:
+        raise AfaError(
+            f"expected a query without AFTER MATCH SKIP but got members={members!r}: what is chosen may be final already"
+        )
+    if members in (True, WHOLE):
+        raise AfaError(f'expected a field of the event or "le" but got members={members!r}: a column has one type')
+    Members(automaton, events_of(automaton, asked), sequence, members)
+
+
+def told_of(job: Job) -> Members:
+    """Return what a job with ``members=`` tells of the events behind a match."""
+    return Members(job.automaton, events_of(job.automaton, job.asked), job.sequence, job.members)
 
 
 def events_of(automaton: Automaton, asked: Asked) -> Schema:

@@ -23,9 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from afa.operator.member_columns import MEMBERS, column_type
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
-from afa.spark.job import ARROW, Answer, Job
+from afa.spark.job import ARROW, Answer, Job, told_of
 from punctuation.time import FOREVER
 
 _begun: Counter[str] = Counter()
@@ -156,7 +157,8 @@ def changes_schema(job: Job) -> pa.Schema:
     """Return the schema of changes: keys, register, ``le``, ``re`` in ticks (null: for ever), ``diff``, ``kind``, ``reason``."""
     register = [(field.name, ARROW[field.type]) for field in job.shown.fields]
     keys = [(name, job.schema.field(name).type) for name in job.keys]
-    rest = [("le", pa.int64()), ("re", pa.int64()), ("diff", pa.int32()), ("kind", pa.string()), ("reason", pa.string())]
+    told = [] if job.members is None else [(MEMBERS, column_type(told_of(job)))]
+    rest = [("le", pa.int64()), ("re", pa.int64()), ("diff", pa.int32()), *told, ("kind", pa.string()), ("reason", pa.string())]
     return pa.schema([*keys, *register, *rest])
 
 
@@ -166,6 +168,7 @@ def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]], metrics: di
     tables = [_matches(schema, changes) for changes in answer.changes if changes.num_rows]
     rows = [_late(job, change) for change in answer.late]
     rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
+    rows += [_fault(job, reason, None, None) for reason in _left_out(job, schema, answer)]
     rows += [_fault(job, _why(job, row), tuple(row.get(name) for name in job.keys), None) for row in bad]
     rows += [{"kind": NOTE, "reason": note} for note in answer.notes]
     if answer.code is not None:
@@ -182,7 +185,25 @@ def _matches(schema: pa.Schema, changes: pa.Table) -> pa.Table:
     re = pc.if_else(pc.equal(changes["re"], FOREVER), pa.scalar(None, pa.int64()), changes["re"])
     columns = {name: changes[name] for name in changes.schema.names}
     columns |= {"re": re, "kind": pa.repeat(MATCH, n), "reason": pa.nulls(n)}
+    if MEMBERS in schema.names and pa.types.is_struct(schema.field(MEMBERS).type):
+        came = columns[MEMBERS].combine_chunks()
+        names = [field.name for field in schema.field(MEMBERS).type]
+        columns[MEMBERS] = pa.StructArray.from_arrays([came.field(name) for name in names], names, mask=came.is_null())
     return pa.table({field.name: columns[field.name] for field in schema}).cast(schema)
+
+
+def _left_out(job: Job, schema: pa.Schema, answer: Answer) -> list[str]:
+    """Return, in words, for which components of later arcs members have come that have no column."""
+    if job.members is None or not pa.types.is_struct(schema.field(MEMBERS).type):
+        return []
+    names = [field.name for field in schema.field(MEMBERS).type]
+    new = {}
+    for changes in answer.changes:
+        came = changes[MEMBERS].combine_chunks()
+        for name in sorted({field.name for field in came.type} - set(names)):
+            if pc.any(pc.greater(pc.list_value_length(came.field(name)), 0)).as_py():
+                new[name] = None
+    return [f"expected members of {', '.join(names)}, which have columns, but got some of {name!r}: left out" for name in new]
 
 
 def _late(job: Job, change: Any) -> dict[str, Any]:

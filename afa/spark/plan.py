@@ -20,9 +20,10 @@ from afa.language.query import Query
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
+from afa.operator.member_columns import MEMBERS
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_of, label_of
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job, job_of, told_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
@@ -59,6 +60,7 @@ def match(
     since: datetime | str | int | None = None,
     checkpoint: str | None = None,
     longest: bool = False,
+    members: str | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function that matches an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -120,6 +122,9 @@ def match(
         has the same number of buckets, is left alone.
     longest : bool
         As of `Operator`. A restart can't change it.
+    members : str, optional
+        A field of the event, or ``"le"``: each match that comes has a column ``members`` of the values that its events have there: an
+        array; a struct of arrays, where arcs of the automaton have a ``select=``, as those of every query. A restart can't change it.
 
     Returns
     -------
@@ -181,6 +186,7 @@ def match(
             since=first,
             asked=asked,
             longest=longest,
+            members=members,
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
@@ -319,7 +325,17 @@ def _ddl(schema: StructType, job: Job) -> str:
     kinds = {field.name: SPARK[field.type] for field in job.fields if field.type}  # as the operator has a key that is a field, too
     keys = [f"{quoted(name)} {kinds.get(name, schema[name].dataType.simpleString())}" for name in job.keys]
     register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.shown.fields if field.type]
-    return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", "kind string", "reason string"])
+    told = [] if job.members is None else [f"{MEMBERS} {_members_ddl(job)}"]
+    return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", *told, "kind string", "reason string"])
+
+
+def _members_ddl(job: Job) -> str:
+    members = told_of(job)
+    field = members.field
+    each = f"array<{SPARK[int if field is None else field.type or str]}>"
+    if not members.named:
+        return each
+    return f"struct<{', '.join(f'{quoted(name)}: {each}' for name in members.components(()))}>"
 
 
 def _finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
@@ -333,4 +349,16 @@ def _finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
     times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
     known = F.when(F.col("kind") == MATCH, match_id).alias("id")
     keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
-    return changes.select(*keys, *map(column, register), *times, "diff", known, "kind", "reason")
+    told = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
+    return changes.select(*keys, *map(column, register), *times, "diff", *told, known, "kind", "reason")
+
+
+def _as_times(job: Job) -> Any:
+    """Return the column of members, with LEs as timestamps."""
+    members, found = told_of(job), F.col(MEMBERS)
+    if members.field is not None:
+        return found
+    if not members.named:
+        return F.transform(found, F.timestamp_micros)
+    parts = [F.transform(found[name], F.timestamp_micros).alias(name) for name in members.components(())]
+    return F.when(found.isNotNull(), F.struct(*parts))

@@ -48,6 +48,7 @@ FIXED = {
     "lifetimes": "lifetimes (until=)",
     "since": "beginning (since=, in ticks)",
     "longest": "longest matches (longest=)",
+    "members": "members of matches (members=)",
 }
 """The parts of a recipe that must stay, with their names for messages."""
 

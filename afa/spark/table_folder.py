@@ -21,8 +21,10 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.types import ArrayType, StructType
 
 from afa.errors import AfaError
+from afa.operator.member_columns import MEMBERS
 from afa.spark.packed_rows import MATCH
 from afa.spark.typed import column
 
@@ -167,15 +169,19 @@ def current(changes: DataFrame) -> DataFrame:
     Returns
     -------
     DataFrame
-        Key columns, register fields, ``le``, ``re``, ``id``; each match once.
+        Key columns, register fields, ``le``, ``re``, ``id``; each match once. ``members``, if there are any, as they came with the
+        match; of one that was withdrawn and came again those of one of its rows (`keep_current` has the last ones).
 
     Examples
     --------
     ``current(spark.read.parquet("changes"))``
     """
     kept = [name for name in changes.columns if name not in FOLD]
-    found = changes.where(F.col("kind") == MATCH).groupBy(*map(column, kept)).agg(F.sum("diff").alias("copies"))
-    return found.where(F.col("copies") > 0).drop("copies")
+    nested = [field.name for field in changes.schema if isinstance(field.dataType, (ArrayType, StructType))]
+    told = [name for name in kept if name == MEMBERS and name in nested]  # else it is a register's field
+    sums = [F.sum("diff").alias("copies"), *(F.max(name).alias(name) for name in told)]
+    found = changes.where(F.col("kind") == MATCH).groupBy(*(column(name) for name in kept if name not in told)).agg(*sums)
+    return found.where(F.col("copies") > 0).select(*map(column, kept))
 
 
 def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Callable[[DataFrame, int], None]:
