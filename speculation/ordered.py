@@ -38,7 +38,7 @@ class Ordered(Matching):
         As ``gapless`` of `Operator`.
     key : str, sequence of str, or callable, optional
         As of `Keyed`: each key has numbers of its own. None: one stream.
-    window, engine, late, arc_punctuation, gaps, repeated, on_gap, tick, members, tell
+    window, engine, late, arc_punctuation, gaps, repeated, on_gap, tick
         As of `Operator`.
 
     Notes
@@ -77,8 +77,6 @@ class Ordered(Matching):
         gaps: str = "break",
         on_gap: OnGap | None = None,
         tick: str | None = None,
-        members: str | bool | None = None,
-        tell: str | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
@@ -86,8 +84,6 @@ class Ordered(Matching):
             automaton,
             window=window,
             tick=tick,
-            members=members,
-            tell=tell,
             engine=engine,
             sequence=None,
             late=late,

@@ -1,6 +1,6 @@
 """What a call tells of the events behind its matches: members of those that it announces, and which of those that stay have others.
 
-Where members are told, the operator keeps what lineages need (``lineage=True``): all that a call announces has its events still,
+Where members are told, the operator keeps what lineages need (``lineage=True``): all that a call announces still has its events,
 what the call makes final as well.
 
 With ``tell="lineage"`` the matches in force that a change may touch are read before it is taken: those of its key with an LE from

@@ -54,7 +54,6 @@ from punctuation.durations import Duration, ticks_of_duration, unit_of
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING
 
 Output = list["Change | Punctuation"]
 FEW = 64
@@ -102,7 +101,8 @@ class Core(Member):
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         if type(lineage) is not bool:
             raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
-        lineage = lineage or collapse is not None  # a record is of all paths, or of none
+        told = members is not None or told_of(tell)
+        lineage = lineage or told or collapse is not None  # a record is of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
@@ -152,7 +152,6 @@ class Core(Member):
         again = told_of(tell)
         if collapse is None and members is None and not again:
             return None
-        self.held()  # which refuses operators without lineages
         if collapse is not None:
             if members is not None or again:
                 raise AfaError(f"expected collapse= without members= and tell= but got members={members!r}, tell={tell!r}")
@@ -499,8 +498,6 @@ class Core(Member):
             )
         if self.arcs.pending:
             self.arcs.overdue()
-        if self.told is not None and self.told.again and self.gapless is not None:
-            self.told.touch_all(BEGINNING)  # a gap that is final now may join events
         self.engine.tick()
         if self.progress.advance() and not self.lineage:
             self._clean()

@@ -313,9 +313,10 @@ class Operator(Matching):
         (`lineage`), in order, as ``change.members``, which is no part of the change otherwise, and in tables as a column
         ``members`` of lists. A tuple; by component, where the automaton has an arc with ``select=``, as every query does: a dict of
         tuples (a struct of lists). ``"le"``, where no field has this name: the timestamps. True: the events, as changes. They are
-        derived as of the end of the call, and cost it what `lineage` costs for each match.
+        derived as of the end of the call, and cost it what `lineage` costs for each match. It implies ``lineage=True``.
     tell : "lineage", optional
-        A match that stays while its events change is told again, with ``diff=0``, which leaves all sums as they are.
+        A match that stays while its events change is told again, with ``diff=0``, which leaves all sums as they are. It implies
+        ``lineage=True``.
     collapse : str or True, optional
         In place of matches one record of each payload and LE, over all paths of all its matches (`collapsed`): the payload's
         fields, then ``paths``, how many there are; and of a field of the event ("price"; "b.price": only of events taken for the

@@ -197,7 +197,7 @@ def _left_out(job: Job, schema: pa.Schema, answer: Answer) -> list[str]:
     if job.members is None or not pa.types.is_struct(schema.field(MEMBERS).type):
         return []
     names = [field.name for field in schema.field(MEMBERS).type]
-    new = {}
+    new: dict[str, None] = {}
     for changes in answer.changes:
         came = changes[MEMBERS].combine_chunks()
         for name in sorted({field.name for field in came.type} - set(names)):

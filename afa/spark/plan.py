@@ -123,8 +123,8 @@ def match(
     longest : bool
         As of `Operator`. A restart can't change it.
     members : str, optional
-        A field of the event, or ``"le"``: each match that comes has a column ``members`` of the values that its events have there: an
-        array; a struct of arrays, where arcs of the automaton have a ``select=``, as those of every query. A restart can't change it.
+        A field of the event, or ``"le"``: each match that comes has a column ``members`` of the values that its events have there:
+        an array; a struct of arrays, where arcs of the automaton have a ``select=``, as every query's. A restart can't change it.
 
     Returns
     -------

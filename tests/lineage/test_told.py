@@ -11,7 +11,7 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, SnapshotError, insert, retract
-from speculation import Choose, Cleanse, Consolidate, Ordered, consolidate
+from speculation import Choose, Cleanse, Consolidate, consolidate
 from tests.lineage import told_worlds
 from tests.lineage.worlds import ENGINES, numbered
 
@@ -141,7 +141,9 @@ def test_what_is_refused_when_the_operator_is_made() -> None:
         Operator(PLAIN, tell="all")
     with pytest.raises(AfaError, match="fields: none, as the automaton has no event="):
         Operator(Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", lambda e, r: True)]), members="id")
-    with pytest.raises(AfaError, match="expected an operator that keeps payloads"):
+    with pytest.raises(AfaError, match=r"expected no numbers without gaps .* but got gapless='id'"):
+        Operator(PLAIN, gapless="id", tell="lineage")
+    with pytest.raises(AfaError, match="expected keep_payloads=True"):
         Operator(Automaton(start="0", final={"1"}, event=Log, arcs=[Arc("0", "1", "id > 3")]),
                  members="id", keep_payloads=False, retractions=False)  # fmt: skip
 
@@ -152,15 +154,12 @@ def test_stages_behind_are_refused(stage: Any) -> None:
         stage.after(Operator(PLAIN, window=60, members="id"))
 
 
-def test_stages_in_front_and_numbers() -> None:
+def test_stages_in_front() -> None:
     before = Cleanse(5).before(Operator(NAMED, window=60, members="id", tell="lineage"))
-    assert [change.members["try"] for change in before.push_many([*LOGS, Punctuation(0)]) if isinstance(change, Change)] == [
+    assert [change.members["try"] for change in before.push_many([*LOGS, Punctuation(5)]) if isinstance(change, Change)] == [
         (10, 30),
         (30,),
     ]
-    ordered = Ordered(Automaton(start="0", final={"in"}, event=Log, arcs=[Arc("0", "t", "True"), Arc("t", "in", "True")]),
-                      number="id", window=60, members="le", tell="lineage")  # fmt: skip
-    assert [change.members for change in ordered.push_many([insert(Log("a", 1), 3), insert(Log("b", 2), 9)])] == [(3, 9)]
 
 
 def test_a_damaged_option_is_refused() -> None:
