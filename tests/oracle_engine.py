@@ -122,6 +122,9 @@ class OracleEngine(ByRows):
 
     # -- what is held ------------------------------------------------------------------------------------------------------
 
+    def known_keys(self) -> list[Hashable]:
+        return self.keys()
+
     def keys(self) -> list[Hashable]:
         """Return the keys that ever came."""
         return list(self._copies)

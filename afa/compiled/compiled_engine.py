@@ -264,6 +264,9 @@ class CompiledEngine:
 
     def keys(self) -> list[Hashable]:
         self.clean_all()
+        return self.known_keys()
+
+    def known_keys(self) -> list[Hashable]:
         directory = self.store.directory
         return list(directory.names_of(directory.held())) if self.store.keyed else [None] * len(directory.held())
 

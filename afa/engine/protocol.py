@@ -212,6 +212,9 @@ class Engine(Protocol):
     def keys(self) -> list[Hashable]:
         """Return the keys that hold any state."""
 
+    def known_keys(self) -> list[Hashable]:
+        """Return the keys of `keys`, and perhaps more whose state is final, within a call too; nothing changes."""
+
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         """Return the steps of a key with an LE in ``[low, high]``, the one before and the one behind them; nothing changes.
 

@@ -269,6 +269,8 @@ class InterpretedEngine(ByRows):
     def keys(self) -> list[Hashable]:
         return list(self.states)
 
+    known_keys = keys
+
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         s = self.states.get(key)
         return [] if s is None else held_steps(self._on(s), s, low, high, starts)

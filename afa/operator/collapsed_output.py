@@ -89,7 +89,7 @@ class Collapsing:
 
     def touch_all(self, le: int) -> None:
         """Derive the records of all keys that a change of an arc may touch."""
-        for key in self._held().engine.keys():  # noqa: SIM118  # an engine is no dict
+        for key in self._held().engine.known_keys():
             self.touch(key, le)
 
     def touch_rows(self, rows: Any) -> None:

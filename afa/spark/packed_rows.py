@@ -237,9 +237,16 @@ def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
     return found
 
 
+def _values(column: pa.ChunkedArray) -> Any:
+    """Return a column as pandas has it; lists and structs as Python's, of which Spark takes None for a missing one."""
+    if not pa.types.is_nested(column.type):
+        return pd.arrays.ArrowExtensionArray(column)
+    return pd.Series(column.to_pylist(), dtype=object)
+
+
 def frame_of(table: pa.Table) -> pd.DataFrame:
     """Return a table as PySpark's stateful operator wants it, its columns still Arrow's: no int becomes a float, no null a NaN."""
     table = table.combine_chunks()
-    columns = {name: pd.arrays.ArrowExtensionArray(table[name]) for name in table.schema.names}
+    columns = {name: _values(table[name]) for name in table.schema.names}
     frame: pd.DataFrame = pd.DataFrame(columns, copy=False)
     return frame
