@@ -54,6 +54,7 @@ from punctuation.durations import Duration, ticks_of_duration, unit_of
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING
 
 Output = list["Change | Punctuation"]
 FEW = 64
