@@ -347,8 +347,8 @@ class After(Around):
     def _hold(self, stage: Any) -> None:
         if self._core.told is not None:
             raise AfaError(
-                f"expected an operator without members=, tell= and collapse= in front of a {type(stage).__name__} but got one with "
-                f"them: what waits there may be final when it leaves, and its events dropped; hold events back before they come"
+                f"expected an operator without members=, tell=, collapse= and having= in front of a {type(stage).__name__} but got "
+                f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"
             )
         super()._hold(stage)
         if not isinstance(self.operator, After):

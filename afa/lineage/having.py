@@ -233,13 +233,13 @@ class _Frame:
         self.way, self.rested, self.beside = 0, False, False
 
 
-def having_of(graph: Graph, text: str, schema: Schema | None, components: set[str], budget: int) -> Having:
-    """Return what `Lineage.having` does; ``components``: those that there are."""
+def having_of(graph: Graph, text: str, schema: Schema | None, components: set[str] | None, budget: int) -> Having:
+    """Return what `Lineage.having` does; ``components``: those that there are; None: any there may be."""
     if type(budget) is not int or budget < 1:
         raise AfaError(f"expected a number of steps, at least 1, but got budget={budget!r}")
     linear = []
     for term in terms_of(text):
-        if term.component is not None and term.component not in components:
+        if components is not None and term.component is not None and term.component not in components:
             names = ", ".join(map(repr, sorted(components)))
             raise AfaError(f"expected one of the components {names} but got {term.component!r} in {text!r}")
         linear += _linear(term, schema)
@@ -276,12 +276,19 @@ def _term(part: ast.expr, text: str) -> Term:
     name = left.func.id if names else ""  # type: ignore[attr-defined]
     of = left.args[0] if names and len(left.args) == 1 else None  # type: ignore[attr-defined]
     if name in ("sum", "avg", "count") and type(bound) in (int, float) and bound - bound == 0:
-        if isinstance(of, ast.Attribute) and isinstance(of.value, ast.Name):
-            return Term(name, of.value.id, of.attr, compare, Fraction(bound))
-        if isinstance(of, ast.Name):
-            component, field = (of.id, None) if name == "count" else (None, of.id)
+        component, field = (_named(of.value), of.attr) if isinstance(of, ast.Attribute) else (_named(of), None)
+        if component is not None and (field is not None or name == "count"):
             return Term(name, component, field, compare, Fraction(bound))
+        if isinstance(of, ast.Name):
+            return Term(name, None, of.id, compare, Fraction(bound))
     raise _unclear(text, ast.unparse(part))
+
+
+def _named(part: ast.expr | None) -> str | None:
+    """Return the name that an expression is; in quotes it may be any."""
+    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+        return part.value
+    return part.id if isinstance(part, ast.Name) else None
 
 
 def _unclear(text: str, part: str) -> AfaError:

@@ -176,8 +176,8 @@ class Lineage:
         ----------
         condition : str
             Comparisons of ``sum(b.price)``, ``avg(b.price)`` or ``count(b)`` with a number, joined by ``and``; ``b`` is a
-            component, ``sum(price)`` is over all events of the path. None is left out; of nothing, sum and avg satisfy no
-            comparison. Sums are exact, also those of floats.
+            component, in quotes if it is no plain name; ``sum(price)`` is over all events of the path. None is left out; of
+            nothing, sum and avg satisfy no comparison. Sums are exact, also those of floats.
         budget : int
             Steps for each call, and from one path to the next: `afa.lineage.having` says of what. Beyond it `BudgetError` is
             raised.
@@ -212,6 +212,10 @@ class Lineage:
         (2, [[5, 2], [5, 3]])
         """
         return having_of(self._graph, condition, self._event, self._graph.components(), budget)
+
+    def satisfies(self, condition: str, budget: int) -> bool:
+        """Return whether a path satisfies a condition, as of `having`; components that no arc in force has are no mistake."""
+        return having_of(self._graph, condition, self._event, None, budget).exists()
 
     def events(self) -> dict[str, list[Change]]:
         """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""

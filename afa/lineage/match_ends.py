@@ -101,6 +101,16 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     return here.lineage(derivation)
 
 
+def lineage_in_force(held: Held, match: Change) -> Lineage | None:
+    """Return the lineage of a match as `lineage_of`; None: the match is not in force. Not where only the longest match is."""
+    walked = _walked(held, match, None)
+    if walked is not None:
+        return Lineage(match, Graph(walked), held.event)
+    here = _Here(held, match)
+    found = [end for end in here.ends if end.re == match.re]
+    return here.lineage(here.derivation(found)) if found else None
+
+
 def _walked(held: Held, match: Change, only: Collection[Any] | None) -> Walked | None:
     """Return what the engine finds itself; None: nothing, whatever the reason."""
     promised, payload = max(held.progress.floor, held.progress.some), tuple(match.payload)

@@ -43,7 +43,9 @@ from afa.operator.log_polls import here
 from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
+from afa.operator.postponed_output import Postponing
 from afa.operator.rows import in_form
+from afa.operator.told_anew import ToldAnew
 from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
 from afa.rewrite.reduction import check_options
@@ -87,6 +89,7 @@ class Core(Member):
         members: Any = None,
         tell: str | None = None,
         collapse: str | bool | None = None,
+        having: Any = None,
         lineage: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
@@ -102,8 +105,8 @@ class Core(Member):
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         if type(lineage) is not bool:
             raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
-        told = members is not None or told_of(tell)
-        lineage = lineage or told or collapse is not None  # a record is of all paths, or of none
+        of_paths = members is not None or told_of(tell) or collapse is not None or having is not None
+        lineage = lineage or of_paths  # of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
@@ -141,26 +144,35 @@ class Core(Member):
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
         self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
-        self.told: Announcing | Collapsing | None = None
-        self.told = self._announcing(members, tell, collapse)  # what is told of the events behind matches
+        self.told: Announcing | ToldAnew | None = None
+        self.told = self._announcing(members, tell, collapse, having)  # what is told of the events behind matches
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
 
-    def _announcing(self, members: Any, tell: Any, collapse: Any) -> Announcing | Collapsing | None:
+    def _announcing(self, members: Any, tell: Any, collapse: Any, having: Any) -> Announcing | ToldAnew | None:
         """Return what is told of the events behind matches. None: nothing."""
         again = told_of(tell)
-        if collapse is None and members is None and not again:
+        if collapse is None and having is None and members is None and not again:
             return None
-        if collapse is not None:
-            if members is not None or again:
-                raise AfaError(f"expected collapse= without members= and tell= but got members={members!r}, tell={tell!r}")
-            collapsing = Collapsing(self._held_whole, self.automaton, self.taken, collapse)
-            self.shown = collapsing.shown
-            return collapsing
+        if collapse is not None or having is not None:
+            found: ToldAnew = self._told_anew(members, tell, collapse, having)
+            self.shown = found.shown
+            return found
         asked = None if members is None else Members(self.automaton, self.taken, self.sequence, members)
         return Announcing(self._held_whole, asked, again)
+
+    def _told_anew(self, members: Any, tell: Any, collapse: Any, having: Any) -> ToldAnew:
+        """Return what leaves in place of matches."""
+        if members is not None or tell is not None:
+            name = "collapse" if having is None else "having"
+            raise AfaError(f"expected {name}= without members= and tell= but got members={members!r}, tell={tell!r}")
+        if having is None:
+            return Collapsing(self._held_whole, self.automaton, self.taken, collapse)
+        if collapse is not None or self.longest:
+            raise AfaError(f"expected having= without collapse= and longest= but got collapse={collapse!r}, longest={self.longest}")
+        return Postponing(self._held_whole, self.automaton, self.taken, having)
 
     def by_rows(self, net: bool) -> bool:
         """Return whether tables go row by row, as each row, or each match that stays, is told of on its own."""
@@ -177,7 +189,7 @@ class Core(Member):
     @property
     def matches_shown(self) -> Schema:
         """What of a match is told, in place of which collapsed output may leave."""
-        return self.told.inner if isinstance(self.told, Collapsing) else self.shown
+        return self.told.inner if isinstance(self.told, ToldAnew) else self.shown
 
     def _held_whole(self) -> Held:
         """Return what lineages are derived from, of matches with all that they hold."""

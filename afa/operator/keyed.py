@@ -31,8 +31,8 @@ class Keyed(Matching):
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
     window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick, cancel
-        As of `Operator`, and so are ``longest``, ``members``, ``tell``, ``lineage`` and ``collapse``. An arc pushed without a
-        lifetime begins one tick past all that was seen, over all keys.
+        As of `Operator`, and so are ``longest``, ``members``, ``tell``, ``lineage``, ``collapse`` and ``having``. An arc pushed
+        without a lifetime begins one tick past all that was seen, over all keys.
     threads : int
         In how many threads a call is carried out, each for a part of the keys. Output, snapshots and errors are the same with any
         number. Memory grows by some megabytes a thread. One thread works where it is the engine in Python, where numbers are
@@ -78,6 +78,7 @@ class Keyed(Matching):
         tell: str | None = None,
         lineage: bool = False,
         collapse: str | bool | None = None,
+        having: str | tuple[str, int] | None = None,
         threads: int = 1,
     ) -> None:
         self._core = Core(
@@ -88,6 +89,7 @@ class Keyed(Matching):
             longest=longest,
             members=members,
             collapse=collapse,
+            having=having,
             tell=tell,
             lineage=lineage,
             threads=threads,

@@ -324,6 +324,12 @@ class Operator(Matching):
         floats, correctly rounded, as they may be beyond int64. True or "*": ``paths`` only. RE is the largest one. A record that
         changes is retracted and told anew, also where only the paths of matches change. Implies ``lineage``; refused beside
         ``members`` and ``tell``.
+    having : str, or (str, int), optional
+        Of the matches only those are told of which a path satisfies this condition, as of `Lineage.having`:
+        ``"sum(b.price) > 100 and count(b) > 2"``. So a query need not carry sums in its registers, which under *any* take as many
+        values as there are choices of events. Each match is decided within a budget of steps, 1,000,000 or the one that is given,
+        or the call is refused (`afa.lineage.BudgetError`). Implies ``lineage``; refused beside ``members``, ``tell``, ``collapse``
+        and ``longest``.
     lineage : bool
         Whether `lineage` answers for every match in force, also one that began before the last promise, and for those that the
         last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches
@@ -365,6 +371,7 @@ class Operator(Matching):
         tell: str | None = None,
         lineage: bool = False,
         collapse: str | bool | None = None,
+        having: str | tuple[str, int] | None = None,
     ) -> None:
         self._core = Core(
             automaton,
@@ -374,6 +381,7 @@ class Operator(Matching):
             longest=longest,
             members=members,
             collapse=collapse,
+            having=having,
             tell=tell,
             lineage=lineage,
             engine=engine,

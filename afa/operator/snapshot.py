@@ -9,7 +9,8 @@ Format, version 8
     options       [window, sequence, arc_punctuation, late policy or None, retractions, [[condition, promise]..], numbers, bits],
                   and the tick, if there is one or a log; then where the operator is in an arc log (`afa.arclog.log_state`);
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
-                  then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["longest", true],
+                  then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["having",
+                  ["sum(b.price) > 1", the budget]], ["longest", true],
                   ["members", "id"], ["tell", "lineage"], ["lineage", [floor, from where on matches have their lineage, the
                   longest lifetime, after how many changes it is looked again how far back the floor must be]]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
@@ -46,6 +47,7 @@ from afa.model.copies import as_plain, as_total
 from afa.model.raised import Faults
 from afa.operator.call import Core
 from afa.operator.gapless import Gapless, OnGap, Repeated
+from afa.operator.postponed_output import is_postponed
 from afa.operator.saved_arcs import arc_at, arc_in, references
 from afa.rewrite.reduction import Reduction
 from afa.state.canonical import newest
@@ -65,6 +67,7 @@ OLD = (7,)
 BITS = 7
 """Where the bits stand in the options."""
 FURTHER: dict[str, Callable[[Any], bool]] = {
+    "having": is_postponed,
     "collapse": lambda value: isinstance(value, str) and value != "",
     "lineage": lambda value: isinstance(value, list) and len(value) == 4,
     "longest": lambda value: value is True,

@@ -135,7 +135,7 @@ def test_what_is_refused() -> None:
         Operator(clashing, collapse=True)
     with pytest.raises(AfaError, match="expected an automaton with event= for the field of collapse='val'"):
         Operator(Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", lambda e, r: True)]), collapse="val")
-    with pytest.raises(AfaError, match="without members=, tell= and collapse= in front of a Consolidate"):
+    with pytest.raises(AfaError, match="without members=, tell=, collapse= and having= in front of a Consolidate"):
         Consolidate().after(Operator(MANY, window=60, collapse=True))
 
 

@@ -117,6 +117,7 @@ def test_by_hand(engine: Any) -> None:
     assert [words(path) for path in found.having("sum(b.val) > 5").paths()] == ["a1 b2 b3 c4", "a1 b3 c4"]
     assert [words(path) for path in found.having("6 <= avg(b.val) and count(b) > 1").paths()] == ["a1 b2 b3 c4"]
     assert found.having("sum(val) == 12").count() == 1
+    assert found.having("count('b') > 1 and sum('b'.val) > 5").count() == 1
     assert op.collapsed(Change((), 4, None)).having("count(c) != 1").count() == 0
 
 

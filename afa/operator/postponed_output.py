@@ -1,0 +1,73 @@
+"""Postponed conditions: of the matches those are told of which a path satisfies a condition on sums, averages and counts.
+
+Under *any* such a condition costs an automaton a register for each sum that a choice of events can have. Left out of the automaton
+it is checked on the paths of each match (`afa.lineage.having`): the match is told when a first one is found, and taken back when
+the last one goes. That is what a query means that has the condition as a conjunct, where RETURN does not show the aggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError
+from afa.lineage.components import components_in
+from afa.lineage.having import BUDGET, having_of
+from afa.lineage.match_ends import Held, lineage_in_force
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.operator.told_anew import ToldAnew
+from afa.schema import Schema, any_payload
+
+
+class Postponing(ToldAnew):
+    """Matches of which a path satisfies a condition.
+
+    Parameters
+    ----------
+    held : callable
+        Returns what lineages are derived from, at present.
+    automaton : Automaton
+    event : Schema or None
+        Of the events that come.
+    asked : str, or str and int
+        The condition; the budget for each match.
+
+    Raises
+    ------
+    AfaError
+        It is none, or names what the automaton does not have.
+    """
+
+    def __init__(self, held: Callable[[], Held], automaton: Automaton, event: Schema | None, asked: Any) -> None:
+        asked = (asked, BUDGET) if isinstance(asked, str) else asked
+        if not is_postponed(asked):
+            raise AfaError(f'expected "sum(b.price) > 100", or that with a budget of steps, but got having={asked!r}')
+        text, budget = asked
+        components = components_in(ArcTable.of(automaton.arcs)) or None
+        having_of(None, text, event, components, budget)  # type: ignore[arg-type]  # which refuses what is none
+        super().__init__(held, automaton.match_schema, automaton.match_schema)
+        self._text: str = text
+        self._budget: int = budget
+
+    @property
+    def options(self) -> list[list[Any]]:  # type: ignore[override]
+        """The options that it was made by, by name."""
+        return [["having", [self._text, self._budget]]]
+
+    def name(self, match: Change) -> Any:
+        """Return the match."""
+        return any_payload(match.payload), match.le, match.re, match.key
+
+    def derive(self, held: Held, name: Any) -> Change | None:
+        """Return the match, if it is in force and a path of it satisfies the condition."""
+        payload, le, re, key = name
+        match = Change(payload, le, re, 1, key)
+        found = lineage_in_force(held, match)
+        return match if found is not None and found.satisfies(self._text, self._budget) else None
+
+
+def is_postponed(value: Any) -> bool:
+    """Return whether a value is a condition with its budget, as a snapshot has it."""
+    return isinstance(value, (list, tuple)) and len(value) == 2 and isinstance(value[0], str) and type(value[1]) is int
