@@ -1,4 +1,4 @@
-"""``afa run --collapse``: records of all paths in place of matches, in text, JSON lines and Parquet."""
+"""``afa run --collapse``: records of all paths in place of matches, in text, JSON lines and Parquet; ``--having``."""
 
 from __future__ import annotations
 
@@ -51,6 +51,14 @@ def test_of_a_query() -> None:
     write("q.sase", QUERY)
     lines = call("run", "q.sase", logs(), "--type", "kind", "--collapse", "b.size").stdout.splitlines()
     assert lines == ["+ [4, 61) size=40 paths=1.0 count=1.0 sum=30.0 min=30 max=30"]
+
+
+def test_matches_of_which_a_path_satisfies_a_condition() -> None:
+    some = ("run", "p.py:tries", logs(), "--window", "60", "--having")
+    assert call(*some, "sum(size) > 60").stdout.splitlines() == ["+ [4, 63)"]
+    assert "expected comparisons of" in fails(*some, "max(size) > 60")
+    more = ("run", "p.py:make", "logs.csv", "--window", "60", "--vary", "n=1,2", "--having", "count(login) > 1")
+    assert "expected no --having beside --vary" in fails(*more)
 
 
 def test_what_is_refused() -> None:

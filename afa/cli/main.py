@@ -153,6 +153,7 @@ COLLAPSE = (
     "In place of matches tell one record of each payload and timestamp: how many paths lead to it, and count, sum, min and max of "
     "FIELD over all of them; component.FIELD: of the events of one component; *: the paths only."
 )
+HAVING = "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: 'sum(b.price) > 100'."
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
 
@@ -187,6 +188,7 @@ def run(
     matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
     members: Annotated[str | None, _option(RESULT, MEMBERS, metavar="FIELD")] = None,
     collapse: Annotated[str | None, _option(RESULT, COLLAPSE, metavar="FIELD")] = None,
+    having: Annotated[str | None, _option(RESULT, HAVING, metavar="CONDITION")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
@@ -239,6 +241,7 @@ def run(
                 longest=longest,
                 members=members,
                 collapse=collapse,
+                having=having,
             )
         )
 

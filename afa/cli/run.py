@@ -44,7 +44,7 @@ def run(job: Job) -> None:
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
-        names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse")
+        names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
         options: dict[str, Any] = {name: getattr(job, name) for name in names}
         try:
             events, operator = Schema.of(query.tree.event, "event"), query.operator(**options)
@@ -104,6 +104,7 @@ def _operator(automaton: Automaton, job: Job) -> Any:
         "longest": job.longest,
         "members": job.members,
         "collapse": job.collapse,
+        "having": job.having,
     }
     if not job.keys:
         return Operator(automaton, **options)

@@ -44,6 +44,8 @@ def sweep(job: Job) -> None:
         raise CommandError("expected no --members beside --vary: the matches of variants come without their events")
     if job.collapse is not None:
         raise CommandError("expected no --collapse beside --vary: the matches of variants are counted one by one")
+    if job.having is not None:
+        raise CommandError("expected no --having beside --vary: its matches are found without their paths")
     if job.cancel is not None:
         raise CommandError("expected no --cancel beside --vary: its rows are taken in no order")
     began = time.perf_counter()

@@ -5,7 +5,7 @@ repetition costs as much as the values differ that it has to hold:
 
     flat           nothing of what it takes is read later
     by value       a value of one event (last, first), the smallest, the largest, a count: as many partial matches as values
-    exponential    a sum or a mean: every subset has its own
+    exponential    a sum or a mean: every subset has its own; what may wait for the match is checked on its paths by ``having=``
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ class Cost(NamedTuple):
             BY_VALUE: "one partial match for each value that it holds",
             EXPONENTIAL: "exponential: every choice of events has its own sum",
         }[self.kind]
-        return f"cost of {self.component} under any: {what}" + (f", as read by {'; '.join(self.why)}" if self.why else "")
+        said = f"cost of {self.component} under any: {what}" + (f", as read by {'; '.join(self.why)}" if self.why else "")
+        if self.kind != EXPONENTIAL:
+            return said
+        return f"{said}; a condition on what a whole match has taken can wait: leave it out, and say it to the operator as having="
 
 
 class QueryExplanation(NamedTuple):

@@ -68,6 +68,8 @@ def test_against_all_paths(seed: int, engine: Any) -> None:
 
 def test_as_a_query_that_carries_the_sum(engine: Any) -> None:
     text = "PATTERN SEQ(a x, b+ y[], c z) WHERE skip_till_any_match(x, y[], z) {{ x.val > 0 {} }} WITHIN 12 RETURN x.val AS v"
+    assert "say it to the operator as having=" in str(query(text.format("and sum(y[].val) > 4"), event=Ev, type="kind").explain())
+    assert "having=" not in str(query(text.format(""), event=Ev, type="kind").explain())
     told = 0
     for seed in range(8):
         choose = random.Random(f"query {seed}")
