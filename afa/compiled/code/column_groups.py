@@ -5,8 +5,8 @@
     1        62, 1                   62         b           or takes an arc of which not only the best row counts
     2        70, 9                   64         b           or has a better row than the best one that was found
 
-First come the groups where the last row came into a state: it is mostly the best one, and then hardly another is looked at. So an
-event costs a look at what is known of each group, eight groups at a time, and at a few groups: of 1000 rows a tenth as much.
+The same is known of eight groups together, and asked first. At the very first come the groups where the last row came into a state:
+it is mostly the best one, and then hardly another is looked at.
 """
 
 from __future__ import annotations
@@ -45,33 +45,42 @@ class Look:
         """Go from block ``first`` through the groups; for each ``%i`` and ``%group``, until ``eight_end``; to ``end``."""
         e, hints = self.e, len(self.parts)
         e.place(first)
-        groups = e.let(f"lshr i64 {e.let('add i64 %n, 7')}, 3")
-        blocks = e.let(f"lshr i64 {e.let(f'add i64 {groups}, 7')}, 3")
-        steps = e.let(f"add i64 {blocks}, {hints}")
+        larger = e.let(f"lshr i64 {e.let('add i64 %n, 511')}, 9")
+        steps = e.let(f"add i64 {larger}, {hints}")
         e.goto("each_step")
         e.place("each_step")
-        e.line(f"%step = phi i64 [0, %{first}], [%step_next, %step_over]")
-        block = e.let(f"sub i64 %step, {hints}")
+        e.line(f"%step = phi i64 [0, %{first}], [%step_next, %step_end]")
         ways = [self.hint(number, part, flag) for number, (part, flag) in enumerate(self.parts)]
-        e.line(f"%block = shl i64 {block}, 3")
-        bits = self.bits()
-        ways.append((bits, "%block", e.block))
+        e.line(f"%large_first = shl i64 {e.let(f'sub i64 %step, {hints}')}, 3")
+        ways.append((self.bits("overs", "%large_first"), "%large_first", "0", e.block))
         e.goto("within")
         e.place("within")
-        e.line("%bits0 = phi i64 " + ", ".join(f"[{bits}, %{by}]" for bits, _, by in ways))
-        e.line("%group0 = phi i64 " + ", ".join(f"[{group}, %{by}]" for _, group, by in ways))
+        for at, name in enumerate(("large0", "block0", "forced")):
+            e.line(f"%{name} = phi i64 " + ", ".join(f"[{way[at]}, %{way[3]}]" for way in ways))
+        e.goto("each_large")
+        e.place("each_large")
+        e.line("%large = phi i64 [%large0, %within], [%large_next, %large_over]")
+        e.branch(e.let("icmp eq i64 %large, 0"), "step_end", "of_large")
+        e.place("of_large")
+        block = e.let(f"add i64 %block0, {e.call('i64', 'llvm.cttz.i64', 'i64 %large', 'i1 true')}")
+        e.line(f"%group0 = shl i64 {block}, 3")
+        bits = self.bits("sums", "%group0")
+        e.line(f"%bits0 = select i1 {e.let('icmp ne i64 %forced, 0')}, i64 %forced, i64 {bits}")
         e.goto("each_group")
         e.place("each_group")
-        e.line("%bits = phi i64 [%bits0, %within], [%bits_next, %eight_end]")
-        e.branch(e.let("icmp eq i64 %bits, 0"), "step_end", "eight")
-        e.place("step_end")
-        e.branch(e.let("icmp eq i64 %bits0, 0"), "step_over", "step_found")
-        e.place("step_found")
+        e.line("%bits = phi i64 [%bits0, %of_large], [%bits_next, %eight_end]")
+        e.branch(e.let("icmp eq i64 %bits, 0"), "large_end", "eight")
+        e.place("large_end")
+        e.branch(e.let("icmp eq i64 %bits0, 0"), "large_over", "large_found")
+        e.place("large_found")
         for part, _ in self.parts:
             for name, ssa in zip(("m", "start"), e.best(part.number)):
                 e.store("i64", ssa, f"%{name}{part.number}_best")
-        e.goto("step_over")
-        e.place("step_over")
+        e.goto("large_over")
+        e.place("large_over")
+        e.line(f"%large_next = and i64 %large, {e.let('add i64 %large, -1')}")
+        e.goto("each_large")
+        e.place("step_end")
         e.line("%step_next = add i64 %step, 1")
         e.branch(e.let(f"icmp slt i64 %step_next, {steps}"), "each_step", end)
         e.place("eight_end")
@@ -81,7 +90,7 @@ class Look:
         e.line(f"%group = add i64 %group0, {e.call('i64', 'llvm.cttz.i64', 'i64 %bits', 'i1 true')}")
         e.line("%i = shl i64 %group, 3")
 
-    def hint(self, number: int, part: Part, flag: Flag) -> tuple[str, str, str]:
+    def hint(self, number: int, part: Part, flag: Flag) -> tuple[str, str, str, str]:
         """In one of the first steps, say which group is looked at: the last one into which a row of the part's state came."""
         e = self.e
         here, on = e.name(), e.name()
@@ -89,15 +98,17 @@ class Look:
         e.place(here)
         row = e.load("i64", "%hints", min(part.slot.state, LARGE))
         there = e.let(f"and i1 {flag[0]}, {e.let(f'icmp ult i64 {row}, %n')}")
-        found = e.let(f"zext i1 {there} to i64"), e.let(f"lshr i64 {row}, 3"), here
+        group = e.let(f"and i64 {e.let(f'lshr i64 {row}, 3')}, 7")
+        forced = e.let(f"shl i64 1, {group}")
+        found = e.let(f"zext i1 {there} to i64"), e.let(f"lshr i64 {row}, 6"), forced, here
         e.goto("within")
         e.place(on)
         return found
 
-    def bits(self) -> str:
-        """Return which of the eight groups from ``%block`` on are looked at."""
+    def bits(self, sums: str, first: str) -> str:
+        """Return which of eight groups, of rows (``sums``) or of groups (``overs``), from ``first`` on are looked at."""
         e = self.e
-        m, start, least, states = (self.sums(number) for number in range(4))
+        m, start, least, states = (self.read(sums, number, first) for number in range(4))
         look = e.let(f"icmp ne {I64} {e.let(f'and {I64} {states}, {self.needs}')}, zeroinitializer")
         look = either(e, look, e.let(f"icmp sle {I64} {least}, %le_eight"))
         look = either(e, look, e.let(f"icmp sgt {I64} {m}, %re_eight"))
@@ -119,10 +130,10 @@ class Look:
         rows = e.let(f"icmp sgt {I64} {m}, {LEAST}")
         return e.let(f"zext i{MANY} {as_bits(e, both(e, look, rows))} to i64")
 
-    def sums(self, number: int) -> str:
+    def read(self, sums: str, number: int, first: str) -> str:
         e = self.e
-        at = e.let(f"add i64 {e.let(f'mul i64 %span, {number}')}, %block")
-        return e.let(f"load {I64}, ptr {e.let(f'getelementptr i64, ptr %sums, i64 {at}')}, align 8")
+        at = e.let(f"add i64 {e.let(f'mul i64 %{sums}_span, {number}')}, {first}")
+        return e.let(f"load {I64}, ptr {e.let(f'getelementptr i64, ptr %{sums}, i64 {at}')}, align 8")
 
     def larger(self, one: tuple[str, str], other: tuple[str, str], if_: str) -> tuple[str, str]:
         """Return the better of two, each an ``m`` and a start; the first one unless a truth holds."""

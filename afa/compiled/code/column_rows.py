@@ -26,9 +26,9 @@ class Columns(Emitter):
         self.events: dict[tuple[str, int, int], Lane] = {}
 
     def read_words(self) -> None:
-        for name in ("src", "begin", "slots", "out", "last", "gone", "sums", "hints"):
+        for name in ("src", "begin", "slots", "out", "last", "gone", "sums", "hints", "overs"):
             self.line(f"%{name} = load ptr, ptr {self.address('%x', getattr(k, f'X_{name.upper()}'))}, align 8")
-        for name in ("n", "stride", "span"):
+        for name in ("n", "stride", "sums_span", "overs_span"):
             self.line(f"%{name} = load i64, ptr {self.address('%x', getattr(k, f'X_{name.upper()}'))}, align 8")
         self.line("%to = alloca ptr")
         self.line(f"%row = alloca [{max(1, self.width)} x i64]")

@@ -24,6 +24,8 @@ from afa.compiled.kernel.best_list import (
     first_since,
     forget_ends,
     put_sum,
+    sum_groups,
+    sum_rows,
     sum_up,
     take_out,
 )
@@ -143,22 +145,29 @@ def best_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event:
 @kernel
 def end_rows(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> None:
     """Take the rows out of the list that the bits at X_GONE name, and end their nodes."""
-    n = w[x + X_N]
-    for back in range((n + 7) >> 3):
-        group = ((n + 7) >> 3) - 1 - back
+    blocks = (w[x + X_N] + 63) >> 6
+    for back in range(blocks):
+        block = blocks - 1 - back
+        if peek(w[x + X_GONE] + 8 * block) != 0:
+            end_groups(m, w, p, b, x, le, 8 * block)
+    forget_ends(w, x)
+
+
+@kernel
+def end_groups(m: Any, w: Any, p: Any, b: int, x: int, le: int, first: int) -> None:
+    """Do so with those of eight groups, the last one first: rows behind those at work have been taken out."""
+    for back in range(8):
+        group, lane = first + 7 - back, 7
         bits = peek_byte(w[x + X_GONE] + group)
         if bits == 0:
             continue
-        lane = 7
         while bits:
             if bits & (1 << lane):
                 bits -= 1 << lane
-                if 8 * group + lane < n:
-                    end_node(m, w, b, x, w[column(m, w, N_END) + 8 * group + lane], le)
-                    take_out(m, w, p, x, 8 * group + lane)
+                end_node(m, w, b, x, w[column(m, w, N_END) + 8 * group + lane], le)
+                take_out(m, w, p, x, 8 * group + lane)
             lane -= 1
         sum_up(m, w, p, x, group)
-    forget_ends(w, x)
 
 
 @kernel
@@ -197,14 +206,13 @@ def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: i
     s, place = N_REG + m[C_R], find_best(m, w, row)
     n, node = w[x + X_N], m[b + H_NODE_TOP]
     nodes, ms, starts = column(m, w, N_END), column(m, w, N_M), column(m, w, N_START)
-    hints = w[W_READY] + 4 * w[x + X_SPAN]
     if w[place] == w[W_STAMP]:
         k = w[place + 1]
         if w[ms + k] > w[row + N_M] or (w[ms + k] == w[row + N_M] and w[starts + k] >= w[row + N_START]):
             return fresh
+        least = w[ms + k]
         w[ms + k], w[starts + k] = w[row + N_M], w[row + N_START]
-        sum_up(m, w, p, x, k >> 3)
-        w[hints + min(w[row + N_STATE], LARGE_STATE)] = k
+        put_sum(m, w, p, x, k, least)
         if w[nodes + k] >= node:  # of this step
             return fresh
         end_node(m, w, b, x, w[nodes + k], le)
@@ -217,9 +225,10 @@ def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: i
         w[x + X_N], w[x + X_USED] = n + 1, w[x + X_USED] + 1
         w[x + X_FINALS] += p[p[P_NOW] + w[row + N_STATE]] != 0
         if k & 7 == 0:
-            sum_up(m, w, p, x, (k >> 3) + 9)
-        put_sum(m, w, p, x, k)
-        w[hints + min(w[row + N_STATE], LARGE_STATE)] = k
+            sum_rows(m, w, p, x, (k >> 3) + 9)
+        if k & 63 == 0:
+            sum_groups(w, x, (k >> 6) + 9)
+        put_sum(m, w, p, x, k, FOREVER)
     w[nodes + k], w[column(m, w, s + 1) + k] = node, le
     w[w[W_OLD] + fresh] = k
     return fresh + 1
