@@ -370,3 +370,41 @@ def test_the_column_of_times_fills_an_instant() -> None:
     for header, options in (("at", ()), ("le", ()), ("t", ("--le", "t"))):
         ticks = write("t.csv", f"{header},price\n3,1\n6,2\n")
         assert call("run", "instant.py:risen", ticks, *options).stdout == "+ [6, forever) begun=3\n"
+
+
+def test_the_longest_only() -> None:
+    pattern = write(
+        "any.py",
+        "from typing import NamedTuple\n"
+        "from afa import Arc, Automaton\n"
+        "class Row(NamedTuple):\n    sort: int\n"
+        "def pair(n=1):\n"
+        "    arcs = [Arc('0', '1', 'sort == 0'), Arc.skip('1', 'True'), Arc('1', '2', f'sort == {n}')]\n"
+        "    return Automaton(start='0', final={'2'}, event=Row, arcs=arcs)\n"
+        "any_pair = pair()\n",
+    )
+    rows = write("any.csv", "le,sort\n1,0\n3,0\n5,1\n")
+    asked = ("run", f"{pattern}:any_pair", rows, "--window", "10", "--quiet")
+    assert call(*asked).stdout == "+ [5, 11)\n+ [5, 13)\n"
+    assert call(*asked, "--longest").stdout == "+ [5, 13)\n"
+    varied = ("run", f"{pattern}:pair", rows, "--window", "10", "--quiet", "--vary", "n=1,0")
+    assert [call(*varied, *more).stdout.split()[3:] for more in ((), ("--longest",))] == [
+        ["1", "2", "0", "0", "1", "0"],
+        ["1", "1", "0", "0", "1", "0"],
+    ]
+
+
+def test_of_a_query_the_longest_only() -> None:
+    rows = write("any.csv", "le,sort,who\n1,0,1\n3,0,1\n5,1,1\n")
+    query = write(
+        "any.sase",
+        "PATTERN SEQ(Row a, Row b) WHERE skip_till_any_match(a, b) { [who] and a.sort == 0 and b.sort == 1 } WITHIN 10 "
+        "RETURN b.sort",
+    )
+    assert call("run", query, rows, "--longest", "--quiet").stdout.startswith("+ [5, 13) ")
+    chosen = write(
+        "any.sql",
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY who ORDER BY le MEASURES B.sort AS last AFTER MATCH SKIP PAST LAST ROW "
+        "PATTERN (A B) WITHIN 10 DEFINE A AS sort = 0, B AS sort = 1)",
+    )
+    assert "expected a query without AFTER MATCH SKIP" in fails("run", chosen, rows, "--longest")

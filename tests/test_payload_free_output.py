@@ -57,22 +57,25 @@ def splitting(choose: Seeded, spec: dict[str, Any], width: int) -> dict[str, Any
 class World:
     """A random stream into an operator with the option and one without."""
 
-    def __init__(self, seed: str, engine: str, keys: bool) -> None:
+    def __init__(self, seed: str, engine: str, keys: bool, longest: bool = False) -> None:
         self.choose = choose = Seeded(seed)
-        self.engine, self.keys = engine, keys
+        self.engine, self.keys, self.longest = engine, keys, longest
         spec = automaton(choose)
         self.width = width_of(spec)
         arcs = [splitting(choose, one, self.width) for one in spec["arcs"]]
         self.automaton = automaton_of(spec | {"arcs": arcs, "event": "T"})
         options: dict[str, Any] = {"window": choose.one([3, 6, 20]), "engine": engine, "late": "drop", "retractions": False}
         options["sequence"] = choose.one([None, None, "seq"])
+        options["longest"] = longest
         self.window = options["window"]
         make: Any = Keyed if keys else Operator
         more = {"key": "seq"} if keys else {}
         self.op = make(self.automaton, keep_payloads=False, **options, **more)
         self.plain = make(self.automaton, **options, **more)
         self.conditions = choose.chance(40)
-        self.model = Model(self.automaton, self.window, options["sequence"], late="drop", key="seq" if keys else None)
+        self.model = Model(
+            self.automaton, self.window, options["sequence"], late="drop", key="seq" if keys else None, longest=longest
+        )
         self.pushed: list[Arc] = []
         self.held: set[Any] = set()
 
@@ -136,7 +139,7 @@ class World:
         found = [change for change in outs[0] if isinstance(change, Change)]
         found = [change._replace(payload=(change.key, change.payload)) for change in found] if self.keys else found
         self.held = oracle.net(found, self.held)
-        assert without(self.op.statistics) == without(self.plain.statistics) or self.conditions
+        assert without(self.op.statistics, self.longest) == without(self.plain.statistics, self.longest) or self.conditions
 
     @staticmethod
     def tell(model: Model, item: Any) -> str:
@@ -156,9 +159,9 @@ class World:
         self.op = copy.deepcopy(again) if self.choose.chance(30) else again
 
 
-def without(statistics: Any) -> Any:
-    """Nothing that depends on how runs are kept, or on which events of an instant differ."""
-    return statistics._replace(partial_matches=0, intervals=0, state_size=0, ties=0)
+def without(statistics: Any, longest: bool = False) -> Any:
+    """Nothing that depends on how runs are kept, on which events of an instant differ, or on how many matches longer ones hide."""
+    return statistics._replace(partial_matches=0, intervals=0, state_size=0, ties=0, matches=0 if longest else statistics.matches)
 
 
 def table_of(batch: list[Any], arcs: list[Arc], window: int) -> Any:
@@ -197,6 +200,16 @@ def test_the_output_is_what_it_is_with_payloads(engine: str, keys: bool, block: 
         seed = f"triggers/{keys}/{block}/{number}"
         try:
             World(seed, engine, keys).run()
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}") from error
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_the_longest(engine: str, keys: bool) -> None:
+    for number in range(16):
+        seed = f"longest/{keys}/{number}"
+        try:
+            World(seed, engine, keys, longest=True).run()
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
 

@@ -55,11 +55,11 @@ def chain(choose: Seeded) -> dict[str, Any]:
     return {"start": "a", "final": [states[-1]], "arcs": named, "register": "R1(0)", "event": "E"}
 
 
-def world(choose: Seeded, engine: str, keys: bool = False, chained: bool = False) -> tuple[int, int]:
+def world(choose: Seeded, engine: str, keys: bool = False, chained: bool = False, longest: bool = False) -> tuple[int, int]:
     """Push a random stream into an operator with conditions and one without; how large each was, in all."""
     spec = chain(choose) if chained else automaton(choose)
     built = automaton_of(spec | {"event": "E"})
-    options: dict[str, Any] = {"window": choose.one([3, 6, 20]), "engine": engine, "late": "raise"}
+    options: dict[str, Any] = {"window": choose.one([3, 6, 20]), "engine": engine, "late": "raise", "longest": longest}
     make: Any = (
         (lambda **more: Keyed(built, key="seq", **options, **more)) if keys else (lambda **more: Operator(built, **options, **more))
     )
@@ -114,7 +114,7 @@ def _expected(built: Automaton, op: Any, taken: list[Any], keys: bool) -> set[An
     for key in {event.seq for event, *_ in taken} if keys else {None}:
         own = [change for change in taken if key is None or change[0].seq == key]
         found |= {((key, register), le, re) for register, le, re in oracle.matches(built, own, in_force, op._core.progress.events)}
-    return found
+    return oracle.longest(found) if op._core.longest else found
 
 
 def _restored(op: Any, built: Automaton, engine: str, keys: bool) -> Any:
@@ -125,6 +125,15 @@ def _restored(op: Any, built: Automaton, engine: str, keys: bool) -> Any:
     if same and not op._core.arcs.table.timeouts:  # which look at steps anew; a run whose begin was dropped has an anchor again
         assert again.statistics.state_size <= op.statistics.state_size + op.statistics.intervals
     return again
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_conditions_change_nothing_of_the_longest(engine: str, keys: bool) -> None:
+    for seed in range(30):
+        try:
+            world(Seeded(f"longest/{keys}/{seed}"), engine, keys, seed % 3 == 0, longest=True)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
 
 
 @pytest.mark.parametrize("keys", [False, True])

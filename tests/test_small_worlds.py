@@ -34,6 +34,7 @@ FAMILY = {
     "cc": [None, COUNTS_TWO],
     "cb": [None, JUMP],
 }
+SKIPS = {**FAMILY, "bb": [{"kind": "skip"}, {}, COUNTS_TWO], "ac": [None, TWO]}
 LARGE = {
     "ab": [ONE, COUNTS, JUMP],
     "ac": [None, TWO, WAIT],
@@ -69,20 +70,21 @@ def mixed(events: int) -> Iterator[tuple[Event, ...]]:
             yield (*stream[:i], (payload, le, le + 9), *stream[i + 1 :])
 
 
-def check(automaton: Any, stream: tuple[Event, ...], engine: str) -> int:
+def check(automaton: Any, stream: tuple[Event, ...], engine: str, longest: bool = False) -> int:
     """All arrival orders of a stream; how many matches there are in the end."""
     arcs = oracle.own_arcs(automaton)
 
     @cache
     def expected(arrived: frozenset[Event]) -> set[Any]:
-        return oracle.matches(automaton, [(*event, 1) for event in arrived], arcs)
+        found = oracle.matches(automaton, [(*event, 1) for event in arrived], arcs)
+        return oracle.longest(found) if longest else found
 
     def say(what: str) -> str:
         return f"{automaton}, arcs {[(a.name, a.kind) for a in automaton.arcs]}, order {order}: {what}"
 
     whole = frozenset(stream)
     for number, order in enumerate(permutations(stream)):
-        operator = Operator(automaton, engine=engine)
+        operator = Operator(automaton, engine=engine, longest=longest)
         held: set[Any] = set()
         for i, event in enumerate(order):
             held = oracle.net(operator.push(insert(*event)), held)
@@ -95,13 +97,15 @@ def check(automaton: Any, stream: tuple[Event, ...], engine: str) -> int:
     return len(expected(whole))
 
 
-def run(family: dict[str, list[Any]], all_streams: list[tuple[Event, ...]], engine: str, every: int = 1) -> tuple[int, int]:
+def run(
+    family: dict[str, list[Any]], all_streams: list[tuple[Event, ...]], engine: str, every: int = 1, longest: bool = False
+) -> tuple[int, int]:
     """All automata of a family on all streams, or on every so many of them; how many worlds, how many matches."""
     worlds = matches = 0
     for number, spec in enumerate(automata(family)):
         automaton = automaton_of(spec)
         for stream in all_streams[number % every :: every]:
-            matches += check(automaton, stream, engine)
+            matches += check(automaton, stream, engine, longest)
             worlds += 1
     return worlds, matches
 
@@ -112,6 +116,14 @@ STREAMS = [stream for events in (1, 2, 3, 4) for stream in streams(events, 4)]
 def test_all_orders_of_a_sample(engine: str) -> None:
     """Every ninth world; each automaton meets four streams, each stream a ninth of the automata."""
     assert run(FAMILY, STREAMS, engine, every=9) == (144 * 4, 1870), "the family or the streams have changed, or the contract"
+
+
+@pytest.mark.parametrize("every", [pytest.param(4, marks=pytest.mark.stress), 150])
+def test_the_longest_in_all_orders(engine: str, every: int) -> None:
+    """Lifetimes of mixed length, so that any one may be the longest."""
+    worlds, matches = run(SKIPS, [stream for events in (3, 4) for stream in mixed(events)], engine, every, longest=True)
+    assert worlds > 9_000 // every
+    assert matches > worlds
 
 
 @pytest.mark.stress

@@ -38,6 +38,7 @@ class InterpretedEngine(ByRows):
         self.automaton = automaton
         self._transitions = Transitions(automaton, table, faults)
         self._longest = longest
+        self._shown = automaton.match if longest else None
         self._algorithm = (Longest if longest else Algorithm)(self._transitions, progress, gaps)
         self._sequence = sequence
         self._missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of gaps that became final in this call
@@ -294,7 +295,7 @@ class InterpretedEngine(ByRows):
     def _weigh(self, key: Hashable) -> None:
         """Take the size of a key anew; what is gone weighs nothing, and is forgotten."""
         s = self.states.get(key)
-        new = s.sizes(self._progress.final) if s is not None else (0,) * 9
+        new = s.sizes(self._progress.final, self._shown) if s is not None else (0,) * 9
         old = self._sizes.pop(key, (0,) * 9)
         if s is not None:
             self._sizes[key] = new
@@ -330,7 +331,7 @@ class InterpretedEngine(ByRows):
     def check(self) -> None:
         for s in self.states.values():
             check(self._on(s), s)
-        fresh = [s.sizes(self._progress.final) for s in self.states.values()]
+        fresh = [s.sizes(self._progress.final, self._shown) for s in self.states.values()]
         sizes = self.sizes()
         assert sizes.events == sum(size[0] for size in fresh), "statistics.events"
         assert sizes.partial_matches == sum(size[1] for size in fresh), "statistics.partial_matches"

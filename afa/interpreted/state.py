@@ -17,7 +17,7 @@ A step's key is its LE, or ``(LE, sequence)`` where the user gives a sequence.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -135,13 +135,15 @@ class State:
         """Whether nothing is held, so that the key can be forgotten."""
         return not (self.index or self.matches or self.pending)
 
-    def sizes(self, final: int) -> tuple[int, ...]:
+    def sizes(self, final: int, shown: Callable[[Any], Any] | None = None) -> tuple[int, ...]:
         """Return how many events, partial matches, intervals, matches, pending retractions and ties are held; of steps, events and
-        partial matches how many lie before ``final``. No match that ends before it counts. O(steps)."""
+        partial matches how many lie before ``final``. No match that ends before it counts. ``shown``: of matches that show the same
+        at one instant one is in force. O(steps)."""
         stones = sum(not (y.events or y.nodes or y.over > y.le) for y in self.index.values())  # a stone counts as one event
         events = sum(sum(y.events.values()) for y in self.index.values()) + stones
         nodes = sum(len(entry.nodes) for entry in self.index.values())
-        matches = sum(len(bucket) for le, bucket in self.matches.items() if le >= final)
+        buckets = (bucket for le, bucket in self.matches.items() if le >= final)
+        matches = sum(len(bucket if shown is None else {shown(register) for register, _ in bucket}) for bucket in buckets)
         ties = sum(len(y.events) - 1 for y in self.index.values() if y.events)
         kept = [y for y in self.index.values() if y.events and y.le < final]
         more = len(kept), sum(sum(y.events.values()) for y in kept), sum(len(y.nodes) for y in kept)

@@ -23,7 +23,8 @@ class Statistics(NamedTuple):
     intervals : int
         Ignorable runs held.
     matches : int
-        Matches in force that are not final yet; with ``longest=True`` also those that would be if the longer ones went.
+        Matches in force that are not final yet. With ``longest=True``, where several steps give a match of one payload and LE
+        (time-outs, a sequence), the compiled engine counts those that a longer one hides, too.
     pending : int
         Retractions that wait for their insertion, in copies.
     keys : int

@@ -51,6 +51,7 @@ def test_what_the_state_depends_on_is_refused_in_words() -> None:
         ({"key": ["who", "n2"], "key_types": [pa.int64()] * 2}, "but got ['who int64', 'n2 int64']: "),
         ({"sequence": "n"}, "expected the sequence that the checkpoint was made with, None, but got 'n': " + end + "sequence"),
         ({"lifetimes": True}, "expected the lifetimes (until=) that the checkpoint was made with, False, but got True: "),
+        ({"longest": True}, "expected the longest matches (longest=) that the checkpoint was made with, None, but got True: "),
         ({"register": Sum(3)}, "expected the register that the checkpoint was made with, "),
         ({"event": Other}, "expected the event that the checkpoint was made with, "),
         ({"final": {"c", "b"}, "arcs": [Arc("a", "b", "True"), Arc("a", "c", "e.n > 2", name="x")]}, "expected the final that"),

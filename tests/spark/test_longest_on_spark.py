@@ -1,0 +1,60 @@
+"""`match(.., longest=True)`: of matches of one key that show the same at one time the one that lasts longest."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+import pytest
+
+import afa
+from afa import AfaError, Arc, Automaton
+from afa import spark as afa_spark
+
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+class Row(NamedTuple):
+    sort: str
+
+
+ANY = Automaton(
+    start="0", final={"2"}, event=Row, arcs=[Arc("0", "1", "sort == 'a'"), Arc.skip("1", "True"), Arc("1", "2", "sort == 'b'")]
+)
+SQL = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY who ORDER BY time MEASURES B.sort AS last AFTER MATCH SKIP PAST LAST ROW
+PATTERN (A B) WITHIN INTERVAL '10' SECOND DEFINE A AS sort = 'a', B AS sort = 'b')"""
+
+
+class Choice(NamedTuple):
+    who: str
+    sort: str
+    time: afa.Instant
+
+
+def frame(spark: Any) -> Any:
+    rows = [("k", "a", 1), ("k", "a", 3), ("m", "a", 2), ("k", "b", 5), ("m", "b", 6)]
+    return spark.createDataFrame(
+        [(k, kind, START + timedelta(seconds=t)) for k, kind, t in rows], "who string, sort string, at timestamp"
+    )
+
+
+def ends(found: Any) -> set[Any]:
+    return {(row["who"], row["re"] - row["le"]) for row in found.where("kind = 'match'").collect()}
+
+
+def test_a_table(spark: Any) -> None:
+    rows = frame(spark)
+    plain, longest = (
+        rows.transform(afa_spark.match(ANY, key="who", time="at", window="10 seconds", longest=longest))
+        for longest in (False, True)
+    )
+    assert ends(longest) == {("k", timedelta(seconds=8)), ("m", timedelta(seconds=6))}
+    assert ends(plain) == {*ends(longest), ("k", timedelta(seconds=6))}
+
+
+def test_a_query_that_chooses_is_refused(spark: Any) -> None:
+    chosen = afa.sql(SQL, event=Choice, tick="us")
+    with pytest.raises(
+        AfaError, match="expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest"
+    ):
+        frame(spark).withColumnRenamed("at", "time").transform(afa_spark.match(chosen, time="time", longest=True))
