@@ -183,3 +183,26 @@ def test_find_and_backtest() -> None:
     ties = {"kind": ["a", "b", "b"], "n": [0] * 3, "key": ["k"] * 3, "le": [1, 5, 5], "re": [50, 7, 9]}
     tested = afa.backtest({"any": ANY}, ties, until="re", longest=True)
     assert (tested.table["matches"].tolist(), tested.table["withdrawn"].tolist()) == ([1], [1])
+
+
+def test_threads_change_nothing() -> None:
+    rows = 4000
+    numbers = [(31 * i * i + 7 * i) % 1009 for i in range(rows)]
+    table = {
+        "kind": ["aab"[n % 3] for n in numbers],
+        "n": [n % 5 for n in numbers],
+        "key": [f"k{n % 83}" for n in numbers],
+        "le": [i // 4 + n % 40 for i, n in enumerate(numbers)],
+    }
+    found = []
+    for options in ({"threads": 1}, {"threads": 3}, {"engine": "interpreted"}):
+        op = Keyed(ANY, key="key", window=60, longest=True, **options)
+        outs = [op.push_many({name: column[low : low + 1000] for name, column in table.items()}) for low in range(0, rows, 1000)]
+        op._check()
+        columns = [out[name].tolist() for out in outs for name in ("key", "n", "le", "re", "diff")]
+        found.append((columns, op.snapshot()))
+    assert found[0] == found[1]
+    assert [sorted(zip(*columns[i : i + 5])) for columns, _ in (found[0],) for i in range(0, 20, 5)] == [
+        sorted(zip(*columns[i : i + 5])) for columns, _ in (found[2],) for i in range(0, 20, 5)
+    ]
+    assert len(found[0][0][0]) > 100

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton
 from afa import spark as afa_spark
+from afa.spark import shared
+from afa.spark.bucket import Bucket
+from afa.spark.job import job_of
+from punctuation.time import BEGINNING
+from tests.spark.streams import SECOND
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -58,3 +65,21 @@ def test_a_query_that_chooses_is_refused(spark: Any) -> None:
         AfaError, match="expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest"
     ):
         frame(spark).withColumnRenamed("at", "time").transform(afa_spark.match(chosen, time="time", longest=True))
+
+
+def test_a_bucket_that_is_saved_and_left_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "folder", lambda: tmp_path)
+    here = job_of(ANY, "who", "10 seconds", None, 1, "stop", [pa.string()], longest=True)
+    assert here.digest != job_of(ANY, "who", "10 seconds", None, 1, "stop", [pa.string()]).digest
+    blobs: list[bytes] = []
+    image, found = None, []
+    for number, (sort, le) in enumerate([("a", 1), ("a", 3), ("b", 5), ("a", 4)]):
+        bucket = Bucket(here, 0, () if image is not None else blobs, image)
+        row = {"who": "k", "sort": sort, "le": le * SECOND, "diff": 1}
+        answer = bucket.run(pa.Table.from_pylist([row], here.schema), [], BEGINNING)
+        found += [(each["diff"], (each["re"] - each["le"]) // SECOND) for table in answer.changes for each in table.to_pylist()]
+        bucket.check()
+        blobs = [bucket.save(False)]
+        bucket.leave(bytes([number]))
+        image = shared.take(bytes([number])) if number % 2 else None
+    assert found == [(1, 8), (-1, 8), (1, 9)]
