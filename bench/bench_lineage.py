@@ -1,7 +1,8 @@
 """What it takes to ask which events matched: one match over 500 events, of which 150 may be taken, in any choice (W = 500).
 
 ``SEQ(A, B+, C)`` under skip-till-any-match: each choice of b's is a path; "not falling" those in which no value is below the one
-before. CPU time of the call, of the count of all paths, of the first path, and the path events a second of those that follow.
+before. CPU time of the call; of the count of all paths, behind it; of a call with its first path; of one with its events; and the
+path events a second.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 from afa import Change, Query, insert, query
 from bench.measure import WINDOW, Options, Row, Spread, spread
 
-CASES = {"any": "a.val > 0", "not falling": "b[i].val >= b[i-1].val"}
+CASES = {"any": ("a.val > 0", WINDOW), "not falling": ("b[i].val >= b[i-1].val", WINDOW), "short": ("a.val > 0", 40)}
+"""A condition and a window; in the short one there are 20 events."""
 LISTED = 10_000
 """So many paths are listed."""
 
@@ -31,22 +33,24 @@ def measure(o: Options) -> list[Row]:
 
 def row(o: Options, name: str) -> Row:
     """One query; the first round does not count."""
-    asked = any_b(CASES[name])
-    events = stream(o.size(WINDOW - 20, least=60))
+    condition, window = CASES[name]
+    asked = any_b(condition, window)
+    events = stream(min(o.size(WINDOW - 20, least=60), window - 20))
     op = asked.operator(engine=o.engine)  # type: ignore[arg-type]
     op.push_many([insert(event, le) for le, event in enumerate(events)])
-    match = Change(asked.shown.cls(1), len(events) - 1, WINDOW)
+    match = Change(asked.shown.cls(1), len(events) - 1, window)
     values = [event.val for event in events if event.type == "B"]
     expected = chains(values) if name == "not falling" else 2 ** len(values) - 1
     assert op.lineage(match).count() == expected, "expected as many paths as choices"
-    rounds: dict[str, list[float]] = {"call": [], "count": [], "first": [], "rate": []}
+    rounds: dict[str, list[float]] = {"call": [], "count": [], "first": [], "events": [], "rate": []}
     for _ in range(o.rounds):
         found, call = timed(lambda: op.lineage(match))
         _, count = timed(found.count)
-        fresh = op.lineage(match).paths()
-        _, first = timed(lambda paths=fresh: next(paths))  # type: ignore[misc]
+        _, first = timed(lambda: next(op.lineage(match).paths()))
+        _, all_events = timed(lambda: op.lineage(match).events())
         paths, took = timed(lambda of=found: list(islice(of.paths(), LISTED)))  # type: ignore[misc]
-        for column, value in zip(rounds.values(), (call * 1e3, count * 1e3, first * 1e3, sum(map(len, paths)) / took / 1e6)):
+        rate = sum(map(len, paths)) / took / 1e6
+        for column, value in zip(rounds.values(), (call * 1e3, count * 1e3, first * 1e3, all_events * 1e3, rate)):
             column.append(value)
     return {
         "query": name,
@@ -55,6 +59,7 @@ def row(o: Options, name: str) -> Row:
         "call, ms": taken(rounds["call"]),
         "count, ms": taken(rounds["count"]),
         "first path, ms": taken(rounds["first"]),
+        "events, ms": taken(rounds["events"]),
         "M path events/s": taken(rounds["rate"]),
     }
 
@@ -69,9 +74,9 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return found, max(time.thread_time() - begin, 1e-9)
 
 
-def any_b(condition: str) -> Query:
+def any_b(condition: str, window: int) -> Query:
     """``SEQ(A, B+, C)``, any match."""
-    text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match(a, b[], c) {{ {condition} }} WITHIN {WINDOW} RETURN a.val"
+    text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match(a, b[], c) {{ {condition} }} WITHIN {window} RETURN a.val"
     return query(text, event=Ev)
 
 

@@ -145,10 +145,23 @@ def _intrinsics() -> dict[str, Any]:
     def nothing(context: Any, address: Any) -> Any:
         return types.none(types.int64), lambda context, builder, signature, args: context.get_dummy_value()
 
+    def put_at(context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store(args[1], builder.inttoptr(args[0], word.as_pointer()))
+            return context.get_dummy_value()
+
+        return types.none(types.int64, types.int64), generate
+
     def itself(context: Any, word: Any) -> Any:
         return types.int64(types.int64), lambda context, builder, signature, args: args[0]
 
-    others = {"peek": peek_at(64), "peek_byte": peek_at(8), "prefetch": intrinsic(nothing), "wrapped": intrinsic(itself)}
+    others = {
+        "peek": peek_at(64),
+        "peek_byte": peek_at(8),
+        "poke": intrinsic(put_at),
+        "prefetch": intrinsic(nothing),
+        "wrapped": intrinsic(itself),
+    }
     return others | {name: by_address(name, count) for name, count in BY_ADDRESS.items()}
 
 
