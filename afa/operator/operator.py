@@ -323,7 +323,7 @@ class Operator(Matching):
         component b) ``count``, ``sum``, ``min`` and ``max``, as of `Lineage.aggregate`. ``paths``, ``count`` and ``sum`` are
         floats, correctly rounded, as they may be beyond int64. True or "*": ``paths`` only. RE is the largest one. A record that
         changes is retracted and told anew, also where only the paths of matches change. Implies ``lineage``; refused beside
-        ``members`` and ``tell``.
+        ``members`` and ``tell``. A call costs what `collapsed` costs for each record that it may touch, before it and behind it.
     having : str, or (str, int), optional
         Of the matches only those are told of which a path satisfies this condition, as of `Lineage.having`:
         ``"sum(b.price) > 100 and count(b) > 2"``. So a query need not carry sums in its registers, which under *any* take as many
