@@ -69,11 +69,6 @@ def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}, SAMPLE {sample}"
 
 
-def same_numbers(here: Setting, statistics: Any) -> set[Any]:
-    """What the statistics of all sides say; where only the longest are told, engines may hold other shorter matches."""
-    return {(n, getattr(statistics, n)) for n in SAME if n != "matches" or "longest" not in here.options}
-
-
 def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: list[Side], largest: int, say: str) -> int:
     """Push a stream in batches to all sides, the first of which leads; how many changes it has emitted."""
     lead, at, emitted = sides[0], 0, 0
@@ -85,7 +80,7 @@ def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: li
         for side in sides[1:]:
             where = f"{side}, items {at} to {at + len(batch)}, {say}"
             assert side.held == lead.held, f"{where}: missing {lead.held - side.held}, too much {side.held - lead.held}"
-            assert side.operator.statistics._asdict().items() >= same_numbers(here, statistics), where
+            assert side.operator.statistics._asdict().items() >= {(n, getattr(statistics, n)) for n in SAME}, where
             if side.shape in ("single", "parts"):
                 continue
             assert sorted(map(repr, outs[side])) == expected, where
@@ -101,7 +96,7 @@ def agree(choose: Seeded, here: Setting, items: list[Any], model: Any, sides: li
         if choose.chance(15):
             side = choose.one(sides[1:])
             side.switch()
-            assert side.operator.statistics._asdict().items() >= same_numbers(here, statistics), f"{side} now, {say}"
+            assert side.operator.statistics._asdict().items() >= {(n, getattr(statistics, n)) for n in SAME}, f"{side} now, {say}"
     for side in sides:
         side.operator._check()
     for engine in ENGINES:

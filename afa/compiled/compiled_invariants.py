@@ -103,7 +103,8 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
         before, rest = layer, here
     _check_numbers(store, block, times)
     assert ordered or len(times) == len(set(times)), f"two steps of one LE: {times}"
-    totals["matches"] += sum(t >= store.progress.final for t, *_ in matches)
+    told = {(t, register) for t, _, register in matches} if store.longest else matches
+    totals["matches"] += sum(t >= store.progress.final for t, *_ in told)
     assert all(copies > 0 for _, _, copies, *_ in block.pending()), "pending counts"
 
 

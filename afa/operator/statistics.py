@@ -23,8 +23,7 @@ class Statistics(NamedTuple):
     intervals : int
         Ignorable runs held.
     matches : int
-        Matches in force that are not final yet. With ``longest=True``, where several steps give a match of one payload and LE
-        (time-outs, a sequence), the compiled engine counts those that a longer one hides, too.
+        Matches in force that are not final yet.
     pending : int
         Retractions that wait for their insertion, in copies.
     keys : int

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.best_rows import longest_elsewhere
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.matches import held_elsewhere
 from afa.compiled.kernel.names import *
@@ -93,5 +94,13 @@ def size_up(m: Any, w: Any, p: Any, b: int, final: int) -> None:
         m[b + H_FIRST] = place + 1  # of the steps that hold one match the last one counts
         for k in range(matches & COUNT):
             match = b + m[b + H_MATCHES] + ((matches >> 24) + k) * (M_REG + r)
-            w[at + 3] += m[match + M_T] >= final and not (p[P_COUNTED] and held_elsewhere(m, b, i, m, match))
+            w[at + 3] += m[match + M_T] >= final and not (p[P_COUNTED] and told_elsewhere(m, b, i, match))
     m[b + H_FIRST] = first
+
+
+@kernel
+def told_elsewhere(m: Any, b: int, i: int, match: int) -> bool:
+    """Return whether a step other than ``i`` holds a match; where only the longest count, one of its T and payload."""
+    if m[C_LONGEST]:
+        return bool(longest_elsewhere(m, b, i, m, match) != BEGINNING)
+    return bool(held_elsewhere(m, b, i, m, match))
