@@ -1,7 +1,8 @@
-"""A driver of random worlds for collapsed output: ``python -m tests.lineage.collapsed_output_worlds --worlds 1000 --seed 1``.
+"""A driver of random worlds for ``collapse=`` and ``having=``: ``python -m tests.lineage.collapsed_output_worlds --seed 1``.
 
 Worlds are those of `tests.lineage.told_worlds`. Of each part of a call, brute force says which records there are before and behind
-it, by going through all paths; the operator must tell exactly their difference. On every other world it has ``longest=True``.
+it, by going through all paths; the operator must tell exactly their difference. On every other world it has ``longest=True``, on
+every third one ``having=`` in place of ``collapse=``: then it must tell the matches of which a path satisfies the condition.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from afa import AfaError, Keyed, Operator, Punctuation
 from tests.lineage.aggregated import aggregated
+from tests.lineage.test_having import said, satisfied
 from tests.lineage.told_worlds import ENGINES, Seen, all_behind, call, numbered
 from tests.oracle import one_nan
 from tests.stress import run as stress
@@ -26,13 +28,18 @@ def make(here: World, engine: str, asked: Any, longest: bool) -> Any:
     """The operator of a world."""
     options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
     options |= {"late": "drop" if here.options["late"] == "callback" else here.options["late"], "engine": engine}
+    options |= {"having": said(asked[0])} if isinstance(asked, list) else {"collapse": asked, "longest": longest}
     if here.options["key"]:
-        return Keyed(here.automaton, key=here.options["key"], collapse=asked, longest=longest, **options)
-    return Operator(here.automaton, collapse=asked, longest=longest, **options)
+        return Keyed(here.automaton, key=here.options["key"], **options)
+    return Operator(here.automaton, **options)
 
 
 def records(model: Any, automaton: Any, asked: Any, known: dict[Any, Any]) -> Counter[Any]:
     """The records that there are: payload and columns, LE, largest RE."""
+    if isinstance(asked, list):
+        behind = all_behind(model, automaton, known).items()
+        told = [match for match, each in behind if any(satisfied(path, asked[0]) for path in each.paths)]
+        return Counter(repr((plain(register), le, re, ())) for register, le, re in told)
     by: dict[Any, Any] = {}
     for (register, le, re), each in all_behind(model, automaton, known).items():
         one = by.setdefault((register, le), [re, set()])
@@ -72,6 +79,11 @@ def run(spec: dict[str, Any], engine: str, number: int) -> Seen:
         return seen
     names = [each.name for each in here.automaton.event_schema.fields if each.type is not str]
     forms: list[Any] = [True, *names, *(f"{each}.{name}" for name in names for each in components(here))]
+    if number % 3 == 2:
+        sums = [
+            f"{how} {name} {compare}" for name in names for how, compare in (("sum", "> 1"), ("avg", "<= 0.5"), ("sum", "== 1"))
+        ]
+        forms = [[each] for each in (*sums, *(f"count {each} != 1" for each in components(here)))] or forms
     asked = forms[number // 2 % len(forms)]
     operator, known = make(here, engine, asked, bool(number % 2)), dict[Any, Any]()
     inner = here.automaton.match_schema.cls
