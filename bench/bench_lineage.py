@@ -3,7 +3,7 @@
 ``SEQ(A, B+, C)`` under skip-till-any-match: each choice of b's is a path; "not falling" those in which no value is below the one
 before. CPU time of the call; of the count of all paths, behind it; of a call with its first path; of one with its events; and the
 path events a second.
-Then what `lineage=True` costs where nothing is asked (`bench.kept`).
+Then what `lineage=True` costs where nothing is asked (`bench.kept`), and what it takes to have each match come with its events (`bench.told`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from afa import Change, Query, insert, query
 from bench.kept import kept_rows
 from bench.measure import WINDOW, Options, Row, Spread, spread
+from bench.told import told_rows
 
 CASES = {"any": ("a.val > 0", WINDOW), "not falling": ("b[i].val >= b[i-1].val", WINDOW), "short": ("a.val > 0", 40)}
 """A condition and a window; in the short one there are 20 events."""
@@ -30,7 +31,7 @@ class Ev(NamedTuple):
 
 
 def measure(o: Options) -> list[Row]:
-    return [*(row(o, name) for name in CASES), *kept_rows(o)]
+    return [*(row(o, name) for name in CASES), *kept_rows(o), *told_rows(o)]
 
 
 def row(o: Options, name: str) -> Row:
