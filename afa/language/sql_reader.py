@@ -97,7 +97,8 @@ class _Text:
         rows = str(clauses.args["rows"].this).upper() if clauses.args.get("rows") else "ONE ROW PER MATCH"
         if not rows.startswith("ONE ROW PER MATCH"):
             raise RefusedError(
-                f"expected ONE ROW PER MATCH but got {rows}; which rows stand behind a match is not kept yet", self._found(rows[:3])
+                f"expected ONE ROW PER MATCH but got {rows}; which rows stand behind a match, operator.lineage(match) tells",
+                self._found(rows[:3]),
             )
         pattern = self._pattern(clauses.args.get("pattern"))
         self._know(pattern)

@@ -93,8 +93,8 @@ class Announcing:
         """Read the matches of all keys that events in an engine's own form may touch, whichever keys they have."""
         if rows.kind is not None:
             self.touch_all(BEGINNING)
-        elif len(rows.le):
-            self.touch_all(int(rows.le.min()))
+        elif len(rows.le) and (least := int(rows.le.min())) < self._held().progress.now:
+            self.touch_all(least)
 
     # -- behind it -------------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.model.arc import Arc
 from afa.model.keys import take_key
+from afa.operator.announced import Announcing
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
 from afa.operator.member_columns import MEMBERS, in_arrow
@@ -150,9 +151,22 @@ def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = 
 
 def found_of(core: Core, come: Come, net: bool) -> Found:
     """Carry out a call that brings tables."""
-    if core.by_rows(net):
+    if core.by_rows(net) and not (net and isinstance(core.told, Announcing) and all(_in_future(core, part) for part in come.parts)):
         return Found.of(core.run(items_of(core, come), net), core.shown)
     return carry_out(core, steps(core, come), net)
+
+
+def _in_future(core: Core, part: Any) -> bool:
+    """Return whether a part of a call touches no match in force: a promise, or a table of events behind all that was seen."""
+    if core.named is not None:  # a retraction may take out any event
+        return False
+    if not isinstance(part, Table):
+        return isinstance(part[1], Punctuation) and part[0] == "event"
+    try:
+        le = np.asarray(part.column("le"))
+    except Exception:  # told where the rows go one by one
+        return False
+    return not shape_of(core, part).mixed and le.dtype.kind == "i" and (not len(le) or int(le.min()) >= core.progress.now)
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------------------
