@@ -3,7 +3,8 @@
 ``SEQ(A, B+, C)`` under skip-till-any-match: each choice of b's is a path; "not falling" those in which no value is below the one
 before. CPU time of the call; of the count of all paths, behind it; of a call with its first path; of one with its events; and the
 path events a second.
-Then what `lineage=True` costs where nothing is asked (`bench.kept`), and what it takes to have each match come with its events (`bench.told`).
+Then what `lineage=True` costs where nothing is asked (`bench.kept`), and what it takes to have each match come with its events
+(`bench.told`).
 """
 
 from __future__ import annotations
