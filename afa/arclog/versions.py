@@ -102,8 +102,9 @@ class Versions:
     [(0, 50), (100, 9223372036854775807)]
     """
 
-    def __init__(self, begun: Iterable[Version] = (), promised: int = BEGINNING) -> None:
+    def __init__(self, begun: Iterable[Version] = (), promised: int = BEGINNING, keep: int = 0) -> None:
         self.promised = promised
+        self._for = keep  # for so long a version is left that has ended, as the promise before tells time: lineages need it
         self._begun: dict[str, list[Version]] = {}  # what the promise has left
         self._lines: dict[str, list[Line]] = {}  # that are not final, in their order
         self._replays: dict[str, Replay] = {}  # of these lines; made when asked for
@@ -139,6 +140,7 @@ class Versions:
     def promise(self, t: int) -> list[Line]:
         """Take no line before an instant from now on; the retractions before it that have ended nothing, and never will."""
         idle: list[Line] = []
+        since = max(self.promised - self._for, BEGINNING) if self._for else t
         self.promised = t
         names = dict[str, None]()
         while self._due and self._due[0][0] < self.promised:
@@ -155,7 +157,7 @@ class Versions:
             idle += replay.idle
             if lines[n:]:
                 self._lines[name] = lines[n:]
-            if begun := replay.versions(self.promised):
+            if begun := replay.versions(since):
                 self._begun[name] = begun
                 for version in begun:
                     self._keep(version)
@@ -210,7 +212,7 @@ class Versions:
     def _keep(self, version: Version) -> None:
         self._known[version.line.identity] = version.line
         if version.re < FOREVER:
-            self._note(version.re - 1, version.line.name)  # at a promise of re it is gone
+            self._note(min(version.re - 1 + self._for, FOREVER), version.line.name)  # at a promise of re it is gone
 
     def _note(self, at: int, name: str) -> None:
         if (at, name) not in self._noted:

@@ -57,10 +57,10 @@ class Ledger:
         self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
         self._ends: list[int] = []
         if not packed:
-            self.versions = Versions([Version(line, BEGINNING, FOREVER) for line in self._own])
+            self.versions = Versions([Version(line, BEGINNING, FOREVER) for line in self._own], keep=kept_for(job, recipe))
             return
         begun, lines = msgpack.unpackb(packed)
-        self.versions = Versions(map(self._version, begun))
+        self.versions = Versions(map(self._version, begun), keep=kept_for(job, recipe))
         self._take(lines)
 
     def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any]) -> Step:
@@ -175,7 +175,7 @@ class Logged:
         for number in self._coded:
             as_time(number, "change of the code")
         python = any(item.get("python") for made in (job.recipe, recipe) for item in made["arcs"])
-        self._root = os.urandom(16) if python else digest([job.recipe, recipe])
+        self._root = os.urandom(16) if python else digest([job.recipe, recipe, kept_for(job, recipe)])
         if not steps:
             self._follow(packed)
             return
@@ -263,6 +263,14 @@ class Logged:
         if self._job.stop_on_fault:
             raise AutomatonError(f"{reason[:2000]} (in {shown(what)})")
         told.faults.append(Fault(reason[:2000], shown(what), None, le))
+
+
+def kept_for(job: Job, recipe: Recipe) -> int:
+    """Return for how long arcs that have ended are kept, in ticks: a lifetime, where members of matches are told."""
+    if job.members is None:
+        return 0
+    windows = job.window, recipe["window"]
+    return FOREVER if job.lifetimes or None in windows else max(windows)
 
 
 def _trim(kept: OrderedDict[Any, Any]) -> None:
