@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,19 @@ def test_queries(engine: str) -> None:
     assert seen.matches > 200, seen
     assert seen.retractions > 100, seen
     assert seen.refused < 12, seen
+
+
+def test_the_longest(engine: str) -> None:
+    seen = Seen()
+    for number in range(60):
+        here = replace(numbered("longest", number), longest=True)
+        try:
+            seen = seen.plus(run(here, engine))
+        except RefusedError as error:
+            assert "AFTER MATCH SKIP" in str(error)
+        except AssertionError:
+            pytest.fail(f"world longest/{number}: {report(here, engine)}")
+    assert seen.matches > 100, seen
 
 
 def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:

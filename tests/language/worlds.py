@@ -20,6 +20,7 @@ from afa import AfaError, Punctuation, insert, retract
 from afa.language.pattern import Tree
 from afa.language.query import Query
 from punctuation.time import BEGINNING
+from tests import oracle
 from tests.language.oracle import Event, matches
 from tests.language.shrink import smaller_trees
 from tests.language.trees import TYPES, Allowed, Tick, tree
@@ -36,6 +37,7 @@ class World:
 
     tree: Tree
     ops: tuple[Op, ...]
+    longest: bool = False
 
 
 class Seen(NamedTuple):
@@ -165,7 +167,7 @@ def run(here: World, engine: str) -> Seen:
     RefusedError
     """
     try:
-        side = Side(here.tree, engine)
+        side = Side(here.tree, engine, here.longest)
     except AfaError as error:
         raise RefusedError(str(error)) from None
     seen = Seen()
@@ -180,9 +182,9 @@ def run(here: World, engine: str) -> Seen:
 class Side:
     """An operator at work, the events in force, and what its output has come to."""
 
-    def __init__(self, of: Tree, engine: str) -> None:
-        self.query, self.engine = Query(of), engine
-        self.operator = self.query.operator(engine=engine)
+    def __init__(self, of: Tree, engine: str, longest: bool = False) -> None:
+        self.query, self.engine, self.longest = Query(of), engine, longest
+        self.operator = self.query.operator(engine=engine, longest=longest)
         self.copies: Counter[Event] = Counter()
         self.promised = BEGINNING
         self.held: set[Any] = set()
@@ -206,6 +208,7 @@ class Side:
             assert (match in self.held) == (change.diff < 0), f"{change} does not fit what is in force"
             self.held ^= {match}
         expected = matches(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
+        expected = oracle.longest(expected) if self.longest else expected
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
         self.operator._check()
         return Seen(1, len(self.held - before), retractions)
@@ -295,12 +298,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
     parser.add_argument("--no-ties", action="store_true", help="no two events of one instant, no lifetimes of their own")
     parser.add_argument("--kind", choices=[*KINDS, "all"], default="all", help="which queries: see KINDS")
+    parser.add_argument("--longest", action="store_true", help="operators with longest=True")
     options = parser.parse_args(arguments)
     engines = ENGINES if options.engine == "both" else (options.engine,)
     seen, failed, begin, reasons = Seen(), 0, time.perf_counter(), Counter[str]()
     for number in range(options.first, options.first + options.worlds):
         for engine in engines:
             here = numbered(options.seed, number, options.family, options.kind, options.no_ties)
+            here = replace(here, longest=options.longest)
             try:
                 seen = seen.plus(run(here, engine))
             except RefusedError as error:
