@@ -18,13 +18,13 @@ from afa.compiled.encode import Encoded, encode
 from afa.compiled.held_steps import held_steps
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
-from afa.compiled.match_ways import match_ways
+from afa.compiled.match_ways import match_picks, match_ways
 from afa.compiled.memory import Batch
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Living, Logged, Setup, Sizes, Sought, Step, Ways
+from afa.engine import Ends, Host, Living, Logged, Picks, Setup, Sizes, Sought, Step, Ways
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -277,6 +277,12 @@ class CompiledEngine:
     def ways(self, key: Hashable, sought: Sought) -> Ways | None:
         code = self.store.directory.find(key)
         return None if code is None or not self._holds(code) else match_ways(self.store, code, sought)
+
+    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+        code = self.store.directory.find(key)
+        if code is None or not self._holds(code):
+            return Picks([None for _ in soughts], [])
+        return match_picks(self.store, code, soughts)
 
     def _holds(self, code: int) -> bool:
         entries = self.store.directory.entries

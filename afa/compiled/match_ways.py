@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,15 +14,70 @@ from afa.compiled.memory import Batch
 from afa.compiled.record_words import bits
 from afa.compiled.store import Store
 from afa.compiled.way_table import KnownArcs, WayTable
-from afa.engine import Sought, Ways
-from afa.lineage.components import component_of
+from afa.engine import Picks, Sought, Ways
+from afa.lineage.components import Pick, component_of, in_order
 
 KEPT, MOST = 1 << 13, 1 << 22
 """The columns that a table keeps from one question to the next; and those that it has at most."""
 
 
+class Found(NamedTuple):
+    """What the kernel has written: the table, the words of Y_ASKED, the names of components."""
+
+    words: Any
+    told: list[int]
+    components: list[str]
+
+
 def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
     """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
+    found = _find(store, code, sought)
+    return None if found is None else _read(store, *found)
+
+
+def match_picks(store: Store, code: int, soughts: Sequence[Sought]) -> Picks:
+    """Return the events behind matches of a key that holds something; see `afa.engine.Engine.picks`."""
+    places: dict[int, int] = {}  # where events stand, and their numbers
+    times: list[int] = []  # by number, the event's LE
+    of: list[list[tuple[str, int]] | None] = []
+    tied: list[tuple[list[tuple[str, int]], list[int]]] = []  # of them those in which events share a step; and the steps
+    for sought in soughts:
+        found = _find(store, code, sought)
+        if found is None:
+            of.append(None)
+            continue
+        picks, steps = _picked(found, places, times)
+        of.append(picks)
+        if len(set(steps)) < len(steps):
+            tied.append((picks, steps))
+    rows = _event_rows(store, places)
+    form = store.payloads.layout.schema.cls
+    payloads = [form(*fields) for fields in store.payloads.fields(rows[:, k.E_WORDS :])]
+    events = list(zip(payloads, times, rows[:, k.E_RE].tolist()))
+    for picks, steps in tied:
+        orders = [in_order(Pick(component, events[number][0], events[number][2])) for component, number in picks]
+        picks[:] = [picks[n] for n in sorted(range(len(picks)), key=list(zip(steps, orders)).__getitem__)]
+    return Picks(of, events)
+
+
+def _picked(found: Found, places: dict[int, int], times: list[int]) -> tuple[list[tuple[str, int]], list[int]]:
+    """Return the components and numbers of a match's events, in order of steps, and the steps.
+
+    Events that are new get a number.
+    """
+    words, told, components = found
+    steps, _, events, of = words[y.Y_PLACE : y.Y_OF + 1, : told[y.Q_GROUPS]].tolist()
+    le = words[y.Y_LE, : told[y.Q_STEPS]].tolist()
+    picked = {(event, component): step for step, event, component in zip(steps, events, of) if event >= 0}
+    for (event, _), step in picked.items():
+        if event not in places:
+            places[event] = len(times)
+            times.append(le[step])
+    return [(components[component], places[event]) for event, component in picked], list(picked.values())
+
+
+def _find(store: Store, code: int, sought: Sought) -> Found | None:
+    """Let the kernel find what leads to a match. None: nothing does, or `steps` is to tell."""
     choices = [found for payload in sought.payloads if (found := _first_words(store, payload)) is not None]
     if not choices:
         return None
@@ -52,7 +107,7 @@ def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
         table.grow()
     if table.batch.n > KEPT:
         store.way_table = None
-    return _read(store, words, told, arcs.components) if told[y.Q_TOLD] == y.FOUND else None
+    return Found(words, told, arcs.components) if told[y.Q_TOLD] == y.FOUND else None
 
 
 def _carried_out(store: Store, code: int, batch: Batch) -> bool:
@@ -116,11 +171,16 @@ def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) 
     ends: list[list[int]] = words[y.Y_END : y.Y_LAST + 1, : told[y.Q_ENDS]].tolist()
     places = dict.fromkeys(groups[2])
     places.pop(k.NOWHERE, None)
-    size = k.E_WORDS + store.payloads.layout.width
-    rows = store.memory.m[np.add.outer(np.fromiter(places, np.int64, len(places)), np.arange(size))]
+    rows = _event_rows(store, places)
     events = list(zip(store.payloads.fields(rows[:, k.E_WORDS :]), rows[:, k.E_RE].tolist()))
     numbers = {place: number for number, place in enumerate(places)}
     numbers[k.NOWHERE] = k.NOWHERE
     groups[2] = [numbers[place] for place in groups[2]]
     times: list[int] = words[y.Y_LE, : told[y.Q_STEPS]].tolist()
     return Ways(times, groups, edges, ends[::-1], events, store.payloads.layout.schema.cls, components, told[y.Q_NUMBERS])
+
+
+def _event_rows(store: Store, places: Collection[int]) -> Any:
+    """Return the rows of events that stand at places of the memory."""
+    width = k.E_WORDS + store.payloads.layout.width
+    return store.memory.m[np.add.outer(np.fromiter(places, np.int64, len(places)), np.arange(width))]

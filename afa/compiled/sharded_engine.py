@@ -16,7 +16,7 @@ from afa.compiled.sharded_states import joined
 from afa.compiled.shards import Front
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Living, Setup, Sizes, Sought, Step, Ways
+from afa.engine import Ends, Host, Living, Picks, Setup, Sizes, Sought, Step, Ways
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -165,6 +165,10 @@ class ShardedEngine(CompiledEngine):
         found = self._all(lambda engine: compiled_states.living(engine.store, t))
         begun, rows, keys = zip(*found)
         return Living(min(begun), sum(rows), sum(keys))
+
+    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+        code = self.store.directory.find(key)
+        return Picks([None for _ in soughts], []) if code is None else self._engines[code % len(self._engines)].picks(key, soughts)
 
     def sizes(self) -> Sizes:
         self.clean_all()

@@ -21,9 +21,24 @@ by_rows         what follows for engines that take events one by one
 """
 
 from afa.engine.by_rows import ByRows
-from afa.engine.engine_values import Ends, Living, Setup, Sizes, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Picks, Setup, Sizes, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.engine.protocol import Engine, Numbered
 
-__all__ = ["Batch", "ByRows", "Ends", "Engine", "Host", "Living", "Logged", "Numbered", "Setup", "Sizes", "Sought", "Step", "Ways"]
+__all__ = [
+    "Batch",
+    "ByRows",
+    "Ends",
+    "Engine",
+    "Host",
+    "Living",
+    "Logged",
+    "Numbered",
+    "Picks",
+    "Setup",
+    "Sizes",
+    "Sought",
+    "Step",
+    "Ways",
+]

@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Living, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Picks, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.engine.protocol import Numbered
@@ -94,6 +94,10 @@ class ByRows:
     def living(self, t: int) -> Living:
         """Refuse, as `steps` does."""
         raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
+
+    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+        """Return nothing: `steps` tells."""
+        return Picks([None for _ in soughts], [])
 
     def ends(self) -> Ends:
         """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""

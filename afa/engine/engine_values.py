@@ -131,6 +131,21 @@ class Sought(NamedTuple):
     since: int
 
 
+class Picks(NamedTuple):
+    """The events behind some matches of one key.
+
+    Parameters
+    ----------
+    of : list of (list of tuple or None)
+        By match, ``(component, number of the event)`` of each event in any of its paths, once, in order; None: nothing was found.
+    events : list of tuple
+        ``(payload, le, re)`` of each event.
+    """
+
+    of: list[list[tuple[str, int]] | None]
+    events: list[tuple[Any, int, int]]
+
+
 class Ways(NamedTuple):
     """All that leads to a match. Partial matches are numbered from 2 on; 0 stands for what has not begun yet.
 

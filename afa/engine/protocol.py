@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Living, Sizes, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Picks, Sizes, Sought, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.model.arc import Arc
@@ -241,6 +241,9 @@ class Engine(Protocol):
 
     def living(self, t: int) -> Living:
         """Return where the first partial match began that may go on at an instant. O(keys + the lists there)."""
+
+    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+        """Return the events behind some matches of a key, as of now; of those that `ways` tells of."""
 
     def sizes(self) -> Sizes:
         """Return how much is held."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from afa.change import Change
-from afa.engine import Engine, Sought, Step
+from afa.engine import Engine, Picks, Sought, Step
 from afa.errors import AfaError, ChangeError
 from afa.lineage.aggregates import Aggregates, aggregates_of
 from afa.lineage.bounded import Bounded, span_of
@@ -99,6 +100,34 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
             raise ChangeError(f"expected a match that the stage has chosen but got {_words(match)}, which it has not")
     derivation = here.bounded(found, match.re) if held.longest else here.derivation(found)  # type: ignore[arg-type]
     return here.lineage(derivation)
+
+
+def events_of(held: Held, matches: Sequence[Change]) -> list[dict[str, list[Change]]]:
+    """Return what `Lineage.events` tells of each of some matches in force. Fast where those of one key stand side by side."""
+    found: list[dict[str, list[Change]]] = []
+    for key, group in groupby(matches, key=lambda match: match.key):
+        some = list(group)
+        picks = Picks([None for _ in some], []) if held.longest else _picks(held, key, some)
+        told = _told(held)
+        changes = [Change(told(payload), le, re, 1, key) for payload, le, re in picks.events]
+        for match, picked in zip(some, picks.of):
+            if picked is None:
+                found.append(lineage_of(held, match).events())
+                continue
+            events: dict[str, list[Change]] = {}
+            for component, number in picked:
+                events.setdefault(component, []).append(changes[number])
+            found.append(events)
+    return found
+
+
+def _picks(held: Held, key: Hashable, matches: Sequence[Change]) -> Picks:
+    """Return the events behind matches of a key, as far as the engine finds them itself."""
+    promised = max(held.progress.floor, held.progress.some)
+    if any(match.le < held.progress.answers for match in matches):  # type: ignore[operator]
+        return Picks([None for _ in matches], [])
+    soughts = [Sought(match.le, match.re, [tuple(match.payload)], promised) for match in matches]  # type: ignore[arg-type]
+    return held.engine.picks(key, soughts)
 
 
 def lineage_in_force(held: Held, match: Change) -> Lineage | None:

@@ -10,7 +10,7 @@ events of those that stay are derived again. So what is told is exact by its def
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from afa.change import Announced, Change, put_in_order
 from afa.engine import Logged
 from afa.errors import AfaError
-from afa.lineage.match_ends import Held, lineage_of, matches_from
+from afa.lineage.match_ends import Held, events_of, matches_from
 from afa.operator.members import Events, Members
 from afa.schema import any_payload
 from punctuation.time import BEGINNING, FOREVER
@@ -37,11 +37,6 @@ def told_of(tell: Any) -> bool:
     if tell not in (None, LINEAGE):
         raise AfaError(f'expected "lineage" or None but got tell={tell!r}')
     return tell is not None
-
-
-def events_of(held: Held, matches: Sequence[Change]) -> list[Events]:
-    """Return the events behind matches in force, by component, each in order."""
-    return [lineage_of(held, match).events() for match in matches]
 
 
 class Announcing:

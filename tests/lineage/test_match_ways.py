@@ -12,6 +12,7 @@ from afa import Arc, Automaton, Change, Keyed, Operator, insert, query
 from afa.compiled import compiled_engine, inforce, match_ways, way_table
 from afa.compiled.kernel import way_names
 from afa.lineage import Lineage
+from afa.lineage.match_ends import events_of
 from punctuation.promise import Punctuation
 from tests.lineage.checks import plainly
 from tests.strategies import Seeded
@@ -87,6 +88,7 @@ def told(found: Lineage) -> Any:
 def agree(op: Any, matches: Any) -> int:
     """Whether both say the same of each match; how many paths there are."""
     paths = 0
+    assert events_of(op._core.held(), matches) == [op.lineage(match).events() for match in matches]
     for match in matches:
         found = told(op.lineage(match))
         with plainly():
