@@ -32,11 +32,12 @@ def test_the_longest(engine: str) -> None:
         here = replace(numbered("longest", number), longest=True)
         try:
             seen = seen.plus(run(here, engine))
-        except RefusedError as error:
-            assert "AFTER MATCH SKIP" in str(error)
+        except RefusedError:  # it chooses
+            seen = seen.plus(Seen(refused=1))
         except AssertionError:
             pytest.fail(f"world longest/{number}: {report(here, engine)}")
     assert seen.matches > 100, seen
+    assert seen.refused < 10, seen
 
 
 def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
