@@ -52,7 +52,8 @@ def test_an_arc_that_has_ended(saved: bool) -> None:
     end = {"op": "retract", "arc": {"name": "old"}, "at": 3 * S}
     assert run([(4, "x", 9), (5, "old", 10)], [end], 1) == []
     assert run([(12, "x", 11)], [], 8) == []
-    assert run([(20, "x", 12)], [], 16) == []
+    other = {"op": "insert", "arc": Arc("0", "try", "kind == 'other'", name="other").to_json(TRIES), "at": 18 * S, "until": 30 * S}
+    assert run([(20, "x", 12)], [other], 16) == []
     (found,) = run([(21, "login", 13)], [], 17)
     assert found["old"] == [7]
     assert run([(40, "x", 14)], [], 37) == []
