@@ -151,15 +151,19 @@ def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = 
 
 def found_of(core: Core, come: Come, net: bool) -> Found:
     """Carry out a call that brings tables."""
-    if core.by_rows(net) and not (net and isinstance(core.told, Announcing) and all(_in_future(core, part) for part in come.parts)):
+    if core.by_rows(net) and not (net and _in_future(core, come)):
         return Found.of(core.run(items_of(core, come), net), core.shown)
     return carry_out(core, steps(core, come), net)
 
 
-def _in_future(core: Core, part: Any) -> bool:
-    """Return whether a part of a call touches no match in force: a promise, or a table of events behind all that was seen."""
-    if core.named is not None:  # a retraction may take out any event
+def _in_future(core: Core, come: Come) -> bool:
+    """Return whether a call touches no match in force: it has promises, and tables of events behind all that was seen."""
+    if core.named is not None or not isinstance(core.told, Announcing):  # by its id a retraction may take out any event
         return False
+    return all(_behind_all(core, part) for part in come.parts)
+
+
+def _behind_all(core: Core, part: Any) -> bool:
     if not isinstance(part, Table):
         return isinstance(part[1], Punctuation) and part[0] == "event"
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -110,6 +111,22 @@ def test_tables_tell_again(engine: Any) -> None:
     assert [(row["re"], row["diff"], row["members"]["try"]) for row in late] == [(61, 0, [10, 25, 30]), (62, 1, [25, 30])]
     gone = op.push_many(pa.table({"kind": ["login"], "id": [40], "le": [4], "diff": [-1], "door": ["a"]})).to_pylist()
     assert [(row["re"], row["diff"], row["members"]) for row in gone] == [(61, -1, None), (62, -1, None), (63, -1, None)]
+
+
+def test_a_retraction_by_id_in_a_table() -> None:
+    op = Operator(NAMED, window=60, members="id", tell="lineage", cancel="id")
+    op.push_many([*LOGS, insert(Log("try", 25), 2)])
+    gone = op.push_many({"kind": ["x"], "id": [25], "le": [9], "diff": [-1]})
+    assert list(zip(gone["re"].tolist(), gone["diff"].tolist())) == [(62, -1), (61, 0)]
+    assert gone["members"][1]["try"] == (10, 30)
+
+
+def test_times_of_members_leave_as_those_of_the_table_came() -> None:
+    moments = [datetime(2024, 1, 1, 10, 0, second) for second in (1, 2, 3, 4)]
+    table = pa.table(TABLE | {"le": moments, "door": ["a"] * 4})
+    for threads in (1, 2):
+        op = Keyed(NAMED, key="door", window="1m", tick="ms", members="le", threads=threads)
+        assert op.push_many(table)["members"].to_pylist()[0] == {"try": [moments[0], moments[2]], "login": [moments[3]]}
 
 
 def test_what_an_arc_changes_is_told() -> None:
