@@ -279,4 +279,15 @@ TARGETS = (
         where={"form": "csv", "lateness": 20_000},
         unit="M events/s of CPU time",
     ),
+    *(
+        Target(
+            f"skip till any match, the longest, a window of 500 to 50,000, {share}",
+            "longest",
+            "M events/s",
+            least=least,
+            where={"late, %": late, "window": (500, 5_000, 50_000)},
+            unit="M events/s",
+        )
+        for share, late, least in (("in order", 0, 1), ("5 % late", 5, 0.5))
+    ),
 )
