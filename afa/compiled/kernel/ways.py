@@ -9,8 +9,7 @@ of that leads to the match.
     backward    f at 4 is the match; its group is kept, q is reached; at 3 and 2 the groups of q, at 1 the one of p
 
 Steps that leave all as it is are passed over (`P_UNCHANGED`); else each row of the list before goes through each arc of its state,
-and what it becomes is looked up in the step's list. A row that rests while nothing else leads to it makes no group. The list stands
-in W_SOURCE, the numbers of its rows and the places where they are stored in the two columns behind it.
+and what it becomes is looked up in the step's list. A row that rests while nothing else leads to it makes no group.
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.closure import close, fire, undated
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.gaps import linked
-from afa.compiled.kernel.lists import FEW, add_to_set, copy, equal, find_in_set, new_set
+from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.live_ways import keep_alive, renumber
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, call4, kernel
 from afa.compiled.kernel.way_ends import first_place, is_end, is_start, last_place, starts_of
 from afa.compiled.kernel.way_names import *
+from afa.compiled.kernel.way_rows import add_stored, find_row, number_of, place_of, stand_before
 
 
 @kernel
@@ -165,80 +165,6 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
 
 
 @kernel
-def number_of(m: Any, w: Any, k: int) -> int:
-    """Return where the number of row ``k`` stands."""
-    return int(w[W_SOURCE] + w[W_ROWS] * (N_REG + m[C_R]) + k)
-
-
-@kernel
-def place_of(m: Any, w: Any, k: int) -> int:
-    """Return where it is told at which place row ``k`` is stored."""
-    return int(w[W_SOURCE] + w[W_ROWS] * (N_REG + m[C_R] + 1) + k)
-
-
-@kernel
-def stand_before(m: Any, w: Any, place: int, before: int, n: int) -> int:
-    """Keep of the ``n`` rows those that stand at the place before, whose LE is ``before``. Returns how many."""
-    s, rows, kept = N_REG + m[C_R], w[W_SOURCE], 0
-    for k in range(n):
-        if w[rows + k * s + N_END] <= before and w[place_of(m, w, k)] != place - 1:
-            continue
-        if kept != k:
-            copy(w, rows + k * s, w, rows + kept * s, s)
-            w[number_of(m, w, kept)] = w[number_of(m, w, k)]
-            w[place_of(m, w, kept)] = w[place_of(m, w, k)]
-        kept += 1
-    return int(kept)
-
-
-@kernel
-def add_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
-    """Add what a step stores of the starts to the ``n`` rows before it. Returns how many there are then, or a status.
-
-    One that stood before, with another end, has its number.
-    """
-    s, i, rows, na = N_REG + m[C_R], m[b + HEAD + place], w[W_SOURCE], n
-    stored = m[b + HEAD + ND * m[b + H_CAP] + i]
-    hashed = False
-    for k in range(stored & COUNT):
-        node = b + m[b + H_NODES] + ((stored >> 24) + k) * s
-        if not is_start(w, c, m[node + N_START]):
-            continue
-        if n + 4 >= w[W_ROWS]:
-            return NEED_ROWS
-        if c[Y_ASKED, Q_NUMBERS] >= c[Y_ASKED, Q_SIZE]:
-            return TOO_SMALL
-        row = rows + n * s
-        copy(m, node, w, row, s)
-        if not hashed and n - na > FEW and na > FEW:
-            hashed = True
-            new_set(w)
-            for j in range(na):
-                add_to_set(w, w, rows + j * s, s, 0)
-        twin = NOWHERE
-        if hashed:
-            found = find_in_set(w, w, row, s, 0)
-            if found >= 0:
-                twin = (found - rows) // s
-        else:
-            for j in range(na):
-                if equal(w, row, w, rows + j * s, s):
-                    twin = j
-                    break
-        w[place_of(m, w, n)] = place
-        if twin >= 0:
-            w[number_of(m, w, n)] = w[number_of(m, w, twin)]
-        else:
-            number = c[Y_ASKED, Q_NUMBERS]
-            c[Y_ASKED, Q_NUMBERS] = number + 1
-            w[number_of(m, w, n)] = number
-            c[Y_REST, number] = c[Y_MOVED, number] = NOWHERE
-            c[Y_ALIVE, number] = 0
-        n += 1
-    return int(n)
-
-
-@kernel
 def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, q: int, na: int, n: int) -> int:
     """Note what row ``k`` of the list before (NOWHERE: what begins) becomes by the events of a step: row ``q`` of W_READY.
 
@@ -354,38 +280,6 @@ def add_edge(c: Any, place: int, number: int, event: int, component: int, source
     c[Y_IN, edges], c[Y_FROM, edges] = group, source
     c[Y_ASKED, Q_EDGES] = edges + 1
     return DONE
-
-
-@kernel
-def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na: int, n: int) -> int:
-    """Return which row of a step's list is the one at ``target``; NOWHERE: none is.
-
-    The list: the rows before ``na`` that stand here too, and those from there on, which are stored here.
-    """
-    s, rows, memo = N_REG + m[C_R], w[W_SOURCE], c[Y_ASKED, Q_MEMO]
-    le = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]]
-    if memo >= 0 and equal(w, target, w, rows + memo * s, s):
-        return int(memo)
-    if k >= 0 and w[rows + k * s + N_END] > le and equal(w, target, w, rows + k * s, s):
-        return k
-    many = n - na > FEW
-    if not many:
-        for j in range(na, n):
-            if equal(w, target, w, rows + j * s, s):
-                return int(j)
-    if not many and na <= FEW:
-        for j in range(na):
-            if w[rows + j * s + N_END] > le and equal(w, target, w, rows + j * s, s):
-                return int(j)
-        return NOWHERE
-    if c[Y_ASKED, Q_HASHED] != w[W_STAMP]:
-        new_set(w)
-        c[Y_ASKED, Q_HASHED] = w[W_STAMP]
-        for j in range(n):
-            if j >= na or w[rows + j * s + N_END] > le:
-                add_to_set(w, w, rows + j * s, s, 0)
-    found = find_in_set(w, w, target, s, 0)
-    return (found - rows) // s if found >= 0 else NOWHERE
 
 
 @kernel
