@@ -150,7 +150,7 @@ def test_one_key(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert one_key(number, 260, monkeypatch) > 0
 
 
-@pytest.mark.parametrize("number", range(15))
+@pytest.mark.parametrize("number", range(20))
 def test_one_key_of_the_longest(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     one_key(number, 260, monkeypatch, longest=True)
 
@@ -204,7 +204,7 @@ def test_many_keys_with_a_sequence_long(number: int, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("number", range(15, 215))
+@pytest.mark.parametrize("number", range(20, 220))
 def test_one_key_of_the_longest_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     one_key(number, 1000, monkeypatch, longest=True)
 

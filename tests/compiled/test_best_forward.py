@@ -136,3 +136,26 @@ def test_random_arcs(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("number", range(12, 212))
 def test_random_arcs_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     one(number, 1500, monkeypatch)
+
+
+def test_a_state_becomes_final_in_the_midst_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    own = [Arc("s", "b", "e.sort == 0", "Held(e.val)", name="begin"), Arc.skip("b", "True", name="skip")]
+    ends = Arc("s", "b", "e.sort == 3", final=True, name="ends")
+    automaton = Automaton(start="s", final={"c"}, event=Sale, register=Held(), arcs=own)
+    n = 40
+    columns = {"le": np.arange(n), "sort": np.arange(n) % 2, "val": np.arange(n) % 5}
+    columns |= {"size": np.zeros(n), "text": np.array(["x"] * n)}
+    columns["kind"] = np.where(np.isin(np.arange(n), (20, 30)), 1, 0).astype(np.int8)
+    columns["diff"] = np.where(np.arange(n) == 30, -1, 1)
+    columns["arc"] = np.zeros(n, np.int64)
+    columns["le"] = np.where(columns["kind"] == 1, -(2**63), columns["le"])
+    found = []
+    for engine in ("compiled", "interpreted"):
+        op = Operator(automaton, window=15, longest=True, engine=engine)
+        op.push_many(pa.table({name: column[:4] for name, column in columns.items()}), arcs=[ends])
+        (table,) = op.push_many([pa.table({name: column[4:] for name, column in columns.items()})], arcs=[ends])
+        op._check()
+        found.append(sorted(map(str, changes(table))))
+    assert found[0] == found[1]
+    assert len(found[0]) > 20

@@ -74,7 +74,10 @@ def forward_best(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
     other = row_of_other(c, others)
     while record < high:
         if record == other:
+            arcs = m[C_ARCS]
             after = take_others(m, w, p, c, others, high, latest)
+            if m[C_ARCS] > arcs:
+                count_finals(m, w, p, x)
             record, other = record + after - others, row_of_other(c, after)
             others = after
             if record == other:
