@@ -16,6 +16,7 @@ from bench.measure import RESULTS, SCALES, Options, Row, keep
 NAMES = (
     "queries",
     "language",
+    "waiting",
     "nulls",
     "choose",
     "last_before",

@@ -18,6 +18,8 @@ REST = k.MOST
 """The words that the record of a key at rest may have."""
 SAMPLE = 64
 """How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
+PARTS = 64
+"""How many rows a list has that is taken in parts: with fewer, to write it anew costs less than to look at what stays."""
 KEYS = 16
 """Room in a new directory."""
 HEAP, RESERVED = 1 << 18, 1 << 29
@@ -221,6 +223,7 @@ class Memory:
         w = reserve.words(least, end)
         if len(w) < end:
             places, rooms = tight, sizes
+        w[k.W_MANY] = PARTS
         for word, place in places.items():
             w[word] = place
         for what, size in sizes.items():
@@ -269,6 +272,8 @@ def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, 
         *((word, sizes["rows"] * (row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
         (k.W_TEMP, sizes["temp"]),
         (k.W_HASH, 3 * _hashes(sizes["rows"])),
+        (k.W_SET, 2 * _hashes(sizes["rows"])),
+        (k.W_PARTS, k.PART_SIZE * sizes["rows"]),
         (k.W_LOOP, k.X_WORDS + payload),
         (k.W_COUNTS, 1 << k.DIGIT),
     ]

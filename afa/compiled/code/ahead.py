@@ -70,7 +70,7 @@ def put_ahead(
         set_ends(e, "open_ahead", str(k.OPEN), "opened", stride)
         e.place("opened")
         e.line("%open_stays = add i64 0, 1")
-        own = e.let(f"and i1 {e.let('icmp eq i64 %n, 0')}, {e.let('icmp eq i64 %fixed, 0')}")
+        own = e.let(f"and i1 {e.let('icmp eq i64 %n, 0')}, {e.let('icmp ne i64 %most, 0')}")
         e.branch(e.let(f"or i1 {own}, {e.let('icmp sle i64 %le_first, %reach')}"), "passed", "reaching")  # the list is empty
         e.place("reaching")
         _set_reaches(e)

@@ -123,7 +123,7 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         "index_at": "ptr",
     }
     masks = ("re_mask", "le_mask", "index_mask", "plain_mask", "ahead")
-    fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "fixed"), "i64")
+    fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "most"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     base_step(e)
@@ -168,7 +168,7 @@ def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> 
 def _take(e: Emitter, runs: bool, ahead: bool) -> None:
     """Go on with a row, just read, or written ahead: ``%le``, ``%re``, ``%ev``.
 
-    With ``runs``, a list that is not this loop's own (X_FIXED) can only stay.
+    With ``runs``, a list of X_MOST rows or more can only stay.
     """
     read = e.block
     if ahead:
@@ -183,7 +183,7 @@ def _take(e: Emitter, runs: bool, ahead: bool) -> None:
     e.known, e.ask = {}, "ask"
     if not runs:
         return
-    e.branch(e.let("icmp ne i64 %fixed, 0"), "stop", "free")
+    e.branch(e.let("icmp sge i64 %n, %most"), "stop", "free")
     e.place("free")
     e.store("i64", "0", "%stays")
 

@@ -31,12 +31,13 @@ from afa.compiled.kernel.best_list import (
 )
 from afa.compiled.kernel.best_rows import log_end
 from afa.compiled.kernel.buffers import load_list
-from afa.compiled.kernel.forward import LEAVE, between_loops, count_taken, payload_word, put_step, row_of, set_columns
+from afa.compiled.kernel.forward import LEAVE, between_loops, count_taken, set_columns
 from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import accepted, set_matches, store_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call4, kernel, peek, peek_byte
+from afa.compiled.kernel.one_step import payload_word, put_step, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 
 ASK = -100

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.lists import copy, count_until, equal
+from afa.compiled.kernel.lists import FEW, copy, count_until, equal, sort_by_start
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
@@ -87,17 +87,45 @@ def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
 
 @kernel
 def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
-    """Sort a row buffer by start, its columns with it. Returns ``n``. O(n) where it is sorted already."""
-    spare = w[W_ROWS] - 1
+    """Sort a row buffer by start, its columns with it. Returns ``n``. O(n) where few rows are not where they belong.
+
+    Writes to W_READY where many are.
+    """
+    spare, moved = w[W_ROWS] - 1, 0
     for k in range(1, n):
         if w[rows + k * s + N_START] >= w[rows + (k - 1) * s + N_START]:
             continue
+        moved += 1
+        if moved > FEW:
+            return sorted_all(w, rows, n, s)
         copy_row(w, rows, k, rows, spare, s)
         j = k
         while j > 0 and w[rows + (j - 1) * s + N_START] > w[rows + spare * s + N_START]:
             copy_row(w, rows, j - 1, rows, j, s)
             j -= 1
         copy_row(w, rows, spare, rows, j, s)
+    return n
+
+
+@kernel
+def sorted_all(w: Any, rows: int, n: int, s: int) -> int:
+    """Do the same by the numbers of the rows: those of several steps, each in order. Returns ``n``."""
+    spare, at = w[W_ROWS] - 1, w[W_READY]
+    for k in range(n):
+        w[at + k] = k
+    at = sort_by_start(w, rows, s, w, at, at + n, n)
+    for k in range(n):  # each cycle of rows that take one another's place
+        if w[at + k] == k:
+            continue
+        copy_row(w, rows, k, rows, spare, s)
+        j = k
+        while w[at + j] != k:
+            q = w[at + j]
+            copy_row(w, rows, q, rows, j, s)
+            w[at + j] = j
+            j = q
+        copy_row(w, rows, spare, rows, j, s)
+        w[at + j] = j
     return n
 
 

@@ -14,8 +14,9 @@ The same as `append` and `walk` one after the other. Most rows are done in the a
 of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches of which
 two may be the same.
 
-The runs that a block has at the beginning may be nodes of several steps. They are read into W_SOURCE and can only stay (X_FIXED);
-the first event that changes them (`first_step`) writes a list of one slice, with which the loop goes on.
+The runs that a block has at the beginning may be nodes of several steps. They are read into W_SOURCE and can only stay (X_MOST 0);
+the first event that changes them (`first_step`) writes a list of one slice, with which the loop goes on. A list of many rows stands
+in parts (`afa.compiled.kernel.parts`), and in the loop it can only stay, too.
 """
 
 from __future__ import annotations
@@ -24,19 +25,14 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import load_list
-from afa.compiled.kernel.derive import call_step
-from afa.compiled.kernel.heap import room
-from afa.compiled.kernel.lists import unique
-from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.names import *
-from afa.compiled.kernel.native_call import call1, call2, kernel, peek, peek_byte
+from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
+from afa.compiled.kernel.one_step import ASK, STAYS, finish_step, first_step, put_event, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
-from afa.compiled.kernel.walk_runs import end_runs, extend_all, summarize
+from afa.compiled.kernel.parts import UNFIT, give_up, is_worth_it, may_part, read_parts, take_in_parts
+from afa.compiled.kernel.walk_runs import summarize
 
 LEAVE, READY = 0, 1
-MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
-NAN_WORD = 0x7FF8000000000000
-STAYS, ASK = 1 << 32, -100
 APART = 16
 """So many rows apart, rows stand in lines of cache that nothing fetches by itself."""
 
@@ -94,12 +90,6 @@ def set_position(m: Any, w: Any, b: int, record: int, high: int, i: int, place: 
 
 
 @kernel
-def row_of(c: Any, record: int) -> int:
-    """Return which row of the columns a record is."""
-    return int(peek(c[0, F_INDEX] + 8 * record)) if c[0, F_INDEX] != 0 else record
-
-
-@kernel
 def between_loops(m: Any, w: Any, p: Any, c: Any, record: int, latest: int) -> int:
     """Return READY for an event that the loop may take, LEAVE for one that must go another way."""
     record = row_of(c, record)
@@ -125,6 +115,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
     first, loop = i, p[P_LOOP_RUNS] if runs else p[P_LOOP]
     x = set_columns(m, w, p, c, b)
+    w[W_OWN], w[x + X_PARTED] = top, 0
     far = row_of(c, high - 1) - row_of(c, low) >= APART * (high - low)
     w[x + X_AHEAD] = FAR if far else MIXED if c[0, F_INDEX] != 0 and m[C_KEYED] == 0 else 0
     p[p[P_BEGIN] + N_M] = FOREVER
@@ -155,11 +146,16 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
                     m[b + H_GAP] = min(m[b + H_GAP], peek(c[0, F_LE] + 8 * row))
                 w[x + X_N] = 0
                 until, number = next_gap(m, c, record + 1, high, here)
-        bound = min(w[x + X_CHANGE], w[W_SOONEST]) if w[x + X_FIXED] else w[x + X_CHANGE]
+        bound = w[x + X_CHANGE]
+        if w[x + X_MOST] == 0:
+            bound = bound if w[x + X_PARTED] else min(bound, w[W_SOONEST])
+        else:
+            w[x + X_MOST] = w[W_MANY] if may_part(m, w, p, FOREVER) else FOREVER
         left = set_position(m, w, b, record, min(until, other), i, place, event_top, latest, bound)
         w[x + X_OUT], w[x + X_TOP] = m[C_M] + 8 * (nodes + top * s), top
         code = call1(loop, m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
+        w[W_WAIT] = max(w[W_WAIT] - taken, 0)
         w[W_LOG_TOP] += w[x + X_MTOP] - m[b + H_MATCH_TOP]
         m[b + H_MATCH_TOP] = w[x + X_MTOP]
         if taken > 0:
@@ -180,9 +176,10 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             if taken == left:
                 status = NEED_EVENTS if event_top >= m[b + H_EVENT_CAP] else NEED_BLOCK
                 break
-            if w[x + X_FIXED] == 0:  # other arcs
+            if w[x + X_MOST] > w[x + X_N]:  # other arcs
                 continue
-            status = first_step(m, w, p, c, b, i, place, event_top, top, n, record)
+            m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
+            status = change_list(m, w, p, c, b, record)
             if status == STAYS:
                 latest = m[times + i]
                 i, place, event_top, record = i + 1, place + 1, event_top + 1, record + 1
@@ -190,9 +187,10 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         if status < 0:
             break
         latest = m[times + i]
-        w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * (nodes + top * s), status
-        if runs:
-            summarize_nodes(m, w, p, x, nodes + top * s, status, latest)
+        if w[x + X_PARTED] == 0:
+            w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * (nodes + top * s), status
+            if runs:
+                summarize_nodes(m, w, p, x, nodes + top * s, status, latest)
         i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + status
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
     if m[C_ORDERED]:
@@ -225,7 +223,7 @@ def first_list(m: Any, w: Any, b: int, x: int) -> int:
         source = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
     w[x + X_SRC] = m[C_M] + 8 * (b + m[b + H_NODES] + (source >> 24) * (N_REG + m[C_R]))
     w[x + X_N] = source & COUNT
-    w[x + X_FIXED] = 0
+    w[x + X_MOST] = FOREVER
     return int(source & COUNT)
 
 
@@ -242,9 +240,37 @@ def first_runs(m: Any, w: Any, p: Any, b: int, x: int) -> int:
     states = summarize(m, w, p, b, n)
     w[x + X_WANTED] = -1 if states == BUSY else states | 1 << STATES
     w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = w[W_LOW], w[W_HIGH], w[W_REACH]
-    w[x + X_OPEN] = w[x + X_FIXED] = 1
-    w[x + X_N] = 0
+    w[x + X_OPEN] = 1
+    w[x + X_MOST] = w[x + X_N] = w[x + X_PARTED] = 0
+    w[x + X_ROWS] = n
     return n
+
+
+@kernel
+def change_list(m: Any, w: Any, p: Any, c: Any, b: int, record: int) -> int:
+    """Make the step of a row that the loop leaves, as the list before it is too long or none of its own.
+
+    Returns as `first_step`, or a status of `take_in_parts`.
+    """
+    x, i, place, event, top = w[W_LOOP], m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
+    parted = w[x + X_PARTED]
+    if parted == 0 and w[x + X_MOST] == 0 and not may_part(m, w, p, w[x + X_ROWS]):
+        return int(first_step(m, w, p, c, b, i, place, event, top, w[x + X_ROWS], record))
+    status = DONE
+    if parted and not is_worth_it(w):
+        status = UNFIT
+    elif parted == 0:
+        status = read_parts(m, w, b, place)
+    if status >= 0:
+        w[x + X_MOST], w[x + X_PARTED] = 0, 1
+        status = take_in_parts(m, w, p, b, i, place, event, put_event(m, w, c, b, event, record), top)
+    if status != UNFIT:
+        return int(status)
+    give_up(w)
+    status = first_runs(m, w, p, b, x)
+    if status < 0:
+        return int(status)
+    return int(first_step(m, w, p, c, b, i, place, event, top, w[x + X_ROWS], record))
 
 
 @kernel
@@ -257,58 +283,8 @@ def summarize_nodes(m: Any, w: Any, p: Any, x: int, rows: int, n: int, le: int) 
         states |= -1 if state >= STATES or p[p[P_NOW] + state] else 1 << state
         low, high = min(low, m[row + N_M]), max(high, m[row + N_M])
     w[x + X_WANTED], w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = states | 1 << STATES, low, high, le
-    w[x + X_OPEN] = w[x + X_FIXED] = 0
-
-
-@kernel
-def first_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, top: int, n: int, record: int) -> int:
-    """Make step ``i`` of an event, the first one behind the ``n`` rows at W_SOURCE that the loop itself can't take.
-
-    Returns STAYS if the list stays as it is, else how many new nodes are its list, ASK, or NEED_UNDO, NEED_NODES, or a status of
-    `finish_step`.
-    """
-    record = row_of(c, record)
-    x, s, le = w[W_LOOP], N_REG + m[C_R], peek(c[0, F_LE] + 8 * record)
-    at = b + m[b + H_EVENTS] + event * (E_WORDS + m[C_V])
-    re = peek(w[x + X_RE_AT] + 8 * (record & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
-    m[at + E_RE] = re
-    m[at + E_COPIES] = 1
-    for j in range(m[C_V]):
-        m[at + E_WORDS + j] = payload_word(c, j, record)
-    words, wanted = m[C_M] + 8 * (at + E_WORDS), w[x + X_WANTED]
-    if not room(w, 64 + 8 * n):
-        return NEED_UNDO
-    simple = wanted != -1 and le < w[W_LOW] and re >= w[W_HIGH]
-    if simple and call2(p[P_UNCHANGED], words, m[C_P] + 8 * p[P_SLOTS]) & wanted == wanted:
-        if w[W_SOONEST] <= le:
-            w[W_SOONEST] = extend_all(m, w, b, n, le)
-        put_step(m, b, i, place, event, le, 0, min(le, w[W_REACH]))
-        return STAYS
-    out = b + m[b + H_NODES] + top * s
-    count = call_step(m, p, m[C_W], w[W_SOURCE], n, True, le, re, words, m[C_M] + 8 * out, m[b + H_NODE_CAP] - top)
-    if count < 0:
-        return NEED_NODES if count == -2 else ASK
-    for k in range(count):  # rows that stay, too
-        m[out + k * s + N_END] = ALONE
-    end_runs(m, w, b, w[W_SOURCE], 0, n, le)
-    return finish_step(m, w, p, b, i, place, event, le, top, count)
-
-
-@kernel
-def payload_word(c: Any, j: int, x: int) -> int:
-    """Return word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0, 0 for what is not there."""
-    at, kind = c[0, F_WORDS + 2 * j], c[0, F_WORDS + 2 * j + 1]
-    if kind & OPTIONAL and peek_byte(c[0, F_WORDS + 2 * (j - 1)] + x) == 0:
-        return 0
-    if kind & BYTE:
-        return int(peek_byte(at + x) != 0)
-    found = peek(at + 8 * x)
-    if kind & FLOAT:
-        if found == MINUS_ZERO:
-            return 0
-        if (found & MAGNITUDE) > INFINITY:
-            return NAN_WORD
-    return int(found)
+    w[x + X_OPEN] = 0
+    w[x + X_MOST] = FOREVER
 
 
 @kernel
@@ -331,32 +307,3 @@ def count_taken(m: Any, n: int, latest: int, record: int, status: int) -> int:
         m[C_NOW] = max(m[C_NOW], latest + 1)
     m[C_SHORT] = n > 0 and (status == NEED_BLOCK or status <= NEED_EVENTS)
     return int(status if status < 0 and m[C_SHORT] == 0 else record)
-
-
-@kernel
-def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
-    """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice.
-
-    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES; NEED_ROWS: more than the set of rows has places for.
-    """
-    if count >= w[W_ROWS]:
-        return NEED_ROWS
-    s = N_REG + m[C_R]
-    out = b + m[b + H_NODES] + top * s
-    count = unique(m, w, out, count, s)
-    put_step(m, b, i, place, event, le, top << 24 | count, le)
-    found = accepted(m, w, p, m, out, count, le, 0)
-    status = set_matches(m, w, p, b, i, found) if found > 0 else found
-    return int(count if status >= 0 else status)
-
-
-@kernel
-def put_step(m: Any, b: int, i: int, place: int, event: int, le: int, nodes: int, reach: int) -> None:
-    """Make step ``i`` of one event."""
-    cap = m[b + H_CAP]
-    m[b + HEAD + place] = i
-    m[b + HEAD + LE * cap + i] = le
-    m[b + HEAD + EV * cap + i] = event << 24 | 1
-    m[b + HEAD + ND * cap + i] = nodes
-    m[b + HEAD + MT * cap + i] = 0
-    m[b + HEAD + REACH * cap + i] = reach

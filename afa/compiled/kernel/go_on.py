@@ -19,12 +19,12 @@ from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.derive import call_step
 from afa.compiled.kernel.desk import SWAPPED, put_draft
 from afa.compiled.kernel.due_keys import put_deadlines
-from afa.compiled.kernel.forward import payload_word
 from afa.compiled.kernel.heap import room, spell_out
 from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.matches import accepted, log_match
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel, peek
+from afa.compiled.kernel.one_step import payload_word
 from afa.compiled.kernel.rest import read_nodes, span_of, write_node
 
 LISTS = 120

@@ -54,6 +54,40 @@ def hash_of(a: Any, w: Any, x: int, s: int, key: int) -> int:
 
 
 @kernel
+def sort_by_start(a: Any, rows: int, s: int, w: Any, at: int, spare: int, n: int) -> int:
+    """Sort the numbers of rows ``w[at:][:n]`` by start, with as much room at ``spare``; stable. O(n log parts that are in order).
+
+    Returns where they stand then: ``at`` or ``spare``.
+    """
+    while True:
+        low, first = 0, rise_of(a, rows, s, w, at, 0, n)
+        if first == n:
+            return at
+        while low < n:
+            middle = first if low == 0 else rise_of(a, rows, s, w, at, low, n)
+            high = rise_of(a, rows, s, w, at, middle, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j == high or a[rows + w[at + i] * s + N_START] <= a[rows + w[at + j] * s + N_START]):
+                    w[spare + k] = w[at + i]
+                    i += 1
+                else:
+                    w[spare + k] = w[at + j]
+                    j += 1
+            low = high
+        at, spare = spare, at
+
+
+@kernel
+def rise_of(a: Any, rows: int, s: int, w: Any, at: int, low: int, n: int) -> int:
+    """Return until where the rows whose numbers stand from ``w[at + low]`` on are in order of start."""
+    k = low + 1
+    while k < n and a[rows + w[at + k] * s + N_START] >= a[rows + w[at + k - 1] * s + N_START]:
+        k += 1
+    return min(k, n)
+
+
+@kernel
 def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
     """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
     places, table = w[W_HASHES], w[W_HASH]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.best_rows import add_longest, log_longest
+from afa.compiled.kernel.best_rows import add_longest, fill_place, log_longest, place_of
 from afa.compiled.kernel.heap import put
-from afa.compiled.kernel.lists import copy, new_set
+from afa.compiled.kernel.lists import FEW, copy, new_set
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
@@ -41,10 +41,20 @@ def among(a: Any, row: int, c: Any, rows: int, count: int, width: int) -> bool:
 
 
 @kernel
+def is_noted(w: Any, row: int, width: int) -> bool:
+    """Return whether a match is in the set (`new_set`); else put it there. O(1)."""
+    place = place_of(w, w, row, width, 0)
+    if w[place] == w[W_STAMP]:
+        return True
+    fill_place(w, place, row, 0)
+    return False
+
+
+@kernel
 def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: int) -> int:
     """Add to the ``count`` matches at W_TEMP those of partial matches in a final state at ``le``, each once.
 
-    Returns how many there are then, or NEED_TEMP. O(n) where lifetimes end in the order in which they began, else O(n matches).
+    Returns how many there are then, or NEED_TEMP. O(n).
     """
     r = m[C_R]
     s, width, now, temp = N_REG + r, M_REG + r, p[P_NOW], w[W_TEMP]
@@ -52,7 +62,7 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
         return count
     if m[C_LONGEST]:
         return accept_longest(m, w, p, a, rows, n, le)
-    first, latest = count, le
+    first, latest, hashed = count, le, False
     for k in range(n):
         row = rows + k * s
         if p[now + a[row + N_STATE]] == 0:
@@ -63,7 +73,15 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
         w[at + M_T] = le
         w[at + M_RE] = a[row + N_M]
         copy(a, row + N_REG, w, at + M_REG, r)
-        if a[row + N_M] <= latest and among(w, at, w, temp + first * width, count - first, width):
+        if a[row + N_M] <= latest and not hashed and count - first > FEW:
+            hashed = True
+            new_set(w)
+            for j in range(first, count):
+                is_noted(w, temp + j * width, width)
+        if hashed:
+            if is_noted(w, at, width):
+                continue
+        elif a[row + N_M] <= latest and among(w, at, w, temp + first * width, count - first, width):
             continue
         latest = max(latest, a[row + N_M])
         count += 1

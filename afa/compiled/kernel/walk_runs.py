@@ -34,6 +34,9 @@ from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, store_nodes, waits_since
 
+FAR_BACK = 32
+"""A list with a partial match that was stored so many steps before is one that most events leave as it is in part."""
+
 
 @kernel
 def summarize(m: Any, w: Any, p: Any, b: int, n: int) -> int:
@@ -332,7 +335,8 @@ def form_fits(m: Any, b: int, n: int) -> bool:
         place = last - 1 - k * apart
         here, before = m[slices + m[order + place]], m[slices + m[order + place - 1]]
         if m[b + H_RUNS]:
-            same += here & COUNT == 0
+            far = m[order + max(place - FAR_BACK, m[b + H_FIRST])]
+            same += here & COUNT == 0 or m[b + HEAD + REACH * cap + m[order + place]] <= m[b + HEAD + LE * cap + far]
         else:
             same += same_list(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
     if m[b + H_RUNS] == 0 and same * 4 >= sample * 3:

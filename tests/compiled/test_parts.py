@@ -1,0 +1,145 @@
+"""Long lists in parts: what an event may not move is passed over; the answer is that of the other engine, whatever the list."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
+from afa.compiled import inforce, memory
+from afa.compiled.kernel import names as k
+from tests.nojit import DISABLED
+
+
+class Thing(NamedTuple):
+    kind: int
+    value: int
+    key: int = 0
+
+
+class Seen(NamedTuple):
+    a: int = 0
+    b: int = 0
+
+
+A, B, C = (
+    Arc("s", "a", "kind == 1", "r._replace(a=value)"),
+    Arc("a", "b", "kind == 2", "r._replace(b=value)"),
+    Arc("b", "F", "kind == 3"),
+)
+SHAPES: dict[str, list[Arc]] = {
+    "any": [A, B, C, Arc.skip("a", "True"), Arc.skip("b", "True")],
+    "any, ignorable": [A, B, C, Arc("a", "a", "True", name="pass a"), Arc("b", "b", "True", name="pass b")],
+    "next": [A, B, C, Arc.skip("a", "kind != 2"), Arc.skip("b", "kind != 3")],
+    "absent": [A, B, C, Arc.skip("a", "kind != 4"), Arc.skip("b", "not (kind == 4 or kind == 1 and value > 3)")],
+    "equal rows": [
+        Arc("s", "a", "kind == 1"),
+        Arc("a", "b", "kind == 2"),
+        C,
+        Arc.skip("a", "True"),
+        Arc.skip("b", "True"),
+        Arc("a", "b", "kind == 4"),
+    ],
+    "the register decides": [
+        A,
+        Arc("a", "b", "kind == 2 and value > r.a", "(r.a, value)"),
+        C,
+        Arc.skip("a", "True"),
+        Arc.skip("b", "kind != 2 or value < r.b"),
+    ],
+    "once more": [
+        A,
+        B,
+        Arc("b", "b", "kind == 2 and value >= r.b", "r._replace(b=value)"),
+        C,
+        Arc.skip("a", "True"),
+        Arc.skip("b", "True"),
+    ],
+    "to itself": [
+        A,
+        B,
+        Arc("b", "b", "kind == 2", "r._replace(b=r.b)", name="same"),
+        Arc.skip("b", "kind != 2"),
+        Arc.skip("a", "True"),
+        C,
+    ],
+    "back": [A, B, Arc("b", "a", "kind == 4", "r._replace(b=0)"), C, Arc.skip("a", "True"), Arc.skip("b", "kind != 4")],
+    "strict in the midst": [
+        A,
+        B,
+        Arc("b", "c", "kind == 0"),
+        Arc("c", "F", "value > 2"),
+        Arc.skip("a", "True"),
+        Arc.skip("b", "True"),
+    ],
+    "a final state that stays": [A, Arc("a", "F", "kind == 2"), Arc.skip("a", "True"), Arc("F", "F", "value != 3")],
+}
+
+
+def automaton(shape: str) -> Automaton:
+    return Automaton(start="s", final={"F"}, register=Seen(), event=Thing, arcs=SHAPES[shape])
+
+
+def rows_of(rng: Any, n: int, turn: int, rare: float) -> dict[str, Any]:
+    """Things of which most matter to nobody, in every other call some late, in one of four with lifetimes of their own."""
+    late = rng.integers(0, 15, n) * (rng.random(n) < (0.0, 0.08)[turn % 2])
+    kind = np.where(rng.random(n) < rare, rng.integers(1, 5, n), 0)
+    le = 2 * (np.arange(n) + n * turn - late)
+    rows = {"kind": kind, "value": rng.integers(0, 6, n), "key": rng.integers(0, 2, n), "le": le + (late > 0)}
+    return rows | ({"re": rows["le"] + rng.choice([9, 60, 100], n)} if turn % 4 == 3 else {})
+
+
+@pytest.mark.parametrize("parts", [1, 6, 64])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_engines_agree(shape: str, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    monkeypatch.setattr(memory, "PARTS", parts)
+    n, turns = (40, 5) if DISABLED else (60, 6)
+    outs: list[list[Any]] = []
+    for engine in ("interpreted", "compiled"):
+        rng, found = np.random.default_rng([parts, len(shape)]), []
+        given: Any = {"window": 80, "late": "drop", "engine": engine}
+        program = automaton(shape)
+        op: Any = Keyed(program, key="key", **given) if parts == 6 else Operator(program, **given)
+        for turn in range(turns):
+            rows = rows_of(rng, n, turn, (0.9, 0.2)[turn // 2 % 2])
+            cuts = np.sort(rng.integers(0, n, 3))
+            for part in np.split(np.arange(n), cuts):
+                out = op.push_many({name: column[part] for name, column in rows.items()})
+                names = [name for name in ("key", "a", "b", "le", "re", "diff") if name in out]
+                found.append(sorted(zip(*(out[name].tolist() for name in names))))
+            if turn == 2:
+                extra: Any = {"key": "key"} if parts == 6 else {}
+                op = type(op).restore(program, op.snapshot(), late="drop", engine=engine, **extra)
+            if turn == 4:
+                arc = Arc("a", "F", "kind == 4", name="short")
+                found.append(sorted(map(str, op.push_arc(insert(arc, 2 * n * turn - 11, 2 * n * (turn + 2) + 7)))))
+            if turn % 3 == 2:
+                op.push(Punctuation(2 * n * (turn + 1) - 90))
+            op._check()
+        outs.append(found)
+    assert outs[0] == outs[1]
+    assert sum(map(len, outs[0])) > 0
+
+
+def nodes_of(op: Any) -> int:
+    """How many nodes were written into its block."""
+    m = op._core.engine.store.memory.m
+    return int(m[m[m[k.C_DIR] + k.D_BLOCK] + k.H_NODE_TOP])
+
+
+def test_an_event_writes_what_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    op: Any = Operator(automaton("any"), window=10_000, engine="compiled")
+    for turn, kind in enumerate(([1] * 200 + [0] * 40, [2, 0, 0, 2] + [0] * 40, [0, 1] * 60)):  # 200 wait in a; 400 in b; they stay
+        before = nodes_of(op) if turn else 0
+        op.push_many(
+            {"kind": kind, "value": range(len(kind)), "key": [0] * len(kind), "le": range(1000 * turn, 1000 * turn + len(kind))}
+        )
+        assert nodes_of(op) - before == (200, 400, 60)[turn]
+        op._check()
+    assert op.statistics.partial_matches == 660
