@@ -40,7 +40,22 @@ class Specimen(NamedTuple):
 def specimen(seed: str) -> Specimen:
     """A random one."""
     choose = Seeded(seed)
-    kinds = [worlds, worlds, streams, streams, streams, conditions, conditions, sets, logged, cleansed, cleansed, ordered, sources]
+    kinds = [
+        worlds,
+        worlds,
+        longest_worlds,
+        streams,
+        streams,
+        streams,
+        conditions,
+        conditions,
+        sets,
+        logged,
+        cleansed,
+        cleansed,
+        ordered,
+        sources,
+    ]
     while (found := choose.one(kinds)(choose)) is None:
         continue
     return found
@@ -49,10 +64,10 @@ def specimen(seed: str) -> Specimen:
 # -- operators ---------------------------------------------------------------------------------------------------------------------
 
 
-def worlds(choose: Choices) -> Specimen | None:
+def worlds(choose: Choices, longest: bool = False) -> Specimen | None:
     """An operator in a random world, somewhere on its way."""
     spec = generate.world(choose, choose.number(6, 40))
-    here = generate.World(spec)
+    here = generate.World(generate.as_longest(choose, spec) if longest else spec)
     if not here.automaton.event:
         return None
     operator = run.make(here, choose.one(["interpreted", "compiled"]), "drop")
@@ -67,7 +82,12 @@ def worlds(choose: Choices) -> Specimen | None:
         return type(operator).restore(here.automaton, blobs[0], arcs=arcs, engine=engine, **more)
 
     more = [lambda op, each=each: run.call(here, op, each, _items(here, each)) for each in ops[cut : cut + 8]]
-    return Specimen("worlds", [operator.snapshot()], restore, more)
+    return Specimen("longest" if longest else "worlds", [operator.snapshot()], restore, more)
+
+
+def longest_worlds(choose: Choices) -> Specimen | None:
+    """One that tells the longest matches only."""
+    return worlds(choose, longest=True)
 
 
 def _items(here: generate.World, op: Any) -> list[Any]:
