@@ -16,5 +16,5 @@ named_events   retractions that name an id; named_rows: of events that came in t
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs
 statistics     what is held and was done, and what time-outs may still bring
-shipping       operators pickled; twins: copied
+shipping       operators pickled; twins: copied; weak_method: what an operator holds calls it back
 """

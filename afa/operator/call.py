@@ -48,6 +48,7 @@ from afa.operator.rows import in_form
 from afa.operator.told_anew import ToldAnew
 from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
+from afa.operator.weak_method import Weak
 from afa.rewrite.reduction import check_options
 from afa.rewrite.rewritten_engine import RewrittenEngine
 from afa.schema import Schema, as_ticks, taker
@@ -133,7 +134,7 @@ class Core(Member):
         self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
         self._numbered: Any = self.engine.numbers
         self.rows_alike = not automaton.ties and self.window is not None  # see `afa.operator.lifetimes`
-        self.arcs = ArcInput(table, self.progress, self.journal, self.late, self._swap, tick)
+        self.arcs = ArcInput(table, self.progress, self.journal, self.late, Weak(self._swap), tick)
         self.conditions = Conditions(automaton, tick)
         warn_of_waits(self.automaton, self.window, tick)
         self.changes = self.outputs = self.withdrawn = 0
@@ -161,7 +162,7 @@ class Core(Member):
             self.shown = found.shown
             return found
         asked = None if members is None else Members(self.automaton, self.taken, self.sequence, members)
-        return Announcing(self._held_whole, asked, again)
+        return Announcing(Weak(self._held_whole), asked, again)
 
     def _told_anew(self, members: Any, tell: Any, collapse: Any, having: Any) -> ToldAnew:
         """Return what leaves in place of matches."""
@@ -169,10 +170,10 @@ class Core(Member):
             name = "collapse" if having is None else "having"
             raise AfaError(f"expected {name}= without members= and tell= but got members={members!r}, tell={tell!r}")
         if having is None:
-            return Collapsing(self._held_whole, self.automaton, self.taken, collapse)
+            return Collapsing(Weak(self._held_whole), self.automaton, self.taken, collapse)
         if collapse is not None or self.longest:
             raise AfaError(f"expected having= without collapse= and longest= but got collapse={collapse!r}, longest={self.longest}")
-        return Postponing(self._held_whole, self.automaton, self.taken, having)
+        return Postponing(Weak(self._held_whole), self.automaton, self.taken, having)
 
     def by_rows(self, net: bool) -> bool:
         """Return whether tables go row by row, as each row, or each match that stays, is told of on its own."""

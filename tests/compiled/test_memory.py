@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import subprocess
 import sys
@@ -328,12 +329,20 @@ def test_the_end_of_memory_is_a_memory_error_and_leaves_no_trace() -> None:
     assert any("bytes of memory for the state of an operator" in text for text in told), told
 
 
-def test_the_memory_is_free_at_once_when_nobody_holds_the_operator_any_more() -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"longest": True}, {"members": "le", "tell": "lineage"}, {"collapse": True}, {"having": "count('b') > 0"}]
+)
+def test_the_memory_is_free_at_once_when_nobody_holds_the_operator_any_more(options: Any) -> None:
     gc.collect()
     gc.disable()
     try:
-        op = Keyed(pairs(), key="key", window=20, engine="compiled")
-        op.push_many([insert(E(i, 1), i) for i in range(3)])
+        program = pairs()
+        first = Keyed(program, key="key", window=20, engine="compiled", **options)
+        first.push_many([insert(E(i, 1), i) for i in range(3)])
+        op = copy.deepcopy(first)
+        del first
+        op.push_many([insert(E(i, 1), i + 3) for i in range(3)])
+        op.push_arc(retract(program.arcs[1]))
         store = op._core.engine.store  # type: ignore[attr-defined]
         held = [weakref.ref(store), weakref.ref(store.memory)]
         del op, store
