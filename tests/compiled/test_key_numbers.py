@@ -13,6 +13,7 @@ import pytest
 
 from afa.compiled import key_arrays, key_numbers, reserve
 from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel.key_hash import tag_of_word
 from afa.compiled.key_form import form_of
 from afa.compiled.key_image import image_of, take_image
 from afa.compiled.key_numbers import KeyNumbers
@@ -367,3 +368,13 @@ def test_columns_of_a_library_that_knows_no_views(monkeypatch: pytest.MonkeyPatc
     numbers = KeyNumbers()
     assert numbers.numbers_of([pa.array(["a", "b"])], True, 2).tolist() == [0, 1]
     assert numbers.numbers_of([pa.array([3, 4], pa.uint64())], True, 2).tolist() == [2, 3]
+
+
+def test_the_tag_of_a_word_is_counted_in_ints_whatever_comes_in() -> None:
+    """As Python the kernels are given numpy's ints, which warn where they wrap."""
+    some = np.random.default_rng(1)
+    for _ in range(200):
+        m = np.zeros(64, np.int64)
+        m[t.K_SECRET : t.K_SECRET + 4], m[t.K_MASK] = some.integers(-(2**63), 2**63 - 1, 4), -1
+        kind, word = some.integers(0, 8), some.integers(-(2**62), 2**62)
+        assert tag_of_word(m, kind, word) == tag_of_word(m, int(kind), int(word))

@@ -38,7 +38,7 @@ def ended(m: Any, a: int, b: int, c: int, d: int) -> int:
 @kernel
 def tag_of_word(m: Any, kind: int, word: int) -> int:
     """Return the tag of a key that is a word of some class."""
-    a, b, c, d = int(m[K_SECRET]) ^ kind & CLASS, int(m[K_SECRET + 1]), int(m[K_SECRET + 2]), int(m[K_SECRET + 3])
+    a, b, c, d = int(m[K_SECRET]) ^ int(kind) & CLASS, int(m[K_SECRET + 1]), int(m[K_SECRET + 2]), int(m[K_SECRET + 3])
     a, b, c, d = mixed(a, b, c, d ^ int(word))
     return ended(m, a ^ int(word), b, c, d)
 
@@ -46,9 +46,9 @@ def tag_of_word(m: Any, kind: int, word: int) -> int:
 @kernel
 def tag_of_record(m: Any, p: Any, at: int, kind: int, length: int) -> int:
     """Return the tag of a key whose record stands at ``p[at]``; ``length`` as its value has it."""
-    a, b, c, d = int(m[K_SECRET]) ^ kind & CLASS, int(m[K_SECRET + 1]), int(m[K_SECRET + 2]), int(m[K_SECRET + 3])
-    a, b, c, d = mixed(a, b, c, d ^ length)
-    a = a ^ length
+    a, b, c, d = int(m[K_SECRET]) ^ int(kind) & CLASS, int(m[K_SECRET + 1]), int(m[K_SECRET + 2]), int(m[K_SECRET + 3])
+    a, b, c, d = mixed(a, b, c, d ^ int(length))
+    a = a ^ int(length)
     heads = heads_of(kind, int(p[at]) & 255) if length else 0
     for i in range(words_of(kind, length)):
         word = int(p[at + i])
