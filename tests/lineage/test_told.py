@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -177,6 +179,22 @@ def test_stages_in_front() -> None:
         (10, 30),
         (30,),
     ]
+
+
+def test_an_operator_that_tells_is_freed_and_copied_as_any_other() -> None:
+    op = Operator(NAMED, window=60, members="id", tell="lineage")
+    op.push_many(LOGS)
+    twin = copy.deepcopy(op)
+    told = [(change.re, change.diff, change.members) for change in twin.push(insert(Log("try", 25), 2))]
+    core = weakref.ref(op._core)
+    gc.disable()
+    try:
+        del op
+        assert core() is None
+    finally:
+        gc.enable()
+    assert [diff for _, diff, _ in told] == [0, 1]
+    assert [change.diff for change in twin.push(retract(Log("try", 25), 2))] == [-1, 0]
 
 
 def test_a_damaged_option_is_refused() -> None:
