@@ -384,3 +384,23 @@ def test_matches_at_one_time_come_in_the_order_of_their_texts(threads: int) -> N
         op.push_many([insert(Named(7, name), 1) for name in names])
         out = op.push_many({"who": np.full(3, 1), "name": ["c", "a", "b"], "le": np.full(3, 5)})
         assert [str(word) for word in out["word"]] == ["a", "b", "c"]
+
+
+def test_after_a_restore_keys_are_forgotten_at_the_same_calls() -> None:
+    """So that new keys get the same numbers, by which matches of one time are in order."""
+    one = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "x > 0")])
+    first = Keyed(one, key="sym", window=2)
+    first.push_many([tick(1, i, f"k{i}") for i in range(6)])
+    blob, found = first.snapshot(), []
+    for threads in (1, 2, 3):
+        op = Keyed.restore(one, blob, key="sym", threads=threads)
+        op.push_many(at_once([f"n{i}" for i in range(5)], 6))
+        op.push(Punctuation(19))
+        found.append(list(op.push_many(at_once([f"m{i}" for i in range(9)] + [f"n{i}" for i in range(4, -1, -1)], 21))["sym"]))
+    assert found[0] == found[1] == found[2]
+
+
+def at_once(keys: list[str], le: int) -> dict[str, Any]:
+    """An event of each of some keys, all at one instant."""
+    n = len(keys)
+    return {"sym": keys, "x": np.ones(n, np.int64), "seq": np.zeros(n, np.int64), "le": np.full(n, le)}

@@ -186,9 +186,11 @@ class ShardedEngine(CompiledEngine):
     def load(self, states: States) -> None:
         of = self.store.directory.numbers(states.keys) % len(self._engines)
         for i, engine in enumerate(self._engines):
-            engine.store.memory.m[k.C_SHARDS] = 1  # numbers of keys are its own meanwhile
+            store = engine.store
+            store.memory.m[k.C_SHARDS], idle = 1, store.idle  # numbers of keys are its own meanwhile
             engine.load(states.only(of == i))
-            engine.store.memory.m[k.C_SHARDS] = len(self._engines)
+            store.memory.m[k.C_SHARDS] = len(self._engines)
+            self.store.idle += store.idle - idle  # keys are cleaned, and their numbers given again, as with one memory
 
     def check(self) -> None:
         self.clean_all()

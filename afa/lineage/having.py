@@ -206,14 +206,15 @@ class Having:
         """Return for each node, and each comparison, the least and the largest sum from there to the beginning. O(graph)."""
         if self._ranges:
             return self._ranges
-        ranges, graph = self._ranges, self._graph
-        ranges[BEGUN] = [(0, 0)] * len(self._linear)
+        graph = self._graph
+        ranges: dict[Node | None, list[tuple[Any, Any]]] = {BEGUN: [(0, 0)] * len(self._linear)}
         for node in reversed(graph.nodes()):
             found = [] if node.rest is None else [ranges[node.rest]]
             for pick, before in graph.ways(node):
                 weights = self._plus((0,) * len(self._linear), pick)
                 found.append([(low + w, high + w) for w, (low, high) in zip(weights, ranges[before])])
             ranges[node] = [(min(low for low, _ in each), max(high for _, high in each)) for each in zip(*found)]
+        self._ranges = ranges  # all of them, or none: a field may hold no number that can be added up
         return ranges
 
     def _spent(self) -> BudgetError:
