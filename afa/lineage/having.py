@@ -260,7 +260,10 @@ def terms_of(text: str) -> list[Term]:
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise _unclear(text, text) from None
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    return [_term(part, text) for part in parts]
+    try:
+        return [_term(part, text) for part in parts]
+    except RecursionError:  # it is written too deep to be told
+        raise _unclear(text, text) from None
 
 
 def _term(part: ast.expr, text: str) -> Term:

@@ -43,7 +43,7 @@ class Collapsing(ToldAnew):
 
     def __init__(self, held: Callable[[], Held], automaton: Automaton, event: Schema | None, asked: Any) -> None:
         asked = PATHS if asked is True else asked
-        if not isinstance(asked, str) or not asked:
+        if not isinstance(asked, str) or "" in asked.split("."):
             raise AfaError(f'expected True or a field of the event, "price" or "b.price", but got collapse={asked!r}')
         self._asked = asked
         component, _, field = ("", "", "") if asked == PATHS else asked.rpartition(".")

@@ -120,6 +120,8 @@ class Clashing(NamedTuple):
 def test_what_is_refused() -> None:
     refused = {
         "expected True or a field of the event, .* but got collapse=7": {"collapse": 7},
+        "expected True or a field of the event, .* but got collapse='b.'": {"collapse": "b."},
+        "expected True or a field of the event, .* but got collapse='.val'": {"collapse": ".val"},
         "expected one of the components 'a', 'b', 'c' before the dot but got collapse='d.val'": {"collapse": "d.val"},
         "expected a field of numbers, of Ev.* but got field='kind'": {"collapse": "kind"},
         "expected collapse= without members= and tell= but got members='val', tell=None": {"collapse": True, "members": "val"},
