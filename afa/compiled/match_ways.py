@@ -89,7 +89,10 @@ def _find(store: Store, code: int, sought: Sought) -> Found | None:
     if table.batch.n < max(len(wanted), arcs.many, y.Q_FIELDS):
         table.grow(max(len(wanted), arcs.many, y.Q_FIELDS))
     asked = [0] * y.Q_FIELDS
-    asked[y.Q_LE], asked[y.Q_RE], asked[y.Q_SINCE] = sought.le, sought.re, sought.since
+    asked[y.Q_LE], asked[y.Q_RE], asked[y.Q_SINCE] = sought.le, sought.re or 0, sought.since
+    if sought.least is not None:
+        asked[y.Q_BOUNDED], asked[y.Q_LEAST] = y.ANY if sought.re is None else y.EXACT, sought.least
+        asked[y.Q_EVERY] = int(store.memory.m[k.C_LONGEST])
     asked[y.Q_WIDTH], asked[y.Q_CHOICES], asked[y.Q_TAKES] = len(choices[0]), len(choices), arcs.takes
     while True:
         words = table.batch.words
@@ -177,7 +180,8 @@ def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) 
     numbers[k.NOWHERE] = k.NOWHERE
     groups[2] = [numbers[place] for place in groups[2]]
     times: list[int] = words[y.Y_LE, : told[y.Q_STEPS]].tolist()
-    return Ways(times, groups, edges, ends[::-1], events, store.payloads.layout.schema.cls, components, told[y.Q_NUMBERS])
+    form = store.payloads.layout.schema.cls
+    return Ways(times, groups, edges, ends[::-1], events, form, components, told[y.Q_NUMBERS], told[y.Q_RE])
 
 
 def _event_rows(store: Store, places: Collection[int]) -> Any:

@@ -118,17 +118,25 @@ class Sought(NamedTuple):
 
     Parameters
     ----------
-    le, re : int
+    le : int
+    re : int or None
+        None: any, of several matches all.
     payloads : sequence of tuple
         The first fields of its payload; of any of them, if there are several.
     since : int
         What began before is not all held.
+    least : int, optional
+        Beyond ``le``: the ways of all computations whose events have an RE at or above this, by states and registers, whatever
+        their starts (`afa.lineage.bounded`); with an ``re``, which is this then, only if no match with these payloads has a larger
+        one.
+        None: those of the runs that end as the match, by their starts.
     """
 
     le: int
-    re: int
+    re: int | None
     payloads: Sequence[tuple[Any, ...]]
     since: int
+    least: int | None = None
 
 
 class Picks(NamedTuple):
@@ -168,6 +176,8 @@ class Ways(NamedTuple):
     components : sequence of str
     numbers : int
         One past the last number of a partial match.
+    re : int
+        The largest RE of the matches.
     """
 
     times: list[int]
@@ -178,3 +188,4 @@ class Ways(NamedTuple):
     form: Any
     components: Sequence[str]
     numbers: int
+    re: int

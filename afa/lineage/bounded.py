@@ -12,7 +12,7 @@ holds a partial match with this state and register and an ``m`` at or above the 
 arc whose event has an RE at or above the bound, or began at the step with such an event; fences, transfers and ``at`` see no start
 and no ``m``. No lifetime ends on the way, as the bound lies beyond the last LE. So to walk back over states and registers, asking
 each event for its RE, is exact, on the lists of either kind of operator, and costs one fence for each state and register, not for
-each start.
+each start. The compiled engine does it in machine code (`Engine.ways` with a bound); this is the plain way, for all else.
 """
 
 from __future__ import annotations

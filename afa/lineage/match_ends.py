@@ -87,7 +87,7 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     AfaError
         It is, but began before a promise, which has dropped its first events; not where lineages are kept (``lineage=True``).
     """
-    walked = None if held.longest else _walked(held, match, only)
+    walked = _walked(held, match, match.re, _least(held, match), only)
     if walked is not None:
         return Lineage(match, Graph(walked), held.event)
     here = _Here(held, match)
@@ -107,7 +107,7 @@ def events_of(held: Held, matches: Sequence[Change]) -> list[dict[str, list[Chan
     found: list[dict[str, list[Change]]] = []
     for key, group in groupby(matches, key=lambda match: match.key):
         some = list(group)
-        picks = Picks([None for _ in some], []) if held.longest else _picks(held, key, some)
+        picks = _picks(held, key, some)
         told = _told(held)
         changes = [Change(told(payload), le, re, 1, key) for payload, le, re in picks.events]
         for match, picked in zip(some, picks.of):
@@ -126,13 +126,13 @@ def _picks(held: Held, key: Hashable, matches: Sequence[Change]) -> Picks:
     promised = max(held.progress.floor, held.progress.some)
     if any(match.le < held.progress.answers for match in matches):  # type: ignore[operator]
         return Picks([None for _ in matches], [])
-    soughts = [Sought(match.le, match.re, [tuple(match.payload)], promised) for match in matches]  # type: ignore[arg-type]
+    soughts = [Sought(match.le, match.re, [tuple(match.payload)], promised, _least(held, match)) for match in matches]  # type: ignore[arg-type]
     return held.engine.picks(key, soughts)
 
 
 def lineage_in_force(held: Held, match: Change) -> Lineage | None:
     """Return the lineage of a match as `lineage_of`; None: the match is not in force. Not where only the longest match is."""
-    walked = _walked(held, match, None)
+    walked = _walked(held, match, match.re, None, None)
     if walked is not None:
         return Lineage(match, Graph(walked), held.event)
     here = _Here(held, match)
@@ -140,13 +140,18 @@ def lineage_in_force(held: Held, match: Change) -> Lineage | None:
     return here.lineage(here.derivation(found)) if found else None
 
 
-def _walked(held: Held, match: Change, only: Collection[Any] | None) -> Walked | None:
-    """Return what the engine finds itself; None: nothing, whatever the reason."""
+def _least(held: Held, match: Change) -> int | None:
+    """Return the bound of the events behind a match, where starts do not matter."""
+    return match.re if held.longest else None
+
+
+def _walked(held: Held, match: Change, re: int | None, least: int | None, only: Collection[Any] | None) -> Walked | None:
+    """Return what the engine finds itself of a match with an RE, or of all (None); None: nothing, whatever the reason."""
     promised, payload = max(held.progress.floor, held.progress.some), tuple(match.payload)
     if match.le < held.progress.answers:  # type: ignore[operator]
         return None
     wanted = [payload] if only is None else [whole for whole in only if whole[: len(payload)] == payload]
-    ways = held.engine.ways(match.key, Sought(match.le, match.re, wanted, promised))  # type: ignore[arg-type]
+    ways = held.engine.ways(match.key, Sought(match.le, re, wanted, promised, least))  # type: ignore[arg-type]
     return None if ways is None else Walked(ways, match.key, _told(held), held.table)
 
 
@@ -168,6 +173,9 @@ def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[
     AfaError
         One of them began before a promise.
     """
+    walked = _walked(held, match, None, match.le + 1, None) if only is None else None  # type: ignore[operator]
+    if walked is not None:
+        return Lineage(match, Graph(walked), held.event)
     here = _Here(held, match)
     found = here.ends
     if only is not None:
@@ -188,6 +196,9 @@ def aggregated(held: Held, match: Change, field: str | None, component: str | No
     AfaError
         One of them began before a promise.
     """
+    walked = _walked(held, match, None, match.le + 1, None)  # type: ignore[operator]
+    if walked is not None:
+        return walked.re, aggregates_of(Graph(walked), field, component, held.event)
     here = _Here(held, match)
     if not here.ends:
         return None

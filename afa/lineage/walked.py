@@ -41,6 +41,7 @@ class Walked:
     def __init__(self, ways: Ways, key: Any, shown: Callable[[Any], Any], table: ArcTable) -> None:
         self._ways, self._key, self._shown, self._table = ways, key, shown, table
         self.size = len(ways.times)
+        self.re = ways.re
         self._told: dict[int, tuple[str, Change]] = {}
         self._moved: list[int] = []  # by step, what is led to there
         self._groups: list[list[Group] | None] = []

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import Arc, Automaton, Change, Keyed, Operator, insert, query
+from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, insert, query
 from afa.compiled import compiled_engine, inforce, match_ways, way_table
 from afa.compiled.kernel import way_names
 from afa.lineage import Lineage
@@ -150,6 +150,43 @@ def test_kernels_find_what_is_derived(name: str) -> None:
         assert None not in asked(op, matches[-40:])
         paths += agree(op, matches[-40:])
     assert paths > (10 if name in ("contiguous", "taking") else 100)
+
+
+@pytest.mark.parametrize("longest", [False, True])
+@pytest.mark.parametrize("name", list(OPERATORS))
+def test_kernels_find_what_is_derived_by_a_bound(name: str, longest: bool) -> None:
+    """Collapsed, and under ``longest=True``: by states and registers, whatever the starts."""
+    choose, paths = Seeded(f"bounded {name}"), 0
+    for ties in (False, True):
+        events = stream(choose, 70)
+        rows = [insert(event, choose.number(0, 40) if ties else le) for le, event in enumerate(events)]
+        rows = [row._replace(re=row.le + choose.number(30, 60)) if ties and choose.chance(30) else row for row in rows]
+        gone = [row._replace(diff=-1) for row in rows if ties and choose.chance(15)]
+        op = OPERATORS[name](longest=longest)
+        matches = in_force(op, [rows, gone])[-40:]
+        assert None not in asked(op, matches)
+        paths += agree(op, matches) if longest else 0
+        for match in matches:
+            found = told(op.collapsed(match))
+            with plainly():
+                assert found == told(op.collapsed(match)), match
+            paths += found[0]
+    assert paths > (5 if name in ("contiguous", "taking") else 100)
+
+
+def test_a_promise_that_cuts_the_longest_match_off() -> None:
+    """What may have come through the promise is derived plainly, and refused where it did."""
+    op = OPERATORS["any"](longest=True)
+    matches = in_force(op, [[insert(Ev(kind, 1), le) for le, kind in enumerate("ABXBC")]])
+    assert None not in asked(op, matches)
+    op.push(Punctuation(2))
+    with plainly(), pytest.raises(AfaError, match="before the promise of 2"):
+        op.lineage(matches[0])
+    with pytest.raises(AfaError, match="before the promise of 2"):
+        op.lineage(matches[0])
+    (longer,) = [change for change in op.push_many([insert(Ev("A", 1), 2)]) if change.diff > 0]  # B at 3 goes with it as well
+    assert agree(op, [longer]) == 1
+    assert None not in asked(op, [longer])
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,12 @@ def is_end(m: Any, w: Any, p: Any, c: Any, b: int, place: int, a: Any, row: int)
 @kernel
 def is_match(p: Any, c: Any, a: Any, row: int) -> bool:
     """Return whether a partial match that is reached at the match's LE is the match. *Requires* `seek` to it."""
-    if a[row + N_M] != c[Y_ASKED, Q_RE] or p[p[P_NOW] + a[row + N_STATE]] == 0:
+    if p[p[P_NOW] + a[row + N_STATE]] == 0:
+        return False
+    if c[Y_ASKED, Q_BOUNDED]:
+        if a[row + N_M] < c[Y_ASKED, Q_LEAST]:
+            return False
+    elif a[row + N_M] != c[Y_ASKED, Q_RE]:
         return False
     width = c[Y_ASKED, Q_WIDTH]
     for k in range(c[Y_ASKED, Q_CHOICES]):
@@ -71,10 +76,14 @@ def is_match(p: Any, c: Any, a: Any, row: int) -> bool:
 
 @kernel
 def starts_of(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
-    """Write to W_TEMP, in order, where the runs began that end as the match. Returns FOUND, NO_MATCH, BEFORE, or a status."""
+    """Write to W_TEMP, in order, where the runs began that end as the match. Returns FOUND, NO_MATCH, BEFORE, or a status.
+
+    Where a run may begin at any step nothing is written.
+    """
     cap, s, last_le = m[b + H_CAP], N_REG + m[C_R], c[Y_ASKED, Q_LE]
     order, times = b + HEAD, b + HEAD + LE * cap
     c[Y_ASKED, Q_STARTS] = 0
+    found, largest = False, BEGINNING
     place = last_place(m, p, b, last_le)
     while place < m[b + H_LAST] and m[times + m[order + place]] <= last_le:
         i = m[order + place]
@@ -89,12 +98,18 @@ def starts_of(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
                 status = is_end(m, w, p, c, b, place, m, row)
                 if status < 0:
                     return int(status)
-                if status and not add_start(w, c, m[row + N_START]):
+                if status == 0:
+                    continue
+                found, largest = True, max(largest, m[row + N_M])
+                if c[Y_ASKED, Q_EVERY] == 0 and not add_start(w, c, m[row + N_START]):
                     return NEED_TEMP
             at += 1
         place += 1
-    if c[Y_ASKED, Q_STARTS] == 0:
+    if not found or (c[Y_ASKED, Q_BOUNDED] == EXACT and largest != c[Y_ASKED, Q_RE]):
         return NO_MATCH
+    c[Y_ASKED, Q_RE] = largest
+    if c[Y_ASKED, Q_EVERY]:
+        return FOUND
     return BEFORE if w[w[W_TEMP]] < c[Y_ASKED, Q_SINCE] else FOUND
 
 
@@ -113,7 +128,9 @@ def begins_by(w: Any, c: Any, start: int) -> int:
 
 @kernel
 def is_start(w: Any, c: Any, start: int) -> bool:
-    """Return whether a run of the match began at an LE."""
+    """Return whether a run of the match began at an LE, or may have."""
+    if c[Y_ASKED, Q_EVERY]:
+        return True
     at = begins_by(w, c, start)
     return bool(at < c[Y_ASKED, Q_STARTS] and w[w[W_TEMP] + at] == start)
 
@@ -121,9 +138,9 @@ def is_start(w: Any, c: Any, start: int) -> bool:
 @kernel
 def add_start(w: Any, c: Any, start: int) -> bool:
     """Put a start among the others. Returns whether there is room."""
-    if is_start(w, c, start):
-        return True
     n, at = c[Y_ASKED, Q_STARTS], begins_by(w, c, start)
+    if at < n and w[w[W_TEMP] + at] == start:
+        return True
     if n >= w[W_TEMP_CAP]:
         return False
     for k in range(n, at, -1):

@@ -20,7 +20,10 @@ from afa.compiled.kernel.record import Record
 Q = Record()
 Q_TOLD = Q("what came of it: FOUND, or why not")
 Q_LE = Q("LE of the match")
-Q_RE = Q("RE of the match")
+Q_RE = Q("RE of the match; in the end the largest one of what was found")
+Q_BOUNDED = Q("0: by the starts of the match; EXACT, ANY: by state and register, events with an RE at or above Q_LEAST alone")
+Q_LEAST = Q("the bound")
+Q_EVERY = Q("whether a run may begin at any step; else at the starts of the match only")
 Q_SINCE = Q("what began before is not held")
 Q_WIDTH = Q("how many words of a register are compared")
 Q_CHOICES = Q("with how many")
@@ -59,6 +62,7 @@ Y_LAST = Y("by end: its place; in the end its step")
 Y_SIZE = Y.size
 
 BY_EVENT, KEEPS = 1, 2  # of Y_FORM
+EXACT, ANY = 1, 2  # of Q_BOUNDED: the match has RE Q_RE, and none has a larger one; it has any RE
 BEGUN_ANEW, STANDS = 0, 2
 """The number of what stands before the first event of a run; the first number of a partial match."""
 FOUND, NO_MATCH, BEFORE, BY_PYTHON, TOO_SMALL = 0, -21, -22, -23, -24

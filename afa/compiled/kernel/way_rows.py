@@ -3,6 +3,9 @@
 W_SOURCE    p (1, 61, a)   q (1, 61, b)   |  room          rows below ``na`` stand before the step at work, those from there on
 number      2              3              |                are stored at it; one that stood before, with another end, keeps
 place       0              1              |                its number
+
+With a bound (Q_BOUNDED) starts and ``m`` do not count: rows begin at 0, end at the bound, and each state and register has one row.
+One that stood before and is stored again stays where it is, with the later end and place.
 """
 
 from __future__ import annotations
@@ -91,6 +94,55 @@ def add_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
 
 
 @kernel
+def merge_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
+    """Add what a step stores to the ``n`` rows before it, each state and register once. As `add_stored`, with a bound."""
+    s, rows, least = N_REG + m[C_R], w[W_SOURCE], c[Y_ASKED, Q_LEAST]
+    stored = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
+    hashed = False
+    for k in range(stored & COUNT):
+        node = b + m[b + H_NODES] + ((stored >> 24) + k) * s
+        if m[node + N_M] < least or not is_start(w, c, m[node + N_START]):
+            continue
+        if n + 4 >= w[W_ROWS]:
+            return NEED_ROWS
+        if c[Y_ASKED, Q_NUMBERS] >= c[Y_ASKED, Q_SIZE]:
+            return TOO_SMALL
+        row, twin = rows + n * s, NOWHERE
+        copy(m, node, w, row, s)
+        w[row + N_START], w[row + N_M] = 0, least
+        if not hashed and n > FEW:
+            hashed = True
+            new_set(w)
+            for j in range(n):
+                add_to_set(w, w, rows + j * s, s, 0)
+        if hashed:
+            found = add_to_set(w, w, row, s, 0)
+            twin = (found - rows) // s if found >= 0 else NOWHERE
+        else:
+            for j in range(n):
+                if equal(w, row, w, rows + j * s, s):
+                    twin = j
+                    break
+        if twin >= 0:
+            w[rows + twin * s + N_END] = max(w[rows + twin * s + N_END], w[row + N_END])
+            w[place_of(m, w, twin)] = place
+            continue
+        number = c[Y_ASKED, Q_NUMBERS]
+        c[Y_ASKED, Q_NUMBERS] = number + 1
+        w[number_of(m, w, n)], w[place_of(m, w, n)] = number, place
+        c[Y_REST, number] = c[Y_MOVED, number] = NOWHERE
+        c[Y_ALIVE, number] = 0
+        n += 1
+    return int(n)
+
+
+@kernel
+def stands(m: Any, w: Any, k: int, place: int, le: int) -> bool:
+    """Return whether row ``k`` stands at a place, whose LE is ``le``."""
+    return bool(w[w[W_SOURCE] + k * (N_REG + m[C_R]) + N_END] > le or w[place_of(m, w, k)] == place)
+
+
+@kernel
 def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na: int, n: int) -> int:
     """Return which row of a step's list is the one at ``target``; NOWHERE: none is.
 
@@ -100,7 +152,7 @@ def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na
     le = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]]
     if memo >= 0 and equal(w, target, w, rows + memo * s, s):
         return int(memo)
-    if k >= 0 and w[rows + k * s + N_END] > le and equal(w, target, w, rows + k * s, s):
+    if k >= 0 and stands(m, w, k, place, le) and equal(w, target, w, rows + k * s, s):
         return k
     many = n - na > FEW
     if not many:
@@ -109,14 +161,14 @@ def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na
                 return int(j)
     if not many and na <= FEW:
         for j in range(na):
-            if w[rows + j * s + N_END] > le and equal(w, target, w, rows + j * s, s):
+            if stands(m, w, j, place, le) and equal(w, target, w, rows + j * s, s):
                 return int(j)
         return NOWHERE
     if c[Y_ASKED, Q_HASHED] != w[W_STAMP]:
         new_set(w)
         c[Y_ASKED, Q_HASHED] = w[W_STAMP]
         for j in range(n):
-            if j >= na or w[rows + j * s + N_END] > le:
+            if stands(m, w, j, place, le):
                 add_to_set(w, w, rows + j * s, s, 0)
     found = find_in_set(w, w, target, s, 0)
     return (found - rows) // s if found >= 0 else NOWHERE

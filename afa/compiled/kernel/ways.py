@@ -26,7 +26,7 @@ from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, call4, kernel
 from afa.compiled.kernel.way_ends import first_place, is_end, is_start, last_place, starts_of
 from afa.compiled.kernel.way_names import *
-from afa.compiled.kernel.way_rows import add_stored, find_row, number_of, place_of, stand_before
+from afa.compiled.kernel.way_rows import add_stored, find_row, merge_stored, number_of, place_of, stand_before, stands
 
 
 @kernel
@@ -61,7 +61,9 @@ def ways_ahead(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     c[Y_ASKED, Q_GROUPS] = c[Y_ASKED, Q_EDGES] = c[Y_ASKED, Q_ENDS] = 0
     c[Y_ASKED, Q_HASHED] = NOWHERE
     c[Y_ALIVE, BEGUN_ANEW] = 0
-    place, last = first_place(m, b, w[w[W_TEMP]]), last_place(m, p, b, last_le)
+    place, last = first_of(m, w, p, c, b), last_place(m, p, b, last_le)
+    if place < 0:
+        return BY_PYTHON
     n = 0
     while place < m[b + H_LAST] and m[times + m[order + place]] <= last_le:
         i = m[order + place]
@@ -73,6 +75,37 @@ def ways_ahead(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
                 return int(n)
         place += 1
     return FOUND
+
+
+@kernel
+def first_of(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
+    """Return the first place at which a run of the match may begin; NOWHERE: it may have begun before Q_SINCE."""
+    if c[Y_ASKED, Q_EVERY] == 0:
+        return int(first_place(m, b, w[w[W_TEMP]]))
+    s, cap, least = N_REG + m[C_R], m[b + H_CAP], c[Y_ASKED, Q_LEAST]
+    order, times = b + HEAD, b + HEAD + LE * cap
+    place = first_place(m, b, c[Y_ASKED, Q_SINCE])
+    if place > m[b + H_FIRST]:  # what stands at the last step before
+        i = m[order + place - 1]
+        for at in range(first_place(m, b, min(m[b + HEAD + REACH * cap + i], m[times + i])), place):
+            rows = m[b + HEAD + ND * cap + m[order + at]]
+            for k in range(rows & COUNT):
+                row = b + m[b + H_NODES] + ((rows >> 24) + k) * s
+                if m[row + N_M] >= least and (at == place - 1 or m[row + N_END] > m[times + i]):
+                    return NOWHERE
+    while place < m[b + H_LAST] and not lasts(m, b, m[order + place], least):
+        place += 1
+    return int(place)
+
+
+@kernel
+def lasts(m: Any, b: int, i: int, least: int) -> bool:
+    """Return whether an event of a step has an RE at or above a bound."""
+    events, size = m[b + HEAD + EV * m[b + H_CAP] + i], E_WORDS + m[C_V]
+    for k in range(events & COUNT):
+        if m[b + m[b + H_EVENTS] + ((events >> 24) + k) * size + E_RE] >= least:
+            return True
+    return False
 
 
 @kernel
@@ -99,6 +132,11 @@ def passes(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> bool:
     le, before, bits = m[times + i], BEGINNING, -1
     if place > m[b + H_FIRST]:
         before = m[times + m[b + HEAD + place - 1]]
+    if c[Y_ASKED, Q_EVERY]:  # where a run begins nothing need be stored: another one may stand for it
+        bits = unchanged(m, p, b, i)
+        if (bits >> STATES) & 1 == 0 or m[C_GAPLESS]:
+            return False
+        bits &= ~c[Y_ASKED, Q_TAKES]
     for k in range(n):
         row = rows + k * s
         if w[row + N_M] <= le or (w[row + N_END] <= before and w[place_of(m, w, k)] != place - 1):
@@ -126,7 +164,8 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
     n = stand_before(m, w, place, before, n)
     if place > m[b + H_FIRST] and not linked(m, b, place):
         n = 0
-    na, n = n, add_stored(m, w, c, b, place, n)
+    na = n
+    n = merge_stored(m, w, c, b, place, n) if c[Y_ASKED, Q_BOUNDED] else add_stored(m, w, c, b, place, n)
     if n < 0:
         return int(n)
     c[Y_ASKED, Q_MEMO] = c[Y_ASKED, Q_HASHED] = NOWHERE
@@ -154,6 +193,8 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
     if is_start(w, c, le):
         copy(p, p[P_BEGIN], w, w[W_READY], s)
         w[w[W_READY] + N_START], w[w[W_READY] + N_M] = le, FOREVER
+        if c[Y_ASKED, Q_BOUNDED]:
+            w[w[W_READY] + N_START], w[w[W_READY] + N_M] = 0, c[Y_ASKED, Q_LEAST]
         sources = close(m, w, p, w[W_READY], 0, 1, le)
         if sources < 0:
             return int(sources)
@@ -210,6 +251,8 @@ def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, q: 
         component = c[Y_COMPONENT, code]
         for j in range(events & COUNT):
             event = first + j * size
+            if c[Y_ASKED, Q_BOUNDED] and m[event + E_RE] < c[Y_ASKED, Q_LEAST]:
+                continue
             taken = call_arc(m, p, record, event, source, target)
             if taken < 0:
                 return BY_PYTHON
@@ -293,7 +336,7 @@ def end_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, na: int, n: int
     le, last, kept = m[b + HEAD + LE * cap + i], last_place(m, p, b, c[Y_ASKED, Q_LE]), 0
     for k in range(n):
         row = rows + k * s
-        if k < na and w[row + N_END] <= le:
+        if not stands(m, w, k, place, le):
             continue
         number = w[number_of(m, w, k)]
         if c[Y_MOVED, number] == place:
