@@ -21,6 +21,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     engines        which of them serves; explain: what becomes of each arc
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     language/      queries as text, as Python and as SQL (above the package `speculation`)
+    reasons/       why a match came, or went: a stage around an operator
     frames/        whole frames: find, backtest
     spark/, cli/   on Spark; on the command line
 
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from afa.frames.backtest import backtest
     from afa.frames.find import find
     from afa.language.query import Query, query, sql
+    from afa.reasons import Reasons
 
 __version__ = "0.1.0"
 
@@ -108,6 +110,7 @@ __all__ = [
     "Punctuation",
     "Query",
     "QueryError",
+    "Reasons",
     "SnapshotError",
     "Statistics",
     "backtest",
@@ -121,11 +124,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load queries, `find` and `backtest` when they are asked for: they stand on `speculation`, which imports this package."""
+    """Load what stands on `speculation`, which imports this package, when asked for: queries, `Reasons`, `find`, `backtest`."""
     if name in ("Query", "query", "sql"):
         from afa.language import query as found
 
         return getattr(found, name)
+    if name == "Reasons":
+        from afa.reasons import Reasons
+
+        return Reasons
     if name == "find":
         from afa.frames.find import find
 

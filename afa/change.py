@@ -38,6 +38,11 @@ class Change(NamedTuple):
         """What an operator with ``members=`` tells of the events behind a match. None: nothing."""
         return None
 
+    @property
+    def because(self) -> Any:
+        """Why the match came or went, as `afa.Reasons` tells it (`afa.reasons.Because`). None: it was not asked."""
+        return None
+
 
 class Announced(Change):
     """A change of a match with its members, which are no part of it: equal to the change without, and unpacked as that one."""

@@ -38,6 +38,8 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.operator"],
     ["speculation"],
     ["afa.language"],
+    ["afa.reasons"],
+    ["afa.tracing"],
     ["afa.frames"],
     ["afa"],
     ["afa.spark"],

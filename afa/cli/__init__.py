@@ -16,6 +16,7 @@ show            what `afa show` shows
 diagnosis       where computations ended, if nothing has matched; trace: a sample, in order and slowly
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern
-write           changes -> Parquet or JSON lines; json_texts: values as JSON; members_column: of --members, in one type
+write           changes -> Parquet or JSON lines; json_texts: values as JSON; members_column: of --members, in one type;
+               because_output: of --reasons; explained_run: an operator that tells them
 fault           one clear line for whatever goes wrong
 """

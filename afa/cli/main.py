@@ -154,6 +154,7 @@ COLLAPSE = (
     "FIELD over all of them; component.FIELD: of the events of one component; *: the paths only."
 )
 HAVING = "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: 'sum(b.price) > 100'."
+REASONS = "Say of each match why it came or went: which row did it, and how, in a sentence; --output has a column because."
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
 
@@ -189,6 +190,7 @@ def run(
     members: Annotated[str | None, _option(RESULT, MEMBERS, metavar="FIELD")] = None,
     collapse: Annotated[str | None, _option(RESULT, COLLAPSE, metavar="FIELD")] = None,
     having: Annotated[str | None, _option(RESULT, HAVING, metavar="CONDITION")] = None,
+    reasons: Annotated[bool, _option(RESULT, REASONS, "--reasons")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
@@ -242,6 +244,7 @@ def run(
                 members=members,
                 collapse=collapse,
                 having=having,
+                reasons=reasons,
             )
         )
 

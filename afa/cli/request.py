@@ -47,6 +47,8 @@ class Job(NamedTuple):
     members: str | None = None
     collapse: str | None = None
     having: str | None = None
+    reasons: bool = False
+    report: str | None = None
 
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> Job:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.

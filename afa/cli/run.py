@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 
 from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
+from afa.cli.because_output import BecauseColumn
 from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
+from afa.cli.explained_run import explaining, told_as_times, with_lineage
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert, kind_of_times
@@ -47,7 +49,7 @@ def run(job: Job) -> None:
         names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
         options: dict[str, Any] = {name: getattr(job, name) for name in names}
         try:
-            events, operator = Schema.of(query.tree.event, "event"), query.operator(**options)
+            events, operator = Schema.of(query.tree.event, "event"), explaining(query.operator(**with_lineage(options, job)), job)
         except AfaError as error:
             raise CommandError(on_the_line(error)) from error
         _run(query.automaton, events, operator, _shown(operator, query.shown, job), source, job, Advice(query))
@@ -64,7 +66,7 @@ def run(job: Job) -> None:
     source = open_source(job.file, job.form)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
-        operator = _operator(automaton, job)
+        operator = explaining(_operator(automaton, job), job)
     except AfaError as error:
         raise CommandError(on_the_line(error)) from error
     _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
@@ -106,6 +108,7 @@ def _operator(automaton: Automaton, job: Job) -> Any:
         "collapse": job.collapse,
         "having": job.having,
     }
+    options = with_lineage(options, job)
     if not job.keys:
         return Operator(automaton, **options)
     return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), threads=job.threads, **options)
@@ -170,7 +173,9 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
     members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
-    with writing(job.output, members.schema(_with_kinds(schema, timed, batches_in.kind))) as write:
+    because = BecauseColumn(job.reasons, batches_in.kind, job.tick or "ms")
+    told_as_times(operator, batches_in.kind)
+    with writing(job.output, because.schema(members.schema(_with_kinds(schema, timed, batches_in.kind)))) as write:
 
         def push(*items: Any) -> None:
             batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
@@ -178,10 +183,12 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
                 batch.insert(1, follow.poll())
             for part in _said(lambda: operator.push_many(batch), batches_in.end):
                 if not isinstance(part, Punctuation):
+                    part, reasons = because.taken(part)
                     part, column = members.taken(part)
                     changes = _typed(part, schema)
                     summary.count(changes, batches_in.latest)
                     found = members.put(with_times(changes, timed, batches_in.kind, job.tick or "ms"), column)
+                    found = because.put(found, reasons)
                     screen.show(found, summary)
                     write(found)
             if follow is not None:

@@ -20,6 +20,7 @@ from afa.cli.read import Source
 from afa.cli.request import Job
 from afa.operator.member_columns import MEMBERS
 from afa.operator.statistics import statistics_of
+from afa.reasons.because_column import BECAUSE
 from punctuation.time import FOREVER
 
 STYLES = {"+": "green", "-": "red"}
@@ -158,10 +159,11 @@ class Screen:
 
     def _line(self, row: dict[str, Any]) -> str:
         sign = "+" if row["diff"] > 0 else "-"
-        left = ("le", "re", "diff", *([MEMBERS] if self._job.members else []))
+        left = ("le", "re", "diff", *([MEMBERS] if self._job.members else []), *([BECAUSE] if self._job.reasons else []))
         payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in left)
         members = [f"{MEMBERS}={row[MEMBERS]}"] if self._job.members and row["diff"] > 0 else []
-        return " ".join((sign, f"[{_time(row['le'])}, {_time(row['re'])})", *payload, *members))
+        why = f"\n    {row[BECAUSE]['text']}" if self._job.reasons else ""
+        return " ".join((sign, f"[{_time(row['le'])}, {_time(row['re'])})", *payload, *members)) + why
 
     def finish(self, summary: Summary) -> None:
         """Print the summary."""

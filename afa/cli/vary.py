@@ -42,6 +42,8 @@ def sweep(job: Job) -> None:
         raise CommandError("expected no --arcs beside --vary: each variant has the arcs that the function gives it")
     if job.members is not None:
         raise CommandError("expected no --members beside --vary: the matches of variants come without their events")
+    if job.reasons:
+        raise CommandError("expected no --reasons beside --vary: the matches of variants come without their reasons")
     if job.collapse is not None:
         raise CommandError("expected no --collapse beside --vary: the matches of variants are counted one by one")
     if job.having is not None:

@@ -38,7 +38,7 @@ class Logged(NamedTuple):
         """Make it of changes, which are in order, and show these fields."""
         le, re, diff = (np.array([change[i] for change in changes], np.int64) for i in (1, 2, 3))
         fields = list(map(list, zip(*(change.payload for change in changes)))) or [[] for _ in shown.fields]
-        members = [change.members for change in changes] if any(type(change) is Announced for change in changes) else None
+        members = [change.members for change in changes] if any(isinstance(change, Announced) for change in changes) else None
         return cls(fields, le, re, diff, [change.key for change in changes], members)
 
     def part(self, low: int, high: int) -> Logged:

@@ -273,6 +273,11 @@ class _Here:
         return Graph(derivation)
 
 
+def starts_of(held: Held, match: Change) -> set[Any]:
+    """Return the places at which the partial matches began that stand for a match in force. O(what stands at its LE)."""
+    return {end.p.start for end in _Here(held, match).ends if end.re == match.re}
+
+
 def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
     """Return the matches of a key that are in force and not final, with an LE from ``low`` on, as insertions.
 

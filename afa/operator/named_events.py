@@ -126,6 +126,10 @@ class NamedEvents:
         held = self._events.get(name)
         return held.rows.change(core, held.i) if isinstance(held, Place) else held
 
+    def known(self, core: Any, payload: Any) -> Change | None:
+        """Return the event in force that the payload of a retraction names."""
+        return self._known(core, self._name_of(core.taken, payload))
+
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
         schema: Schema = core.taken
         change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), _key_of(core, item) if key is None else key)

@@ -181,6 +181,13 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
 
     Refuse what is neither a list nor a table, and a table like which the output can't be written.
     """
+    come = brought(core, batch, arcs, le)
+    rows = lambda table: rows_of(core, table, come.arcs, shape_of(core, table).mixed)  # noqa: E731
+    return come._replace(parts=core.resolved(come.parts, rows))
+
+
+def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> Come:
+    """Open the input of one call as `opened`; retractions by an id stay as they are."""
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     parts = [_part(core, part, le) for part in batch] if listed else [_table(core, batch, le)]
     if not listed and parts[0] is None:
@@ -191,8 +198,7 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
         schema = core.shown
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
-    arcs = core.binder.all(arcs)
-    return Come(core.resolved(parts, lambda table: rows_of(core, table, arcs, shape_of(core, table).mixed)), like, listed, arcs)
+    return Come(parts, like, listed, core.binder.all(arcs))
 
 
 def _part(core: Core, part: Any, le: str) -> Any:

@@ -1,0 +1,350 @@
+"""`Reasons`: a stage around an operator that tells of each match why it came, or went.
+
+    change -> operator -> out
+    change -> the operator as it was before the call -> lineages of what the change withdraws
+
+The changes of a call are taken one by one by both, so that it is known which of them did it, and what the match consisted of when
+it did. Both are copies of one state; where a call fails, what has gone ahead is a copy again of what has stayed behind.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from afa.change import Change, put_in_order
+from afa.errors import AfaError, ChangeError
+from afa.lineage import Lineage
+from afa.model.arc import Arc
+from afa.model.keys import take_key
+from afa.operator.call import Output
+from afa.operator.operator import Matching
+from afa.operator.statistics import Statistics
+from afa.operator.tables import Come, Found, Item, answer, brought, items_of
+from afa.reasons.because import Because, Explained
+from afa.reasons.because_column import with_reasons
+from afa.reasons.telling import Words
+from afa.reasons.why_come import why_come, why_promised
+from afa.reasons.why_gone import Asked, is_arc, why_gone
+from afa.schema import any_payload
+from punctuation.promise import Punctuation
+from punctuation.timestamps import is_time
+
+_MISSING: Any = object()
+
+
+class Reasons(Matching):
+    """Tell of each match why it was announced, or withdrawn: by which change of the input, and how.
+
+    It is used like the operator that it is given, which is its own from then on. Each change of a match that leaves has ``because``
+    (`afa.reasons.Because`): a kind, the change of the input, a sentence. Tables have a column ``because``.
+
+    Parameters
+    ----------
+    operator : Operator, Keyed, or one with stages around it (`Query.operator`)
+        Made with ``lineage=True``, all that it withdraws is told with its events; without, a match of which a promise has dropped
+        the first events is told by the change alone.
+    zone : str, optional
+        In which sentences tell times. None: UTC. Instants are told as times where the input has some, else as ticks.
+
+    Raises
+    ------
+    AfaError
+        The operator tells something in place of matches (``collapse=``, ``having=``), or has ``tell=``, ``gapless=`` or a callback.
+
+    Notes
+    -----
+    Two operators are held, and each change is pushed into both; a table goes row by row. O(lineage) for each match that a change
+    withdraws, and for each that a late one announces. An interrupt while lineages are derived leaves the call done. Source:
+    SEMANTICS.md, "Reasons".
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton, Operator, insert
+    >>> class Pay(NamedTuple):
+    ...     kind: str
+    >>> twice = Automaton(start="0", final={"2"}, event=Pay, arcs=[
+    ...     Arc("0", "1", "kind == 'declined'"), Arc("1", "2", "kind == 'declined'"),
+    ... ])
+    >>> op = Reasons(Operator(twice, window=60))
+    >>> for change in op.push_many([insert(Pay("declined"), le=1), insert(Pay("declined"), le=5)]):
+    ...     print(change.diff, change.because.text)
+    1 Announced: 'declined, 5' is its last event.
+    >>> (withdrawn,) = op.push(insert(Pay("approved"), le=3))
+    >>> for sentence in withdrawn.because.text.split(". "):
+    ...     print(sentence)
+    Withdrawn: 'approved, 3' arrived late and lies between two of its events, 'declined, 1' and 'declined, 5'
+    In state '1' no arc takes it: the partial match ends there.
+    """
+
+    def __init__(self, operator: Any, *, zone: str | None = None) -> None:
+        if not isinstance(operator, Matching) or isinstance(operator, Reasons):
+            raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
+        core = operator._core
+        _check(core)
+        self.operator: Any = operator
+        self._before = copy.deepcopy(operator)
+        self._lock = threading.RLock()
+        self._named: dict[int, Change] = {}  # by item of the call: the event that it names by an id
+        self._chooses = any(type(stage).__name__ == "Choose" for stage in _stages(operator))
+        keys = () if core.keys is None else core.keys.fields
+        self._words = Words(core.taken, tuple(keys), core.tick, False, zone)
+
+    @property
+    def _core(self) -> Any:  # type: ignore[override]
+        return self.operator._core
+
+    @property
+    def statistics(self) -> Statistics:
+        """The operator's."""
+        found: Statistics = self.operator.statistics
+        return found
+
+    def tell_times(self, zone: str | None = None) -> None:
+        """Tell instants as times of a zone (None: UTC) from now on, also where ticks come. The operator has to have a tick."""
+        self._words = self._words._replace(times=True, zone=zone)
+
+    # -- calls -----------------------------------------------------------------------------------------------------------------
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a promise. As `Operator.push`; with ``key`` as `Keyed.push`."""
+        with self._lock:
+            self._see_times([change], "le")
+            core = self._core
+            item = core.in_form(change)
+            if not isinstance(item, Change):
+                return self._take([("event", item, None)], True)
+            if key is not _MISSING:
+                key = take_key(key)
+            elif core.keys is not None and core.named is None:
+                key = take_key(core.keys.of_change(item))
+            return self._take([("event", item, None if key is _MISSING else key)], True)
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
+        """Take a batch, as one call. As `Operator.push_many`; a table of changes has a column ``because``."""
+        with self._lock:
+            core = self._core
+            come: Come = brought(core, batch, arcs, le)
+            self._see_times(batch if come.listed else [batch], le)
+            out = self._take(list(items_of(core, come)), net)
+            if come.like is None:
+                return out
+            return with_reasons(answer(Found.of(out, core.shown), come, core, net), out, come.like)
+
+    def _see_times(self, parts: Any, le: str) -> None:
+        """Tell times as times once some have come."""
+        if not self._words.times and self._words.tick is not None:
+            for part in parts:
+                names = (le, "le", getattr(self._words.schema, "instant", None))
+                if is_time(part.le if isinstance(part, Change) else _first_time(part, names)):
+                    self._words = self._words._replace(times=True)
+                    return
+
+    def _arc_input(self, item: Any) -> Output:
+        with self._lock:
+            return self._take([("arc", item, None)], True)
+
+    def lineage(self, match: Change) -> Lineage:
+        """Return which events stand behind a match in force. As `Operator.lineage`."""
+        found: Lineage = self.operator.lineage(match)
+        return found
+
+    def collapsed(self, match: Change) -> Lineage:
+        """Return which events stand behind a payload at an LE. As `Operator.collapsed`."""
+        found: Lineage = self.operator.collapsed(match)
+        return found
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys that hold any state."""
+        found: list[Hashable] = self.operator.keys
+        return found
+
+    def snapshot(self) -> bytes:
+        """Return the operator's snapshot. To go on, restore the operator and put it into a `Reasons` again."""
+        found: bytes = self.operator.snapshot()
+        return found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Reasons:
+        with self._lock:
+            other = memo[id(self)] = Reasons(copy.deepcopy(self.operator, memo))
+            other._words = self._words
+            return other
+
+    # -- one call --------------------------------------------------------------------------------------------------------------
+
+    def _take(self, items: list[Item], net: bool) -> Output:
+        """Carry out a call: all items by the operator, then by the one that stays behind, and tell why."""
+        outs, come = self._ahead(items)
+        try:
+            gone = self._behind(items, outs, net)
+        except BaseException:
+            self._before = copy.deepcopy(self.operator)
+            raise
+        reasons = come | gone
+        found: Output = []
+        for i, j in _left(outs, net):
+            change = outs[i][j]
+            found.append(change if isinstance(change, Punctuation) else Explained.because_of(change, reasons[i, j]))
+        return found
+
+    def _ahead(self, items: list[Item]) -> tuple[list[Output], dict[tuple[int, int], Because]]:
+        """Push all items. Returns the output of each, and the reasons of what each announces."""
+        outs: list[Output] = []
+        reasons = {}
+        self._named = {}
+        try:
+            for i, item in enumerate(items):
+                self._look_up(i, item)
+                now = self._core.progress.now
+                outs.append(_push(self.operator, item))
+                come = [j for j, change in enumerate(outs[i]) if isinstance(change, Change) and change.diff > 0]
+                if come:
+                    asked = self._asked(self.operator, items, i, outs[i])
+                    for j in come:
+                        reasons[i, j] = self._why_come(asked, outs[i][j], items[i], now)
+        except BaseException:
+            self.operator = copy.deepcopy(self._before)
+            raise
+        return outs, reasons
+
+    def _why_come(self, asked: Asked, match: Any, item: Item, now: int) -> Because:
+        if isinstance(item[1], Punctuation):
+            return why_promised(item[1], match, asked)
+        newest = not is_arc(asked.change) and asked.change.le >= now  # type: ignore[operator]
+        return why_come(asked, match, newest)
+
+    def _behind(self, items: list[Item], outs: list[Output], net: bool) -> dict[tuple[int, int], Because]:
+        """Push all items into the operator that has stayed behind; return the reasons of what each withdraws."""
+        wanted: dict[int, list[int]] = {}
+        for i, j in _left(outs, net):
+            change = outs[i][j]
+            if isinstance(change, Change) and change.diff < 0:
+                wanted.setdefault(i, []).append(j)
+        reasons = {}
+        for i, item in enumerate(items):
+            for j in wanted.get(i, ()):
+                if j == wanted[i][0]:
+                    asked = self._asked(self._before, items, i, outs[i])
+                reasons[i, j] = why_gone(asked, outs[i][j])  # type: ignore[arg-type]
+            _push(self._before, item)
+        return reasons
+
+    def _asked(self, operator: Any, items: list[Item], i: int, out: Output) -> Asked:
+        """Return what a reason is told from. ``operator``: as it was before the item, or as it is after it."""
+        after = None
+        if i + 1 < len(items) and items[i + 1][2] == items[i][2]:
+            after = self._whole(items, i + 1)
+        matches = [change for change in out if isinstance(change, Change)]
+        change = self._whole(items, i) or Change(None, None, None, 0)
+        return Asked(operator, change, matches, after, self._chooses, self._words)
+
+    def _look_up(self, i: int, item: Item) -> None:
+        """Note which event an item retracts that names it by an id, while that is in force."""
+        core, change = self._core, item[1]
+        if core.named is not None and isinstance(change, Change) and type(change.diff) is int and change.diff < 0:
+            known = core.named.known(core, change.payload)
+            if known is not None:
+                self._named[i] = known._replace(diff=change.diff)
+
+    def _whole(self, items: list[Item], i: int) -> Change | None:
+        """Return an event change in its whole form, or a change of an arc. None: neither."""
+        port, change, key = items[i]
+        core = self._core
+        if port == "arc":
+            return change if isinstance(change, Change) else Change(change, getattr(change, "at", None), None, 0)
+        if not isinstance(change, Change) or (core.named is not None and change.diff < 0):
+            return self._named.get(i)
+        schema, payload = core.taken, change.payload
+        if schema is not None:
+            payload = schema.take(schema.dated(payload, change.le))
+        if core.keys is not None and key is None:
+            key = core.keys.of_change(change)
+        whole: Change = core.timed(change, payload, key)
+        return whole
+
+
+def _push(operator: Any, item: Item) -> Output:
+    """Push one item, as a call."""
+    port, change, key = item
+    if port == "arc":
+        return operator._arc_input(change)  # type: ignore[no-any-return]
+    if isinstance(change, Change) and key is not None:
+        return operator.push(change, key=key)  # type: ignore[no-any-return]
+    return operator.push(change)  # type: ignore[no-any-return]
+
+
+def _left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
+    """Return which records of the items' outputs leave, in order of output: item, and place in its output.
+
+    With ``net`` of each match the last record, if the call has changed it, then the last punctuation.
+    """
+    places = [(i, j) for i, out in enumerate(outs) for j in range(len(out))]
+    if not net:
+        return places
+    total: dict[Any, int] = {}
+    last: dict[Any, tuple[int, int]] = {}
+    promise = None
+    for i, j in places:
+        change = outs[i][j]
+        if isinstance(change, Punctuation):
+            promise = (i, j)
+            continue
+        name = any_payload(change.payload), change.le, change.re, change.key
+        total[name] = total.get(name, 0) + change.diff
+        last[name] = (i, j)
+    left = {place: outs[place[0]][place[1]] for name, place in last.items() if total[name]}
+    ordered: Any = [Placed.at(change, place) for place, change in left.items()]
+    put_in_order(ordered)
+    return [change.place for change in ordered] + ([] if promise is None else [promise])
+
+
+class Placed(Change):
+    """A change that knows where it stands in the outputs of a call."""
+
+    @classmethod
+    def at(cls, change: Any, place: tuple[int, int]) -> Placed:
+        """Return a change with its place."""
+        made = cls._make(change)
+        made.__dict__["place"] = place
+        return made
+
+
+def _stages(operator: Any) -> list[Any]:
+    """Return the stages around an operator."""
+    found = []
+    while hasattr(operator, "stage"):
+        found.append(operator.stage)
+        operator = operator.operator
+    return found
+
+
+def _first_time(part: Any, names: Sequence[str | None]) -> Any:
+    """Return the first value of a table's column of times, or a row's; None: there is none."""
+    for name in names:
+        try:
+            column = part[name]
+        except Exception:  # whatever a table of another library raises
+            continue
+        if isinstance(column, (int, str)) or is_time(column):
+            return column
+        values = column.to_pylist() if hasattr(column, "to_pylist") else column
+        return next(iter(values), None)
+    return None
+
+
+def _check(core: Any) -> None:
+    """Refuse an operator whose matches have no reasons."""
+    if core.told is not None and core.told.again:
+        raise AfaError(
+            "expected an operator that tells matches, without collapse=, having= and tell=, but got one with such an option"
+        )
+    if core.gapless is not None:
+        raise AfaError(f"expected an operator without gapless= but got gapless={core.gapless.field!r}")
+    if core.late.policy not in ("raise", "drop"):
+        raise AfaError(f'expected late="raise" or "drop" beside reasons but got late={core.late.policy!r}')
+    if core.faults is not None:
+        raise ChangeError("expected an operator whose faults are raised")

@@ -1,0 +1,79 @@
+"""Why a match was announced: whether the change of the input is one of its events, and what else it did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError
+from afa.reasons.because import Because
+from afa.reasons.why_gone import Asked, arc_change, is_arc, lasting, same_event
+from punctuation.promise import Punctuation
+
+
+def why_come(asked: Asked, match: Change, newest: bool) -> Because:
+    """Return the reason for which a match is announced.
+
+    Parameters
+    ----------
+    asked : Asked
+        With the operator as it is after the change.
+    match : Change
+    newest : bool
+        Whether the event is behind all before it, so that it is the last one of what it brings.
+
+    Notes
+    -----
+    O(lineage); O(1) where the event is the newest one.
+    """
+    kind, text = _told(asked, match, newest)
+    return Because(kind, asked.change, f"Announced: {text}.")
+
+
+def why_promised(item: Punctuation, match: Change, asked: Asked) -> Because:
+    """Return the reason of a match that a promise has brought: a time-out has fired."""
+    when, t = asked.words.time(match.le, match.le), asked.words.time(item.t, match.le)  # type: ignore[arg-type]
+    text = f"Announced: nothing that comes can end the wait until {when} any more, as {t} was promised."
+    return Because("promise", Change(None, item.t, None, 0), text)
+
+
+def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
+    change, words = asked.change, asked.words
+    le: Any = match.le
+    if is_arc(change):
+        return "arc", arc_change(change, words, le)
+    event = words.event(change, le)
+    went = "which was retracted" if change.diff < 0 else "which arrived late" if not newest else "which came"
+    lasts = lasting(asked.out, match)
+    if lasts is not None:
+        now, before = words.time(match.re, le), words.time(lasts.re, le)  # type: ignore[arg-type]
+        return "lifetime", f"by {event}, {went}, it lasts until {now}, in place of one until {before}"
+    if change.diff < 0:
+        return (
+            ("choice", f"{event} was retracted, and this match is chosen")
+            if asked.chooses
+            else ("cleared", f"{event}, which stood in its way, was retracted")
+        )
+    if change.le == le and newest:
+        return "completes", f"{event} is its last event"
+    late = "came" if newest else "arrived late"
+    if _among(asked, match):
+        return (
+            ("completes", f"{event} {late} and is its last event")
+            if change.le == le
+            else ("part", f"{event} {late} and is one of its events")
+        )
+    if le < change.le:
+        return "clock", f"{event} {late}, so that time has come to {words.time(le, le)}"
+    if asked.chooses:
+        return "choice", f"{event} {late}, and this match is chosen"
+    return "changed", f"{event} {late}, and the match is there with it"
+
+
+def _among(asked: Asked, match: Change) -> bool:
+    """Return whether the event is in a path of the match."""
+    try:
+        events = asked.operator.lineage(match).events()
+    except AfaError:
+        return False
+    return any(same_event(each, asked.change) for found in events.values() for each in found)

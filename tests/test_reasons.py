@@ -1,0 +1,304 @@
+"""Reasons: which change of a call announced or withdrew a match, held against brute force after each change; and how, in words."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+import afa
+from afa import AfaError, Arc, Automaton, Change, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from afa.language import one
+from afa.reasons import Because, Reasons
+from tests import oracle
+
+
+class Log(NamedTuple):
+    kind: str
+
+
+class At(NamedTuple):
+    t: int = 0
+
+
+W = 9
+PAIR = Automaton(
+    start="0",
+    final={"2"},
+    event=Log,
+    arcs=[Arc("0", "1", "kind == 'a'", name="first"), Arc("1", "2", "kind == 'b'", name="second")],
+)
+SKIPS = Automaton(
+    start="0",
+    final={"2"},
+    event=Log,
+    arcs=[Arc("0", "1", "kind == 'a'"), Arc("1", "1", "kind == 'x'"), Arc("1", "2", "kind == 'b'")],
+)
+SILENT = Automaton(
+    start="0",
+    final={"2"},
+    event=Log,
+    register=At(),
+    arcs=[
+        Arc("0", "1", "kind == 'a'"),
+        Arc("1", "1", "kind == 'x'"),
+        Arc.timeout("1", "2", at=lambda r: 6),
+    ],
+)
+GROWS = Automaton(
+    start="0",
+    final={"1"},
+    event=Log,
+    register=At(),
+    arcs=[
+        Arc("0", "1", "kind != 'x'", lambda e, r: At(1)),
+        Arc("1", "1", "kind == 'b' and r.t < 3", lambda e, r: At(r.t + 1)),
+        Arc.skip("1", "kind == 'x'"),
+    ],
+)
+AUTOMATA = [PAIR, SKIPS, SILENT, GROWS]
+
+
+def stream(choose: random.Random, n: int) -> list[Any]:
+    """Events over few instants, a third of the changes retractions of what is in force, now and then a promise."""
+    items: list[Any] = []
+    there: list[Change] = []
+    promised = 0
+    for _ in range(n):
+        if there and choose.random() < 0.35:
+            gone = there.pop(choose.randrange(len(there)))
+            items.append(gone._replace(diff=-1))
+        else:
+            le = choose.randrange(promised, 14)
+            event = Change(Log(choose.choice("aabbx")), le, le + choose.choice([W, W, W, 3]))
+            items.append(event)
+            there.append(event)
+        if choose.random() < 0.05:
+            promised = max(promised, choose.randrange(8))
+            items.append(Punctuation(promised))
+            there = [event for event in there if event.le >= promised]
+    return items
+
+
+def brute(automaton: Automaton, items: list[Any]) -> set[Any]:
+    """All matches in force, by the oracle."""
+    changes = [(c.payload, c.le, c.re, c.diff) for c in items if isinstance(c, Change)]
+    promised = max((c.t for c in items if isinstance(c, Punctuation)), default=-(2**63))
+    return oracle.matches(automaton, changes, oracle.own_arcs(automaton), promised)
+
+
+def name(change: Any) -> Any:
+    return change.payload, change.le, change.re
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_change_that_is_told_is_the_one_with_which_the_match_came_or_went(seed: int, engine: Any) -> None:
+    choose = random.Random(seed)
+    for automaton in AUTOMATA:
+        if engine == "compiled" and automaton is SILENT:
+            automaton = PAIR
+        items = stream(choose, 40)
+        op = Reasons(Operator(automaton, lineage=True, engine=engine))
+        plain = Operator(automaton, engine=engine)
+        done = 0
+        while done < len(items):
+            size = choose.choice([1, 1, 2, 5, 9])
+            call = items[done : done + size]
+            states = [brute(automaton, items[: done + i]) for i in range(len(call) + 1)]
+            out = op.push_many(list(call))
+            assert out == plain.push_many(list(call))
+            for change in out:
+                if isinstance(change, Punctuation):
+                    continue
+                there = [name(change) in state for state in states]
+                turned = max(i for i in range(len(call)) if there[i] != there[i + 1])
+                check(change, call[turned], states[turned])
+            done += size
+        op._check()
+
+
+def check(change: Change, item: Any, before: set[Any]) -> None:
+    """Check a reason against the item by which the match came or went."""
+    because: Because = change.because
+    if isinstance(item, Punctuation):
+        assert (because.kind, because.change.le, change.diff) == ("promise", item.t, 1)
+        return
+    assert because.change == item, change
+    word = "Announced: " if change.diff > 0 else "Withdrawn: "
+    assert because.text.startswith(word)
+    assert repr(item.payload.kind)[1:-1] in because.text
+    if change.diff > 0:
+        assert {"cleared": -1, "completes": 1, "part": 1, "clock": 1}.get(because.kind, item.diff) == item.diff
+        assert because.kind != "completes" or item.le == change.le
+        return
+    assert name(change) in before
+    if because.kind == "between":
+        a, b = because.events
+        assert item.diff == 1
+        assert a.le < item.le < b.le <= change.le
+    elif because.kind == "instant":
+        assert item.diff == 1
+        assert because.events[0].le == item.le
+    elif because.kind == "retracted":
+        assert item.diff == -1
+        assert name(because.events[0]) == name(item)
+    elif because.kind == "absence":
+        assert because.events[0].le < item.le < change.le
+    elif because.kind == "lifetime":
+        assert "lasts until" in because.text
+    else:
+        assert because.kind in ("clock", "changed", "before"), because
+
+
+def told(op: Any, *changes: Any) -> list[str]:
+    return [change.because.text for item in changes for change in op.push(item) if isinstance(change, Change)]
+
+
+def test_how_it_went_in_words() -> None:
+    op = Reasons(Operator(PAIR, window=W))
+    assert told(op, insert(Log("a"), 1), insert(Log("b"), 5)) == ["Announced: 'b, 5' is its last event."]
+    assert told(op, insert(Log("x"), 3)) == [
+        "Withdrawn: 'x, 3' arrived late and lies between two of its events, 'a, 1' and 'b, 5'. "
+        "In state '1' no arc takes it: the partial match ends there."
+    ]
+    assert told(op, retract(Log("x"), 3)) == ["Announced: 'x, 3', which stood in its way, was retracted."]
+    assert told(op, retract(Log("b"), 5)) == ["Withdrawn: 'b, 5', one of its events, was retracted."]
+    assert told(op, insert(Log("b"), 5)) == ["Announced: 'b, 5' arrived late and is its last event."]
+    out = op.push_many([retract(Log("b"), 5), insert(Log("x"), 5)])
+    assert [change.because.text for change in out] == [
+        "Withdrawn: 'b, 5', one of its events, was retracted. In its place came 'x, 5'."
+    ]
+    assert told(op, insert(Log("b"), 7), retract(Log("x"), 5)) == ["Announced: 'x, 5', which stood in its way, was retracted."]
+    assert told(op, insert(Log("b"), 4)) == [
+        "Withdrawn: 'b, 4' arrived late and lies between two of its events, 'a, 1' and 'b, 7'. "
+        "In state '1' the partial match takes it, and goes on in '2'.",
+        "Announced: 'b, 4' arrived late and is its last event.",
+    ]
+
+
+def test_lifetimes_and_time_outs() -> None:
+    op = Reasons(Operator(SKIPS, window=W))
+    told(op, insert(Log("a"), 1), insert(Log("b"), 5))
+    assert told(op, insert(Log("x"), 3, 6)) == [
+        "Withdrawn: with 'x, 3', which arrived late, a match that shows the same lasts until 6 in its place, "
+        "which lasted until 10.",
+        "Announced: by 'x, 3', which arrived late, it lasts until 6, in place of one until 10.",
+    ]
+    op = Reasons(Operator(SILENT, window=W))
+    assert told(op, insert(Log("a"), 1), insert(Log("b"), 8)) == ["Announced: 'b, 8' came, so that time has come to 6."]
+    assert told(op, insert(Log("b"), 4)) == [
+        "Withdrawn: 'b, 4' arrived late, behind its last event, 'a, 1', and before 6, until when there was none."
+    ]
+    assert told(op, retract(Log("b"), 4)) == ["Announced: 'b, 4', which stood in its way, was retracted."]
+    assert told(op, retract(Log("b"), 8)) == ["Withdrawn: 'b, 8' was retracted, so that time has not come to 6 any more."]
+    assert told(op, Punctuation(7)) == ["Announced: nothing that comes can end the wait until 6 any more, as 7 was promised."]
+
+
+def test_arcs() -> None:
+    op = Reasons(Operator(PAIR, window=W))
+    told(op, insert(Log("a"), 1), insert(Log("b"), 5))
+    (gone,) = op.swap("second", fence="kind == 'c'", at=4)
+    assert (gone.because.kind, gone.because.text) == ("arc", "Withdrawn: the arc 'second' was swapped from 4 on.")
+    (come,) = op.push_arc(insert(Arc("1", "2", "kind == 'b'", name="again"), le=2))
+    assert come.because.text == "Announced: the arc 'again' was put in from 2 on."
+    (gone,) = op.push_arc(retract(Arc("1", "2", "kind == 'b'", name="again"), le=2))
+    assert gone.because.text == "Withdrawn: the arc 'again' was taken out from 2 on."
+
+
+class Pay(NamedTuple):
+    at: afa.Instant
+    card: str
+    kind: str
+    id: int
+
+
+DECLINED = afa.query(
+    one("a", lambda e: e.kind == "declined").next(one("b", lambda e: e.kind == "declined")).by("card").within("10 minutes"),
+    event=Pay,
+    tick="ms",
+)
+
+
+def pay(kind: str, minute: int, id: int = 0) -> dict[str, Any]:
+    from datetime import datetime
+
+    return {"at": datetime(2026, 1, 1, 14, minute), "card": "c1", "kind": kind, "id": id}
+
+
+def test_times_keys_and_ids() -> None:
+    op = Reasons(DECLINED.operator(cancel="id"))
+    assert told(op, pay("declined", 0, 1)) == []
+    (come,) = op.push(pay("declined", 5, 2))
+    assert come.because.text == "Announced: 'declined, 2, 14:05:00' is its last event."
+    (gone,) = op.push({"id": 1, "diff": -1})
+    assert gone.because.text == "Withdrawn: 'declined, 1, 14:00:00', one of its events, was retracted."
+    assert (gone.because.change.key, gone.because.change.diff) == ("c1", -1)
+    op = Reasons(DECLINED.operator(), zone="Europe/Berlin")
+    table = pa.Table.from_pylist([pay("declined", 0), pay("declined", 5), pay("approved", 2)])
+    told_at = op.push_many(table, net=False)["because"].to_pylist()
+    assert [each["key"] for each in told_at] == ["c1", "c1"]
+    assert told_at[1]["text"].startswith("Withdrawn: 'approved, 0, 15:02:00' arrived late and lies between two of its events")
+    assert op.push_many(table.slice(0, 0))["because"].to_pylist() == []
+
+
+def test_matches_that_are_chosen() -> None:
+    text = """SELECT * FROM pays MATCH_RECOGNIZE (PARTITION BY card ORDER BY at MEASURES FIRST(a.id) AS first, LAST(a.id) AS last
+      AFTER MATCH SKIP PAST LAST ROW PATTERN (a+) DEFINE a AS a.kind = 'declined')"""
+    op = Reasons(afa.sql(text, event=Pay, tick="ms").operator())
+    found = [
+        (change.diff, change.payload.first, change.payload.last, change.because.kind)
+        for row in (pay("declined", 2, 2), pay("declined", 3, 3), pay("declined", 1, 1))
+        for change in op.push(row)
+    ]
+    assert found == [
+        (1, 2, 2, "completes"),
+        (-1, 2, 2, "choice"),
+        (1, 2, 3, "completes"),
+        (-1, 2, 3, "choice"),
+        (1, 1, 3, "part"),
+    ]
+
+
+def test_a_call_that_is_refused_leaves_both_as_they_were() -> None:
+    op = Reasons(Keyed(PAIR, key="kind", window=W))
+    op = Reasons(Operator(PAIR, window=W))
+    op.push_many([insert(Log("a"), 1), Punctuation(1)])
+    before = op.snapshot()
+    with pytest.raises(LateEventError, match="expected le >= 1"):
+        op.push_many([insert(Log("b"), 4), insert(Log("a"), 0)])
+    assert op.snapshot() == before
+    assert op._before.snapshot() == before
+    twin = copy.deepcopy(op)
+    assert told(op, insert(Log("b"), 4)) == told(twin, insert(Log("b"), 4)) != []
+    assert op.statistics == twin.statistics
+    assert op.lineage(Change(PAIR.register, 4, 1 + W)).count() == 1
+
+
+def test_forms_of_tables() -> None:
+    import pandas as pd
+    import polars as pl
+
+    columns = {"kind": ["a", "b", "x"], "le": [1, 5, 3]}
+    for form in (lambda c: c, pa.table, pd.DataFrame, pl.DataFrame):
+        out = Reasons(Operator(PAIR, window=W)).push_many(form(columns), net=False)
+        assert [each["kind"] for each in list(out["because"])] == ["completes", "between"] or [
+            each["kind"] for each in out["because"].to_pylist()
+        ] == ["completes", "between"]
+    (out, promise) = Reasons(Operator(PAIR, window=W)).push_many([columns, Punctuation(2)])
+    assert (len(out["because"]), promise) == (0, Punctuation(2))
+
+
+def test_what_has_no_reasons() -> None:
+    with pytest.raises(AfaError, match="expected an Operator or a Keyed but got 3"):
+        Reasons(3)
+    with pytest.raises(AfaError, match="without collapse=, having= and tell="):
+        Reasons(Operator(PAIR, window=W, tell="lineage"))
+    with pytest.raises(AfaError, match='expected late="raise" or "drop" beside reasons'):
+        Reasons(Operator(PAIR, window=W, late=print))
+    numbered = Automaton(start="0", final={"2"}, event=Pay, arcs=[Arc("0", "2", "True")])
+    with pytest.raises(AfaError, match="expected an operator without gapless="):
+        Reasons(Operator(numbered, window=W, gapless="id"))
