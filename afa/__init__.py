@@ -10,7 +10,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     expression/    fences and transfers taken apart: out of functions, text and JSON
     model/         the program: arcs, a frozen automaton; what becomes of one partial match
     state/         the states of keys, as columns and as bytes
-    draw/          pictures of automata
+    draw/          pictures of automata: SVG, Mermaid, DOT
     conditions/    promises about some events only
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     engine/        the protocol of an engine
@@ -121,6 +121,16 @@ __all__ = [
     "span",
     "sql",
 ]
+
+
+def _drawn(*given: Any) -> str:
+    """Draw an automaton: `Automaton.draw`, which loads what draws when it is asked to."""
+    from afa.draw.drawing import draw
+
+    return draw(*given)
+
+
+Automaton._drawn = staticmethod(_drawn)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,12 @@
 """Pictures of automata.
 
-mermaid     Mermaid text
-terminal    a rich table of arcs
-words       what both say about an arc: its kind, and the source text of its functions
+drawing       the forms: what `Automaton.draw` calls
+svg           SVG, for pages and notebooks
+svg_style     its style sheet: colours for light and for dark
+dot, mermaid  text that other programs draw
+places        where states, arcs and labels stand: a layered layout
+arc_labels    the lines of text beside an arc
+font_widths   how wide text is
+terminal      a rich table of arcs
+words         what all say about an arc: its kind, and the source text of its functions
 """

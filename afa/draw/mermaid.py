@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from afa.draw.arc_labels import SIGNS, Drawn, lifetimes
 from afa.draw.words import fence_of, final_states, kind_of
-from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 
 LINKS = {"consume": "-->", "ignorable": "--o", "skip": "--x", "epsilon": "-.->", "time-out": "==>"}
-SIGNS = {"consume": "", "ignorable": "ignores ", "skip": "skips ", "epsilon": "ε ", "time-out": "time-out "}
 LONG = 80
 """The most characters of an arc's label; a longer fence is cut."""
 
@@ -17,8 +17,15 @@ SAFE = re.compile(r"[\w .,()\[\]!=+/'-]")
 NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
 
 
-def mermaid(automaton: Automaton) -> str:
+def mermaid(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None = None) -> str:
     """Draw an automaton as a Mermaid flowchart.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    labels : "code" or "names"
+    arcs : sequence of Drawn, optional
+        The arcs to draw, with lifetimes. None: the automaton's own.
 
     Returns
     -------
@@ -42,16 +49,18 @@ def mermaid(automaton: Automaton) -> str:
         s0 -->|"low: e.x #lt; 1"| s1
         classDef dot fill:black,stroke:black
     """
-    ids = {state: f"s{i}" for i, state in enumerate(automaton.states)}
-    finals = final_states(automaton)
+    drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else arcs
+    ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
+    ids = {state: f"s{i}" for i, state in enumerate(dict.fromkeys([*automaton.states, *ends]))}
+    finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
     lines = ["flowchart LR", f"    dot(( )):::dot --> {ids[automaton.start]}"]
     for state, name in ids.items():
         left, right = ("(((", ")))") if state in finals else ("([", "])")
         lines.append(f'    {name}{left}"{escape(state)}"{right}')
-    for arc in automaton.arcs:
-        label = _label(arc)
+    for one in drawn:
+        label = _label(one, labels)
         text = f'|"{label}"|' if label else ""
-        lines.append(f"    {ids[arc.src]} {LINKS[kind_of(arc)]}{text} {ids[arc.dst]}")
+        lines.append(f"    {ids[one.arc.src]} {LINKS[kind_of(one.arc)]}{text} {ids[one.arc.dst]}")
     lines.append("    classDef dot fill:black,stroke:black")
     return "\n".join(lines)
 
@@ -74,8 +83,9 @@ def _entity(sign: str) -> str:
     return NAMED.get(sign, f"#{ord(sign)};")
 
 
-def _label(arc: Arc) -> str:
-    fence = fence_of(arc)
+def _label(drawn: Drawn, labels: str) -> str:
+    arc, sign = drawn.arc, SIGNS[kind_of(drawn.arc)]
+    fence = "" if labels == "names" and arc.name else fence_of(arc)
     fence = fence if len(fence) <= LONG else f"{fence[: LONG - 3]}..."
-    parts = [escape(part) for part in (arc.name or "", fence) if part]
-    return escape(SIGNS[kind_of(arc)]) + (" " if SIGNS[kind_of(arc)] and parts else "") + ": ".join(parts)
+    named = ": ".join(escape(part) for part in (arc.name or "", fence) if part)
+    return " ".join(part for part in (escape(sign), named, escape(lifetimes(drawn))) if part)

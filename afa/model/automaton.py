@@ -170,6 +170,45 @@ class Automaton:
         """
         return self._explained(self)
 
+    _drawn: ClassVar[Callable[..., str]]
+    """`afa.draw.drawing.draw`, which stands a floor above. ``import afa`` puts it here."""
+
+    def draw(self, form: str = "svg", *, labels: str = "code") -> str:
+        """Draw the automaton: states, final states, the start, and each arc with the text of its fence and transfer.
+
+        Parameters
+        ----------
+        form : "svg", "mermaid" or "dot"
+            SVG holds all that it needs, in colours for light and dark pages; a notebook shows it by itself.
+        labels : "code" or "names"
+            Whether an arc is labelled with its code, or with its name alone (where it has none: its fence).
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        AfaError
+            There is no such form, or no such kind of labels.
+
+        Examples
+        --------
+        >>> two = Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: e > 1, name="high")])
+        >>> print(two.draw("mermaid"))
+        flowchart LR
+            dot(( )):::dot --> s0
+            s0(["a"])
+            s1((("b")))
+            s0 -->|"high: e #gt; 1"| s1
+            classDef dot fill:black,stroke:black
+        """
+        return self._drawn(self, form, labels)
+
+    def _repr_svg_(self) -> str:
+        """Return the drawing, for notebooks."""
+        return self.draw()
+
     def __setattr__(self, field: str, value: Any) -> None:
         raise AttributeError(f"an Automaton is frozen: {field} can't be set; push an arc to a running operator instead")
 

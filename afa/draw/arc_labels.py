@@ -1,0 +1,134 @@
+"""What stands beside an arc in a picture: lines of text, and all of it to hover over."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from afa.draw.font_widths import fitting, width_of
+from afa.draw.words import fence_of, function_text, kind_of
+from afa.model.arc import Arc
+from punctuation.time import BEGINNING, FOREVER
+
+FONTS = {  # of each style of text: font, size in pixels
+    "state": ("bold", 13.0),
+    "kind": ("sans", 11.0),
+    "name": ("bold", 12.0),
+    "words": ("sans", 12.0),
+    "fence": ("mono", 11.0),
+    "transfer": ("mono", 11.0),
+    "life": ("sans", 10.0),
+}
+LINE = 15.0
+"""From one line of text to the next, in pixels."""
+WIDEST = 240.0
+"""The widest line of a label, in pixels."""
+MOST_LINES = 4
+"""The most lines of a fence, and of a transfer; the rest is cut, and stands in the title."""
+SIGNS = {"consume": "", "ignorable": "ignores", "skip": "skips", "epsilon": "ε", "time-out": "time-out"}
+
+
+class Drawn(NamedTuple):
+    """An arc to draw: its number, the lifetimes in which it serves (None: always), and whether all of them are past."""
+
+    number: int
+    arc: Arc
+    lives: tuple[tuple[int, int], ...] | None = None
+    past: bool = False
+
+
+class Piece(NamedTuple):
+    """Text of one style within a line."""
+
+    style: str
+    text: str
+
+    @property
+    def width(self) -> float:
+        return width_of(self.text, *FONTS[self.style])
+
+
+class ArcLabel(NamedTuple):
+    """The lines of a label, each of pieces that stand one space apart, and the text to hover over."""
+
+    lines: tuple[tuple[Piece, ...], ...]
+    title: str
+
+    @property
+    def width(self) -> float:
+        return max((line_width(line) for line in self.lines), default=0.0)
+
+    @property
+    def height(self) -> float:
+        return LINE * len(self.lines)
+
+
+GAP = 5.0
+"""Between two pieces of a line, in pixels."""
+
+
+def line_width(line: Sequence[Piece]) -> float:
+    """Return the width of a line, in pixels."""
+    return sum(piece.width for piece in line) + GAP * (len(line) - 1)
+
+
+def label_of(drawn: Drawn, labels: str) -> ArcLabel:
+    """Return the label of an arc.
+
+    Parameters
+    ----------
+    drawn : Drawn
+    labels : "code" or "names"
+        Whether fence and transfer stand there as code, or the arc's name alone (the fence, where it has none).
+    """
+    arc = drawn.arc
+    fence, transfer = fence_of(arc), "" if arc.transfer is None else function_text(arc.transfer)
+    sign = SIGNS[kind_of(arc)]
+    head = [Piece("kind", sign)] if sign else []
+    lines: list[tuple[Piece, ...]] = []
+    if labels == "names":
+        lines += _headed(head, _wrapped("words", arc.name or fence))
+    else:
+        name = [Piece("name", fitting(arc.name, *FONTS["name"], WIDEST - 60))] if arc.name else []
+        fences = _wrapped("fence", fence)
+        lines += [tuple(head + name), *fences] if name else _headed(head, fences)
+        lines += _wrapped("transfer", f"/ {transfer}") if transfer else []
+    life = lifetimes(drawn)
+    lines += [(Piece("life", fitting(life, *FONTS["life"], WIDEST)),)] if life else []
+    title = [f"{arc.src} → {arc.dst} ({kind_of(arc)})", *([arc.name] if arc.name else [])]
+    title += [f"fence: {fence}"] * (arc.kind != "timeout" and bool(fence)) + [fence] * (arc.kind == "timeout")
+    title += [f"transfer: {transfer}"] * bool(transfer) + [f"in force {life}"] * bool(life)
+    return ArcLabel(tuple(lines), "\n".join(title))
+
+
+def lifetimes(drawn: Drawn) -> str:
+    """Return the lifetimes of an arc as text; empty: it always serves.
+
+    Examples
+    --------
+    >>> arc = Arc("a", "b", "x < 1")
+    >>> lifetimes(Drawn(0, arc, ((BEGINNING, 5), (8, FOREVER))))
+    '[.., 5) [8, ..)'
+    """
+    if drawn.lives is None or drawn.lives == ((BEGINNING, FOREVER),):
+        return ""
+    return " ".join(f"[{'..' if le == BEGINNING else le}, {'..' if re == FOREVER else re})" for le, re in drawn.lives)
+
+
+def _headed(head: list[Piece], lines: list[tuple[Piece, ...]]) -> list[tuple[Piece, ...]]:
+    """Put the word for the arc's kind in front of the first line."""
+    return [(*head, *lines[0]), *lines[1:]] if lines else [tuple(head)] if head else []
+
+
+def _wrapped(style: str, text: str) -> list[tuple[Piece, ...]]:
+    """Break text into lines that are no wider than `WIDEST`; what is beyond `MOST_LINES` is cut."""
+    if not text:
+        return []
+    font, size = FONTS[style]
+    room = max(8, int(WIDEST / width_of("n", font, size)))
+    lines = textwrap.wrap(re.sub(r"\s+", " ", text), room, break_on_hyphens=False) or [text]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], " ".join(lines[MOST_LINES - 1 :])]
+    return [(Piece(style, fitting(line, font, size, WIDEST)),) for line in lines]
