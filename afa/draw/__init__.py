@@ -4,8 +4,11 @@ drawing       the forms: what `Automaton.draw` calls
 svg           SVG, for pages and notebooks
 svg_style     its style sheet: colours for light and for dark
 dot, mermaid  text that other programs draw
-places        where states, arcs and labels stand: a layered layout
+places        where states, arcs and labels stand: the best of several layouts
+layered       a layered layout; labels are nodes of it
+backward      which arcs run upward
 arc_labels    the lines of text beside an arc
+line_breaks   where its text is broken
 font_widths   how wide text is
 terminal      a rich table of arcs
 words         what all say about an arc: its kind, and the source text of its functions

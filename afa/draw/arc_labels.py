@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from afa.draw.font_widths import fitting, width_of
+from afa.draw.line_breaks import broken
 from afa.draw.words import fence_of, function_text, kind_of
 from afa.model.arc import Arc
 from punctuation.time import BEGINNING, FOREVER
@@ -128,7 +128,7 @@ def _wrapped(style: str, text: str) -> list[tuple[Piece, ...]]:
         return []
     font, size = FONTS[style]
     room = max(8, int(WIDEST / width_of("n", font, size)))
-    lines = textwrap.wrap(re.sub(r"\s+", " ", text), room, break_on_hyphens=False) or [text]
+    lines = broken(re.sub(r"\s+", " ", text), room)
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], " ".join(lines[MOST_LINES - 1 :])]
     return [(Piece(style, fitting(line, font, size, WIDEST)),) for line in lines]

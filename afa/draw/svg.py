@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from html import escape
 
 from afa.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, Piece, label_of, lifetimes
-from afa.draw.places import ArcPlace, Point, places
+from afa.draw.layered import CORNER, ArcPlace, Point
+from afa.draw.places import places
 from afa.draw.svg_style import STYLE
 from afa.draw.words import final_states, kind_of
 from afa.model.automaton import Automaton
@@ -52,7 +53,7 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     for state in states:
         final = state in finals
         box, shown = place.states[state]
-        corner = min(box.height / 2, 17.0)
+        corner = min(CORNER, box.height / 2, box.width / 2)
         inner = _rect(box.x + 3, box.y + 3, box.width - 6, box.height - 6, corner - 3, ' class="inner"') if final else ""
         text = _text("state", shown, box.x + box.width / 2, box.y + box.height / 2 + 4.5, ' text-anchor="middle"')
         what = ["start"] * (state == automaton.start) + ["final"] * final

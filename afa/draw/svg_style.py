@@ -26,6 +26,7 @@ svg.afa{LIGHT;max-width:100%;height:auto}
 :root[data-theme=dark] svg.afa,svg.afa[data-theme=dark]{DARK}
 svg.afa .paper{fill:var(--afa-paper)}
 svg.afa text{fill:var(--afa-ink);white-space:pre}
+svg.afa .label text{paint-order:stroke;stroke:var(--afa-paper);stroke-width:3px;stroke-linejoin:round}
 svg.afa .transfer-text,svg.afa .kind-text,svg.afa .life-text{fill:var(--afa-dim)}
 svg.afa .state rect{fill:var(--afa-fill);stroke:var(--afa-edge);stroke-width:1.5}
 svg.afa .state.final rect{fill:var(--afa-final);stroke:var(--afa-final-edge)}

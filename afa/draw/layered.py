@@ -1,0 +1,162 @@
+"""A layered layout of an automaton, in which labels are nodes of their own.
+
+The layout is graphlay's: layers from top to bottom, few crossings, routes around the nodes. It is given sizes only. A label is a
+node on the way of its arc, so that labels overlap neither each other nor a state; the arc runs along its left side. Self-loops and
+their labels stand at the right of their state, which is as high as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from afa.draw.arc_labels import FONTS, ArcLabel, Drawn
+from afa.draw.backward import backward
+from afa.draw.font_widths import fitting, width_of
+
+STATE_HEIGHT = 34.0
+STATE_WIDTH = 64.0
+CORNER = 14.0
+"""The radius of a state's corners, in pixels."""
+LONGEST_NAME = 200.0
+"""The widest name of a state, in pixels."""
+LOOP_REACH = 22.0
+"""How far a self-loop reaches out of its state."""
+LOOP_GAP = 6.0
+CLEAR = 16.0
+"""From a label to what stands at its right."""
+BESIDE = 6.0
+"""From an arc to its label."""
+OPTIONS: dict[str, Any] = {
+    "direction": "topbottom",
+    "spacing": {"layer_gap": 26.0, "node_gap": 26.0, "dummy_gap": 18.0},
+    "routing": {"bundle_parallel": False, "port_sides": "facing_only"},
+}
+
+Point = tuple[float, float]
+
+
+class Box(NamedTuple):
+    """A rectangle: its left upper corner, width and height, in pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class StatePlace(NamedTuple):
+    """The box of a state, and its name as far as it is shown."""
+
+    box: Box
+    shown: str
+
+
+class ArcPlace(NamedTuple):
+    """The polyline of an arc from border to border (of a self-loop: the four points of a cubic curve), and the box of its label."""
+
+    points: tuple[Point, ...]
+    label: Box
+    loop: bool
+
+
+class Way(NamedTuple):
+    """An arc in the graph: the node of its label, the edge into it, the edge out of it."""
+
+    node: int
+    into: int
+    out: int
+
+
+class Layered:
+    """The graph to lay out: a node for each state, for each label that is on a way, and for the dot at the start."""
+
+    def __init__(self, states: Sequence[str], start: str, arcs: Sequence[Drawn], labels: Sequence[ArcLabel]) -> None:
+        import graphlay  # when a picture is asked for, not before
+
+        self._layout, self._graph = graphlay.layout, graphlay.Graph()
+        self._arcs, self._labels = arcs, labels
+        self._loops: dict[str, list[int]] = {state: [] for state in states}
+        for i, drawn in enumerate(arcs):
+            if drawn.arc.src == drawn.arc.dst:
+                self._loops[drawn.arc.src].append(i)
+        self._names = {state: fitting(state, *FONTS["state"], LONGEST_NAME) for state in states}
+        self._states = {state: self._state(state) for state in states}
+        self._dot = self._graph.node(width=8.0, height=8.0, shape="ellipse", rank="first")
+        self._begin = self._graph.edge(self._dot, self._states[start])
+        back = backward(states, start, [(drawn.arc.src, drawn.arc.dst) for drawn in arcs])
+        self._ways = {i: self._way(i, i in back) for i, drawn in enumerate(arcs) if drawn.arc.src != drawn.arc.dst}
+
+    def _state(self, state: str) -> int:
+        loops = [self._labels[i] for i in self._loops[state]]
+        reach = max((LOOP_REACH + BESIDE + label.width + CLEAR for label in loops), default=0.0)
+        width = max(STATE_WIDTH, width_of(self._names[state], *FONTS["state"]) + 28)
+        height = max(STATE_HEIGHT, _stacked(loops) + 12)
+        return int(self._graph.node(width=width, height=height, margin={"cross_pos": reach}))
+
+    def _way(self, i: int, back: bool) -> Way:
+        """Add an arc: a line of the label's height, with room for the label at its right, and the edges into it and out of it."""
+        arc, label = self._arcs[i].arc, self._labels[i]
+        margin = {"cross_pos": BESIDE + label.width + CLEAR}
+        node = self._graph.node(width=1.0, height=max(label.height, 4.0), margin=margin)
+        enter, leave = ("bottom", "top") if back else ("top", "bottom")
+        src, dst = self._states[arc.src], self._states[arc.dst]
+        into = self._graph.edge(src, node, target_port={"side": enter}, reverse_for_ranking=back)
+        return Way(node, into, self._graph.edge(node, dst, source_port={"side": leave}, reverse_for_ranking=back))
+
+    def laid(self, options: dict[str, Any]) -> tuple[dict[str, StatePlace], list[ArcPlace], Point, tuple[Point, ...]]:
+        """Lay out under some options, which stand before `OPTIONS`: states, arcs, the dot, and the way from it to the start."""
+        chosen = {name: {**value, **options.get(name, {})} if isinstance(value, dict) else value for name, value in OPTIONS.items()}
+        laid = self._layout(self._graph, options={**options, **chosen})
+        boxes = {state: _box(laid.nodes[number]) for state, number in self._states.items()}
+        arcs = {i: self._placed(laid, boxes, i) for i in self._ways}
+        for state, own in self._loops.items():
+            arcs.update(zip(own, _looped(boxes[state], [self._labels[i] for i in own])))
+        states = {state: StatePlace(box, self._names[state]) for state, box in boxes.items()}
+        center = laid.nodes[self._dot]["center"]
+        return states, [arcs[i] for i in sorted(arcs)], (center["x"], center["y"]), _points(laid.edges[self._begin])
+
+    def _placed(self, laid: Any, boxes: dict[str, Box], i: int) -> ArcPlace:
+        arc, label, way = self._arcs[i].arc, self._labels[i], self._ways[i]
+        box = _box(laid.nodes[way.node])
+        first, *bends, last = *_points(laid.edges[way.into]), *_points(laid.edges[way.out])
+        points = on_outline(boxes[arc.src], first), *bends, on_outline(boxes[arc.dst], last)
+        return ArcPlace(points, Box(box.x + BESIDE, box.y, label.width, label.height), loop=False)
+
+
+def _stacked(labels: Sequence[ArcLabel]) -> float:
+    """Return the height of labels one below the other."""
+    return sum(max(label.height, 14.0) + LOOP_GAP for label in labels) - LOOP_GAP
+
+
+def _looped(box: Box, labels: Sequence[ArcLabel]) -> list[ArcPlace]:
+    """Place the self-loops of a state, one below the other, at its right border."""
+    found, y = [], box.y + (box.height - _stacked(labels)) / 2
+    for label in labels:
+        height = max(label.height, 14.0)
+        right, middle, half = box.x + box.width, y + height / 2, min(height, 20.0) / 2
+        a, b, c, d = ((right + dx, middle + dy * half) for dx, dy in ((0, -1), (LOOP_REACH, -1.6), (LOOP_REACH, 1.6), (0, 1)))
+        points = on_outline(box, a, sideways=True), b, c, on_outline(box, d, sideways=True)
+        found.append(ArcPlace(points, Box(right + LOOP_REACH + BESIDE - 4, y, label.width, label.height), loop=True))
+        y += height + LOOP_GAP
+    return found
+
+
+def on_outline(box: Box, point: Point, sideways: bool = False) -> Point:
+    """Return where a line that comes to a point of a box's border, up or down (else sideways), meets the rounded outline."""
+    x, y, width, height = box
+    corner = min(CORNER, height / 2, width / 2)
+    along, at, low, high = (point[1], point[0], y, y + height) if sideways else (point[0], point[1], x, x + width)
+    deep = max(low + corner - along, along - (high - corner), 0.0)
+    cut = corner - (max(corner**2 - deep**2, 0.0)) ** 0.5
+    at += cut if at < (x + width / 2 if sideways else y + height / 2) else -cut
+    return (at, along) if sideways else (along, at)
+
+
+def _box(node: Any) -> Box:
+    center, size = node["center"], node["size"]
+    return Box(center["x"] - size["width"] / 2, center["y"] - size["height"] / 2, size["width"], size["height"])
+
+
+def _points(edge: Any) -> tuple[Point, ...]:
+    return tuple((point["x"], point["y"]) for point in edge["points"])
