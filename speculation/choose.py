@@ -286,6 +286,16 @@ class Choose(Stage):
         size = len(payload)
         return [m.payload for m in self._way.chosen(key) if (m.le, m.re) == (le, re) and tuple(m.payload[:size]) == tuple(payload)]
 
+    def of_key(self, key: Hashable) -> list[Change]:
+        """Return the chosen matches of a key, with all that they hold."""
+        found: list[Change] = self._way.chosen(key)
+        return found
+
+    @property
+    def promised(self) -> int:
+        """The last promise for chosen matches: what starts before it is final."""
+        return self._promised
+
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""

@@ -36,7 +36,7 @@ def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
         The pattern does not say where a match starts.
     """
     values: list[tuple[str, Expr]] = []
-    returns = tree.returns or Lowered(tree).returns
+    returns = () if tree.rows is not None else tree.returns or Lowered(tree).returns
     taken = {name for name, _ in returns}
 
     def field(value: Expr) -> str:

@@ -112,6 +112,9 @@ class Tree:
     skip : str or None
         Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME" or "to last NAME".
         None: all.
+    rows : tuple of int, or None
+        ALL ROWS PER MATCH: each row of a match shows what is returned, as of this row; but for rows of these components, by their
+        places in the pattern from left to right, which count and are not shown. None: a match shows it, as of its end.
     """
 
     pattern: Pattern
@@ -127,5 +130,16 @@ class Tree:
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     time: str | None = None
     skip: str | None = None
+    rows: tuple[int, ...] | None = None
     tick: str | None = field(default=None, compare=False)
     ties: bool = field(default=True, compare=False)
+
+
+def components_of(pattern: Pattern) -> list[Component]:
+    """Return the components of a pattern, from left to right."""
+    match pattern:
+        case Component():
+            return [pattern]
+        case Repeat(item):
+            return components_of(item)
+    return [found for item in pattern.items for found in components_of(item)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from afa.errors import AfaError
+from afa.language.all_rows import AllRows, MatchRows
 from afa.language.changes import QueryChanges, changes, digests, renamed
 from afa.language.choosing import choosing
 from afa.language.explain_query import QueryExplanation, explained
@@ -14,6 +15,7 @@ from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
+from afa.language.rows_asked import check_options, rows_alike, rows_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
@@ -48,11 +50,12 @@ class Query:
         The tree names what is not there, or asks for what no automaton does.
     """
 
-    __slots__ = ("_choose", "_lowered", "_taken", "tree")
+    __slots__ = ("_choose", "_lowered", "_rows", "_taken", "tree")
 
     tree: Tree
     _choose: dict[str, Any] | None
     _lowered: Lowered
+    _rows: MatchRows | None
     _taken: frozenset[str]
 
     def __init__(self, tree: Tree) -> None:
@@ -66,6 +69,7 @@ class Query:
         whole, choose = (tree, None) if tree.skip is None else choosing(tree)
         object.__setattr__(self, "_choose", choose)
         object.__setattr__(self, "_lowered", Lowered(whole, taken))
+        object.__setattr__(self, "_rows", None if tree.rows is None else rows_of(tree, self._lowered, choose))
         object.__setattr__(self, "_taken", taken)
 
     @property
@@ -108,6 +112,8 @@ class Query:
     @property
     def shown(self) -> Schema:
         """What a match shows: the names and types of RETURN."""
+        if self._rows is not None:
+            return self._rows.values.schema
         if self._choose is None:
             return self.automaton.match_schema
         hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
@@ -141,6 +147,9 @@ class Query:
                 )
         if options.get("longest", False) and self._choose is not None:
             raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
+        if self._rows is not None:
+            check_options(options)
+            options["lineage"] = True
         threads = self._threads(options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
@@ -155,6 +164,8 @@ class Query:
             made = self._lowered.back.stage().before(made)
         if self._choose is None:
             return made
+        if self._rows is not None:
+            return AllRows(Choose(**self._choose).after(made), self._rows)
         return Choose(**self._choose, shown=self.shown.cls).after(made)
 
     def restore(
@@ -195,7 +206,10 @@ class Query:
             back = self._lowered.back
             return alone(part) if back is None else LookBack.restore(part, alone, like=back.stage())
 
-        return looking(blob) if self._choose is None else After.restore(blob, looking)
+        if self._choose is None:
+            return looking(blob)
+        found = After.restore(blob, looking)
+        return found if self._rows is None else AllRows(found, self._rows)
 
     def _threads(self, threads: Any) -> Any:
         """Return in how many threads an operator works; without a key, in one."""
@@ -221,6 +235,8 @@ class Query:
             raise AfaError(
                 f"expected a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {self._choose}, but got {other._choose}"
             )
+        if (self._rows, other._rows) != (None, None) and rows_alike(self.tree) != rows_alike(other.tree):
+            raise AfaError("expected a query whose rows show the same of the same pattern (ALL ROWS PER MATCH) but got another one")
         then = other
         while clash := renamed(self._lowered, then._lowered):
             then = _query(other.tree, clash | then._taken)

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from afa.language.pattern import PARTITION, Component, Either, Gap, Pattern, Repeat, Seq
+from afa.language.pattern import PARTITION, Component, Either, Gap, Pattern, Repeat, Seq, components_of
 from afa.language.sase_grammar import RefusedError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ times: STAR QUESTION? -> star
     | "{" NUMBER "," NUMBER "}" QUESTION? -> between
 ?atom: NAME -> name
     | "(" either ")" -> group
-    | "{-" either "-}" -> group
+    | "{-" either "-}" -> hidden
     | PERMUTE "(" either ("," either)* ")" -> permute
     | (BEGIN | END) -> anchor
     | EMPTY -> empty
@@ -53,7 +53,7 @@ NUMBER: /\d{1,9}/
 """
 
 
-def read_pattern(text: str, name_of: Callable[[str], str]) -> Pattern:
+def read_pattern(text: str, name_of: Callable[[str], str], hidden: list[int] | None = None) -> Pattern:
     """Read what stands in the parentheses of PATTERN.
 
     Parameters
@@ -61,6 +61,8 @@ def read_pattern(text: str, name_of: Callable[[str], str]) -> Pattern:
     text : str
     name_of : callable
         From a variable as it is written here to its name; variables are compared without case.
+    hidden : list of int, optional
+        Takes the places of the variables within ``{- -}``, of all of them from left to right.
 
     Raises
     ------
@@ -87,7 +89,11 @@ gaps=(Gap(strategy='partition', absent=()),))
         raise RefusedError(
             f"expected a row pattern but got {text[place]!r}; write variables with *, +, ?, {{n,m}}, |, ( )", place
         ) from None
-    return _Reader(name_of).either(tree.children[0])
+    reader = _Reader(name_of)
+    found = reader.either(tree.children[0])
+    if hidden is not None:
+        hidden += [i for i, each in enumerate(components_of(found)) if any(each is other for other in reader.hidden)]
+    return found
 
 
 @functools.cache
@@ -102,6 +108,7 @@ class _Reader:
 
     def __init__(self, name_of: Callable[[str], str]) -> None:
         self._name_of = name_of
+        self.hidden: list[Component] = []  # these objects, whatever else equals one of them
 
     def either(self, tree: Any) -> Pattern:
         rows = tuple(self._row(row) for row in tree.children)
@@ -135,6 +142,10 @@ class _Reader:
             return Component(self._name_of(str(tree.children[0])))
         if tree.data == "group":
             return self.either(tree.children[0])
+        if tree.data == "hidden":
+            found = self.either(tree.children[0])
+            self.hidden += components_of(found)
+            return found
         if tree.data == "permute":
             items = [self.either(child) for child in tree.children[1:]]
             if len(items) > MOST_PERMUTED:

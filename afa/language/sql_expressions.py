@@ -6,6 +6,7 @@ defined, are those of the row at hand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from afa.expression.nodes import (
     disjunction,
 )  # fmt: skip
 from afa.language.sase_grammar import RefusedError
-from afa.language.terms import Aggregate, Classifier, Ref
+from afa.language.terms import Aggregate, Classifier, Final, Ref
 from punctuation.durations import ticks
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -76,6 +77,8 @@ class Scope(NamedTuple):
     tick : str or None
     defines : str or None
         The variable whose condition it is; None: MEASURES.
+    every : bool
+        Whether each row of a match shows the MEASURES.
     """
 
     variables: Mapping[str, Variable]
@@ -84,6 +87,32 @@ class Scope(NamedTuple):
     kinds: Mapping[str, type | None]
     tick: str | None
     defines: str | None
+    every: bool = False
+
+
+FINALS = re.compile(
+    r"('(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*)|\b(FINAL|RUNNING)(\s+)(LAST|FIRST|SUM|AVG|MIN|MAX|COUNT)(\s*\()", re.IGNORECASE
+)
+
+
+def with_finals(text: str) -> str:
+    """Return a query with ``FINAL LAST(..)`` as one name, which sqlglot reads as a function; each character stays at its place.
+
+    Examples
+    --------
+    >>> with_finals("x - FINAL  LAST(x), RUNNING SUM(x), 'FINAL MAX('")
+    "x - FINAL_LAST (x),         SUM(x), 'FINAL MAX('"
+    """
+
+    def one(found: re.Match[str]) -> str:
+        said, word, blanks, name, opens = found.groups()
+        if said is not None:
+            return str(said)
+        if word.upper() == "RUNNING":
+            return " " * len(word) + blanks + name + opens
+        return f"{word}_{name}" + blanks[1:] + opens
+
+    return FINALS.sub(one, text)
 
 
 def place_of(node: Any) -> int:
@@ -270,6 +299,8 @@ class Reader:
         name = str(node.this).upper()
         if name in ("PREV", "LAG") and self._scope.defines is not None:
             return self._previous(node)
+        if name.startswith("FINAL_"):
+            return self._finally(node, name.removeprefix("FINAL_"))
         if name == "CLASSIFIER" and not node.expressions:
             return Classifier() if self._scope.defines is None else Const(self._scope.defines)
         if name in ("LAST", "FIRST"):
@@ -280,6 +311,18 @@ class Reader:
             "PREV": "in MEASURES write LAST(V.x, k)",
         }.get(name, FUNCTIONS)
         raise self._refused(node, f"expected an expression over rows but got {node.sql()!r}; {why}")
+
+    def _finally(self, node: Any, name: str) -> Expr:
+        """Return a value as it is at the end of the match: in one row per match all are."""
+        from sqlglot import exp
+
+        if self._scope.defines is not None:
+            raise self._refused(node, f"expected what is known when a row comes in DEFINE but got {node.sql()!r}")
+        first, *offset = node.expressions or [None]
+        if first is None or offset[1:] or (offset and name not in ("FIRST", "LAST")):
+            raise self._refused(node, f"expected one column in {name} but got {node.sql()!r}")
+        found = self.value(getattr(exp, name.title())(this=first, **({"expression": offset[0]} if offset else {})))
+        return Final(found) if self._scope.every and not isinstance(found, Const) else found
 
     def _previous(self, node: Any) -> Expr:
         if not 1 <= len(node.expressions) <= 2:

@@ -22,7 +22,8 @@ from afa.language.pattern import Component, Pattern, Tree
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import least_of, places_of, times_of, with_components
 from afa.language.sase_grammar import LONGEST, RefusedError, query_error
-from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of, place_of
+from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of, place_of, with_finals
+from afa.language.terms import Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
@@ -80,11 +81,12 @@ class _Text:
         self._text, self._schema, self._tick, self._order = text, schema, tick, order
         self._kinds = {field.name: field.type for field in schema.fields}
         self._required = frozenset(field.name for field in schema.fields if not field.optional)
-        self._cut = text
+        self._cut = with_finals(text)
         self._window: int | None = None
         self._subsets: list[tuple[str, int, list[tuple[str, int]]]] = []
         self._le = ""
         self._time: str | None = None
+        self._order_column: str | None = None
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
 
@@ -93,18 +95,15 @@ class _Text:
         self._cut_out()
         select, clauses = self._parsed()
         key = tuple(self._column(each.name, place_of(each)) for each in clauses.args.get("partition_by") or ())
-        order = self._ordered(clauses.args.get("order"))
-        rows = str(clauses.args["rows"].this).upper() if clauses.args.get("rows") else "ONE ROW PER MATCH"
-        if not rows.startswith("ONE ROW PER MATCH"):
-            raise RefusedError(
-                f"expected ONE ROW PER MATCH but got {rows}; which rows stand behind a match, operator.lineage(match) tells",
-                self._found(rows[:3]),
-            )
-        pattern = self._pattern(clauses.args.get("pattern"))
+        order = self._order_column = self._ordered(clauses.args.get("order"))
+        every = self._every_row(clauses.args.get("rows"))
+        hidden: list[int] = []
+        pattern = self._pattern(clauses.args.get("pattern"), hidden)
         self._know(pattern)
         subsets = tuple(self._subset(*each) for each in self._subsets)
         pattern = self._defined(pattern, clauses.args.get("define") or ())
-        returns = self._returns(select, clauses.args.get("measures") or (), key)
+        measures = self._measures(clauses.args.get("measures") or (), every)
+        returns = self._returns(select, measures, key, every)
         skip = self._skip(clauses.args.get("after"), pattern)
         return Tree(
             pattern,
@@ -114,10 +113,25 @@ class _Text:
             order,
             self._window,
             returns=returns,
+            payload="Row" if every else "Match",
             subsets=subsets,
             time=self._time,
             skip=skip,
+            rows=tuple(hidden) if every else None,
             ties=False,
+        )
+
+    def _every_row(self, clause: Any) -> bool:
+        """Return whether each row of a match is shown."""
+        rows = " ".join(str(clause.this).upper().split()) if clause is not None else "ONE ROW PER MATCH"
+        if rows.startswith("ONE ROW PER MATCH"):
+            return False
+        if rows in ("ALL ROWS PER MATCH", "ALL ROWS PER MATCH SHOW EMPTY MATCHES", "ALL ROWS PER MATCH OMIT EMPTY MATCHES"):
+            return True  # no match is empty
+        raise RefusedError(
+            f"expected ONE ROW PER MATCH or ALL ROWS PER MATCH but got {rows}; rows of no match are those of the input that are "
+            f"none of the output",
+            self._found(rows[:3]),
         )
 
     # -- the frame -------------------------------------------------------------------------------------------------------------
@@ -225,14 +239,14 @@ class _Text:
 
     # -- the pattern -----------------------------------------------------------------------------------------------------------
 
-    def _pattern(self, clause: Any) -> Pattern:
+    def _pattern(self, clause: Any, hidden: list[int]) -> Pattern:
         if clause is None:
             raise RefusedError("expected PATTERN (..) but got none", self._found("MATCH_RECOGNIZE"))
         text = str(clause.this)
         begin = re.search(r"\bPATTERN\s*\(", self._cut, re.IGNORECASE)
         base = self._cut.find(text, begin.end()) if begin else 0
         try:
-            return read_pattern(text, self._name)
+            return read_pattern(text, self._name, hidden)
         except RefusedError as refused:
             raise RefusedError(refused.message, max(base, 0) + refused.position) from None
 
@@ -260,12 +274,12 @@ class _Text:
         self._variables[name] = Variable(frozenset(names), False, 0, None)
         return name, names
 
-    def _scope(self, defines: str | None) -> Reader:
+    def _scope(self, defines: str | None, every: bool = False) -> Reader:
         def named(written: str) -> str | None:
             found = self._names.get(written.lower())
             return found if found in self._variables else None
 
-        return Reader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines))
+        return Reader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines, every))
 
     def _defined(self, pattern: Pattern, clauses: Any) -> Pattern:
         slots: dict[str, Component] = {}
@@ -309,8 +323,8 @@ class _Text:
 
     # -- what is shown ---------------------------------------------------------------------------------------------------------
 
-    def _returns(self, select: Any, clauses: Any, key: tuple[str, ...]) -> tuple[tuple[str, Expr], ...]:
-        reader, found = self._scope(None), {}
+    def _measures(self, clauses: Any, every: bool) -> dict[str, Expr]:
+        reader, found = self._scope(None, every), dict[str, Expr]()
         for each in clauses:
             alias = each.this
             if type(alias).__name__ != "Alias":
@@ -319,6 +333,14 @@ class _Text:
                 found[alias.alias] = reader.value(alias.this)
             except QueryError as error:
                 raise RefusedError(str(error), place_of(each)) from None
+            if every and alias.alias.lower() in {name.lower() for name in self._kinds}:
+                raise RefusedError(f"expected a name that no column has in MEASURES but got {alias.alias!r}", place_of(each))
+        return found
+
+    def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
+        """Return what is shown; where it is each row, the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
+        first, rest = self._columns(key) if every else ({}, {})
+        found = {**first, **measures, **rest}
         if len(select.expressions) == 1 and type(select.expressions[0]).__name__ == "Star":
             return tuple(found.items())
         shown: list[tuple[str, Expr]] = []
@@ -328,16 +350,26 @@ class _Text:
             if type(inner).__name__ == "Column" and type(inner.this).__name__ == "Star":
                 shown += found.items()
                 continue
-            measure = lower.get(inner.name.lower()) if type(inner).__name__ == "Column" else None
-            if measure is None and type(inner).__name__ == "Column" and inner.name.lower() in {field.lower() for field in key}:
+            value = lower.get(inner.name.lower()) if type(inner).__name__ == "Column" else None
+            if value is None and type(inner).__name__ == "Column" and inner.name.lower() in {field.lower() for field in key}:
                 continue  # the key comes with each match
-            if measure is None:
+            if value is None and every and type(inner).__name__ == "Column" and inner.name.lower() == self._le:
+                continue  # as the LE of the row
+            if value is None:
                 raise RefusedError(
-                    f"expected * or names of MEASURES in SELECT but got {each.sql()!r}; they are: {', '.join(found) or 'none'}",
+                    f"expected * or names of MEASURES{' and columns' * every} in SELECT but got {each.sql()!r}; they are: "
+                    f"{', '.join(found) or 'none'}",
                     place_of(each),
                 )
-            shown.append((name, found[measure]))
+            shown.append((name, found[value]))
         return tuple(shown)
+
+    def _columns(self, key: tuple[str, ...]) -> tuple[dict[str, Expr], dict[str, Expr]]:
+        """Return the columns of ORDER BY, and all others but the key, which comes with each row."""
+        names = [name for name in self._kinds if name not in key]
+        values = {name: Ref("", "last", name) for name in names}
+        ordered = [name for name in (self._time, self._order_column) if name is not None]
+        return {name: values[name] for name in ordered if name in values}, {n: v for n, v in values.items() if n not in ordered}
 
     def _skip(self, clause: Any, pattern: Pattern) -> str:
         if clause is None:

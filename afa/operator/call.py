@@ -46,6 +46,7 @@ from afa.operator.named_swap import NamedSwap
 from afa.operator.postponed_output import Postponing
 from afa.operator.rows import in_form
 from afa.operator.told_anew import ToldAnew
+from afa.operator.touched import Touched
 from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
 from afa.operator.weak_method import Weak
@@ -147,6 +148,8 @@ class Core(Member):
         self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
         self.told: Announcing | ToldAnew | None = None
         self.told = self._announcing(members, tell, collapse, having)  # what is told of the events behind matches
+        self.watched: Touched | None = None
+        self._drops = True
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
         self._take = taker(schema)
@@ -163,6 +166,10 @@ class Core(Member):
             return found
         asked = None if members is None else Members(self.automaton, self.taken, self.sequence, members)
         return Announcing(Weak(self._held_whole), asked, again)
+
+    def watch(self, touched: Touched, whole: bool) -> None:
+        """Let a stage know which events are touched; ``whole``: nothing is dropped any more, as it may ask for all."""
+        self.watched, self._drops, self.alone = touched, not whole, False
 
     def _told_anew(self, members: Any, tell: Any, collapse: Any, having: Any) -> ToldAnew:
         """Return what leaves in place of matches."""
@@ -340,6 +347,8 @@ class Core(Member):
                     self._flush(batch)
                 if self.told is not None and self.told.again:
                     self.told.touch_rows(step)
+                if self.watched is not None:
+                    self.watched.touch_rows(step)
                 self.take_columns(step)
                 continue
             for port, item, key in (step,) if kind is tuple else step:
@@ -472,6 +481,8 @@ class Core(Member):
             self.changes += abs(found.diff)
             if self.told is not None and self.told.again:
                 self.told.touch(key, le)
+            if self.watched is not None:
+                self.watched.touch(key, le)
         return found
 
     def typed(self, change: Change, key: Hashable) -> Change:
@@ -523,7 +534,7 @@ class Core(Member):
 
     def _let_go(self) -> None:
         """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
-        if self._began != self.journal.serial:
+        if self._began != self.journal.serial and self._drops:
             self._began = self.journal.serial
             if self.progress.answers < self.progress.final and self.progress.let_go(self._begun()):
                 self._clean()

@@ -120,7 +120,7 @@ def test_what_can_never_begin_is_kept_as_false() -> None:
 
 
 REFUSED = [
-    (sql(more="ALL ROWS PER MATCH"), "expected ONE ROW PER MATCH but got ALL ROWS PER MATCH; which rows"),
+    (sql(more="ALL ROWS PER MATCH WITH UNMATCHED ROWS"), "expected ONE ROW PER MATCH or ALL ROWS PER MATCH but got ALL"),
     (sql(measures="MATCH_NUMBER() AS n"), "but got 'MATCH_NUMBER()'; a late row would number"),
     (sql("b AS price > NEXT(price)"), "but got 'NEXT(price)'; what comes next is not known"),
     (sql("a AS price > PREV(price)"), "expected a to be preceded by 1 row of the match but got 'PREV(price)'"),

@@ -1,0 +1,204 @@
+"""What the rows of a match show (ALL ROWS PER MATCH): values as of each row, with what the match has taken up to there.
+
+    FIRST(a.x)     of what a has taken so far; SUM(a.x), COUNT(*), LAST(a.x) likewise; x alone is the row's
+    FINAL SUM(x)   as it is at the end of the match
+
+Source: ISO/IEC 19075-5, 4.4 (running and final semantics). What is not there yet is None, as in all values of a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from afa.expression import EPSILON_TRANSFER
+from afa.expression.evaluation import callable_of
+from afa.expression.nodes import Binary, Call, Expr, Field, walk
+from afa.expression.types import NONE, NUMBERS, types_of
+from afa.language.payload_classes import made
+from afa.language.registers import ZEROS
+from afa.language.terms import Aggregate, Classifier, Final, Ref, changed
+from afa.language.three_values import missing, nullable
+from afa.schema import Schema
+
+Picked = tuple[str, Any]
+"""A component, and the payload of the row that it took."""
+Told = Callable[[Any], Any]
+
+
+class RowValues:
+    """The values of the rows of a match.
+
+    Parameters
+    ----------
+    returns : sequence of (str, Expr)
+        Names and values.
+    event : Schema
+    groups : mapping of str to set of str
+        The components that a name stands for: itself, those of a subset, all ("").
+    name : str
+        Of the class of what a row shows.
+
+    Attributes
+    ----------
+    shown : type
+        The NamedTuple class of what a row shows.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Tick(NamedTuple):
+    ...     x: int
+    >>> total = Aggregate("", "sum", "x")
+    >>> values = RowValues([("x", Ref("", "last", "x")), ("so_far", total), ("all", Final(total)), ("a", Ref("a", "first", "x"))],
+    ...                    Schema.of(Tick, "event"), {"": {"a", "b"}, "a": {"a"}, "b": {"b"}}, "Row")
+    >>> list(values.of([("b", Tick(3)), ("a", Tick(4))]))
+    [Row(x=3, so_far=3, all=7, a=None), Row(x=4, so_far=7, all=7, a=4)]
+    """
+
+    def __init__(self, returns: Sequence[tuple[str, Expr]], event: Schema, groups: Mapping[str, frozenset[str]], name: str) -> None:
+        values = [(label, changed(value, _divided)) for label, value in returns]
+        self._kinds = {field.name: field for field in event.fields}
+        terms = dict.fromkeys(node for _, value in values for node in walk(value) if _is_term(node))
+        self._final = [term.x for term in terms if isinstance(term, Final)]
+        self._running = [term for term in terms if not isinstance(term, Final)]
+        self._reads = [_Reads(term, groups) for term in (*self._running, *self._final)]
+        held = [*self._running, *map(Final, self._final)]
+        types = tuple((f"t{i}", self._type_of(term), self._absent(term)) for i, term in enumerate(held))
+        self._terms: Any = made("Terms", types)
+        schema, fields = Schema.of(self._terms, "register"), {term: Field("r", f"t{i}") for i, term in enumerate(held)}
+        self._values, shown = [], []
+        for label, value in values:
+            kind, value = _typed(changed(value, fields.get), schema)
+            absent = {field for term, field in fields.items() if self._absent(term)}.__contains__
+            self._values.append(callable_of(nullable(value, absent), EPSILON_TRANSFER, schema))
+            shown.append((label, kind, missing(value, absent) is not None))
+        times = tuple(label for label, value in returns if isinstance(value, Ref) and value.field == event.instant is not None)
+        self.shown = made(name, tuple(shown), times)
+        self.schema = Schema.of(self.shown, "row")
+
+    def of(self, picks: Sequence[Picked]) -> Iterator[Any]:
+        """Yield what each row shows. O(rows * values).
+
+        Raises
+        ------
+        Int64Error
+            An int is beyond int64.
+        ArithmeticError
+            What Python raises of a division by zero, or beyond all floats.
+        """
+        size = len(self._running)
+        final: list[Any] = []
+        if self._final:
+            *_, last = self._told(picks)
+            final = last[size:]
+        for told in self._told(picks):
+            terms = self._terms(*told[:size], *final)
+            yield self.schema.take(self.shown(*(value(terms) for value in self._values)))
+
+    def _told(self, picks: Sequence[Picked]) -> Iterator[list[Any]]:
+        """Yield the values of all terms as of each row."""
+        reads = [each.fresh() for each in self._reads]
+        for component, payload in picks:
+            for each in reads:
+                each.take(component, payload)
+            yield [each.value() for each in reads]
+
+    def _type_of(self, term: Expr) -> type | None:
+        match term:
+            case Final(x):
+                return self._type_of(x)
+            case Classifier():
+                return str
+            case Aggregate(_, "count"):
+                return int
+            case Aggregate(_, "sum", str(field)) if self._kinds[field].type is bool:
+                return int
+        return self._kinds[term.field].type  # type: ignore[attr-defined]
+
+    def _absent(self, term: Expr) -> bool:
+        """Return whether a term may be None in some row."""
+        match term:
+            case Final(x):
+                return self._absent(x)
+            case Classifier() | Aggregate(_, "count"):
+                return False
+            case Ref("", _, field, 0) | Aggregate("", _, str(field)):
+                return self._kinds[field].optional
+        return True
+
+
+def _is_term(node: Expr) -> bool:
+    return isinstance(node, Ref | Aggregate | Classifier | Final)
+
+
+def _divided(expr: Expr) -> Expr | None:
+    """Return an average as a quotient."""
+    inner = expr.x if isinstance(expr, Final) else expr
+    if not isinstance(inner, Aggregate) or inner.function != "avg":
+        return None
+    parts = [Aggregate(inner.component, function, inner.field) for function in ("sum", "count")]
+    return Binary("/", *(Final(part) if isinstance(expr, Final) else part for part in parts))
+
+
+def _typed(value: Expr, schema: Schema) -> tuple[type | None, Expr]:
+    """Return the type of a value, and the value as one of this type."""
+    types = types_of(value, None, schema) - {NONE}
+    if len(types) == 1 and (only := next(iter(types))) in ZEROS:
+        return only, value
+    if types and types <= NUMBERS:
+        kind = float if float in types else int
+        return kind, Call(kind.__name__, (value,))
+    return None if types else int, value
+
+
+class _Reads:
+    """A term, and what it has come to."""
+
+    def __init__(self, term: Expr, groups: Mapping[str, frozenset[str]]) -> None:
+        self._term, self._groups = term, groups
+        self._of = groups[""] if isinstance(term, Classifier) else groups[term.component]  # type: ignore[attr-defined]
+        self._so_far: Any = None
+        self._last: list[Any] = []
+
+    def fresh(self) -> _Reads:
+        """Return one that has taken nothing."""
+        return _Reads(self._term, self._groups)
+
+    def take(self, component: str, payload: Any) -> None:
+        """Take a row."""
+        if component not in self._of:
+            return
+        match self._term:
+            case Classifier():
+                self._so_far = component
+            case Ref(_, "first", field):
+                self._last = self._last or [getattr(payload, field)]
+            case Ref(_, _, field, back):
+                self._last = [*self._last[-back:], getattr(payload, field)] if back else [getattr(payload, field)]
+            case Aggregate(_, function, field):
+                self._add(function, 1 if field is None else getattr(payload, field))
+
+    def _add(self, function: str, item: Any) -> None:
+        if item is None:
+            return
+        if function == "count":
+            item = 1
+        elif function == "sum" and type(item) is bool:
+            item = int(item)
+        old = self._so_far
+        if old is None:
+            self._so_far = item
+        else:
+            self._so_far = old + item if function in ("count", "sum") else (min if function == "min" else max)(old, item)
+
+    def value(self) -> Any:
+        """Return what it has come to. None: there is nothing."""
+        match self._term:
+            case Aggregate(_, "count"):
+                return self._so_far or 0
+            case Ref(_, "last", _, back) if back:
+                return self._last[0] if len(self._last) > back else None
+            case Ref():
+                return self._last[0] if self._last else None
+        return self._so_far

@@ -1,0 +1,71 @@
+"""What ALL ROWS PER MATCH asks of a query, and what it is refused beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from afa.errors import AfaError
+from afa.language.all_rows import MatchRows
+from afa.language.lowering import Lowered
+from afa.language.pattern import PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, components_of
+from afa.language.row_components import rows_by_bits, rows_by_counts
+from afa.language.row_places import with_components
+from afa.language.row_values import RowValues
+
+
+def rows_of(tree: Tree, lowered: Lowered, choose: Mapping[str, Any] | None) -> MatchRows:
+    """Return what the rows of a query's matches are.
+
+    Raises
+    ------
+    AfaError
+        A match may skip events, or all matches are shown.
+    """
+    if choose is None:
+        raise AfaError("expected a query that chooses (AFTER MATCH SKIP) where each row of a match is shown but got skip=None")
+    if tree.ties:
+        raise AfaError("expected rows of a total order (ties=False) where each row of a match is shown but got ties=True")
+    loose = next((gap for gap in _gaps(tree.pattern) if gap.strategy not in (STRICT, PARTITION) or gap.absent), None)
+    if loose is not None or tree.before or tree.after:
+        raise AfaError(f"expected neighbours with nothing between them where each row of a match is shown but got {loose}")
+    for _, value in tree.returns:
+        lowered.reader.read(value)  # refuses names that are none
+    components = tuple(component.name for component in components_of(tree.pattern))
+    bits = bool(choose["prefer"]) and choose["prefer"][0].startswith(":")
+    taken = rows_by_bits(tree.pattern) if bits else rows_by_counts(tree.pattern)
+    values = RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload)
+    return MatchRows(components, frozenset(tree.rows or ()), taken, values, tree.window)
+
+
+def rows_alike(tree: Tree) -> Any:
+    """Return what a running operator can't change: what rows show, and the pattern without its conditions."""
+    bare = {component.name: Component(component.name) for component in components_of(tree.pattern)}
+    return tree.rows, tree.returns, tree.subsets, with_components(tree.pattern, bare)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that tell of the events behind matches, as rows are these.
+
+    Raises
+    ------
+    AfaError
+    """
+    for name in ("members", "tell", "collapse", "having"):
+        value = options.get(name)
+        if value is not None:
+            raise AfaError(f"expected no {name}= beside ALL ROWS PER MATCH, whose rows are the events, but got {name}={value!r}")
+
+
+def _gaps(pattern: Pattern) -> list[Gap]:
+    """Return the gaps between what may be neighbours."""
+    match pattern:
+        case Component():
+            return []
+        case Repeat(item, _, high, gap):
+            return _gaps(item) + ([] if high == 1 else [gap])
+        case Seq(items, gaps):
+            return [*gaps, *(gap for item in items for gap in _gaps(item))]
+        case Either(items):
+            return [gap for item in items for gap in _gaps(item)]
+    return []

@@ -1,0 +1,39 @@
+"""Which events a call has touched, for a stage that tells of them; see `Core.watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Touched:
+    """What a part of a call has touched.
+
+    Attributes
+    ----------
+    events : dict of (key, int) to None
+        The keys and LEs of changes that came one by one.
+    since : int
+        The smallest LE of those that came as columns, whichever keys they have.
+    """
+
+    __slots__ = ("events", "since")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.events: dict[tuple[Hashable, int], None] = {}
+        self.since = FOREVER
+
+    def touch(self, key: Hashable, le: int) -> None:
+        """Take note of an event that comes or goes."""
+        self.events[key, le] = None
+
+    def touch_rows(self, rows: Any) -> None:
+        """Take note of events in an engine's own form."""
+        least = BEGINNING if rows.kind is not None else int(rows.le.min()) if len(rows.le) else FOREVER
+        self.since = min(self.since, least)

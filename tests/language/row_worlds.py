@@ -1,0 +1,222 @@
+"""Random queries of ALL ROWS PER MATCH x streams: ``python -m tests.language.row_worlds --worlds 10000 --seed 1``.
+
+After *every* step the net output must equal the rows of the matches that the oracle chooses, each value by brute force over what
+the match has taken up to the row; and no call says of a row that it comes and goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from afa import AfaError, Change
+from afa.expression.nodes import Const, Expr
+from afa.language.pattern import PARTITION, Tree
+from afa.language.terms import Aggregate, Classifier, Final, Ref, changed
+from punctuation.time import BEGINNING
+from tests.language.meaning import Taken, value
+from tests.language.oracle import Event, Found, choices, chosen
+from tests.language.trees import SKIPS, Allowed, Maker, Tick, names_of
+from tests.language.worlds import ENGINES, SHAPES, Op, RefusedError, Seen, Side, Stream, World, shown, smaller
+from tests.strategies import Choices, Seeded
+
+COLUMNS = tuple(name for name in Tick._fields if name != "key")
+
+
+def tree(choose: Choices) -> Tree:
+    """A random query whose rows are shown."""
+    keyed = choose.chance(50)
+    make = Maker(choose, PARTITION, keyed, choose.chance(50))
+    make.negations = 0
+    pattern = make.pattern()
+    names = names_of(pattern)
+    skip = choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}"))
+    hidden = tuple(i for i, name in enumerate(names) if names.count(name) == 1 and choose.chance(12))
+    return Tree(
+        pattern,
+        Tick,
+        "type",
+        key=choose.one((("key",), ("key",), ("key", "s"))) if keyed else (),
+        order="seq" if choose.chance(30) else None,
+        window=None if choose.chance(15) else choose.number(3, 12),
+        returns=returns(make),
+        subsets=tuple(make.subsets),
+        time="at",
+        skip=skip,
+        rows=hidden,
+        ties=False,
+    )
+
+
+def returns(make: Maker) -> tuple[tuple[str, Expr], ...]:
+    """What rows show: some columns, some values as of the row or of the end."""
+    choose, found = make.choose, list[Expr]()
+    found += [Ref("", "last", name) for name in COLUMNS if choose.chance(40)]
+    for _ in range(choose.number(0, 3)):
+        one = make.value(2, event=False)
+        found.append(changed(one, lambda node: Final(node) if is_term(node) and choose.chance(30) else None))
+    if choose.chance(50):
+        found.append(Classifier())
+    if choose.chance(40):
+        found.append(Aggregate("", "count"))
+    return tuple((f"v{i}", each) for i, each in enumerate(found or [Classifier()]))
+
+
+def is_term(node: Expr) -> bool:
+    return isinstance(node, Ref | Aggregate)
+
+
+# -- what must come --------------------------------------------------------------------------------------------------------------
+
+
+def rows(of: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> set[Any]:
+    """The rows ``(payload, le, re)`` of all chosen matches; with a key ``((key, payload), le, re)``."""
+    found = set()
+    for match in chosen(of, choices(of, events, punctuation)):
+        for i, (name, event) in enumerate(match.picks):
+            if name not in {names_of(of.pattern)[place] for place in of.rows or ()}:
+                payload = tuple(seen(of, match, i, expr) for _, expr in of.returns)
+                found.add((payload if match.key is None else (match.key, payload), event.le, match.re))
+    return found
+
+
+def seen(of: Tree, match: Found, i: int, expr: Expr) -> Any:
+    """A value as of a row of a match."""
+    picks = tuple((name, event.payload) for name, event in match.picks)
+    whole, here = Taken(picks, dict(of.subsets)), Taken(picks[: i + 1], dict(of.subsets))
+
+    def ended(node: Expr) -> Expr | None:
+        return Const(value(node.x, None, whole)) if isinstance(node, Final) else None
+
+    return value(changed(expr, ended), None, here)
+
+
+class RowSide(Side):
+    """An operator at work that tells rows."""
+
+    def step(self, op: Op) -> Seen:
+        if op[0] == "save":
+            self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
+            self.operator._check()
+            return Seen(1)
+        for each in op[1] if op[0] == "batch" else [op]:
+            self.note(each)
+        before, retractions = set(self.held), 0
+        self.in_one(self.push(op), net=op[0] != "batch" or op[2])
+        retractions = len(before - self.held)
+        expected = rows(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
+        assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
+        self.operator._check()
+        return Seen(1, len(self.held - before), retractions)
+
+    def in_one(self, out: list[Any], net: bool) -> None:
+        """Take the output of a call; of a net one no row comes and goes."""
+        met = set()
+        for change in out:
+            if isinstance(change, Change):
+                row = shown(change)
+                assert (row in self.held) == (change.diff < 0), f"{change} does not fit what is in force"
+                assert not net or row not in met, f"{change} comes and goes in one call"
+                met.add(row)
+                self.held ^= {row}
+
+
+class TiedStream(Stream):
+    """Events of one instant, too, where a field orders them; copies of one event."""
+
+    def event(self) -> Event | None:
+        made = super().event()
+        if made is not None and self.query.window is not None:
+            made = made._replace(re=None)
+        if made is None or self.query.order is None:
+            return made
+        if self.force and self.choose.chance(8):
+            again = self.choose.one(self.force)
+            return again if again.le >= self.promised else None
+        places = {(e.le, e.payload.seq) for e in (*self.force, *self.owed)}
+        return None if (made.le, made.payload.seq) in places else made
+
+
+def world(choose: Choices, query: Tree) -> World:
+    """A random world of a query."""
+    shape = choose.one(SHAPES)
+    allowed = Allowed(skip=True, ties=query.order is not None)
+    stream = TiedStream(choose, query, allowed, choose.number(*shape.instants), shape.most)
+    ops: list[Op] = []
+    for _ in range(choose.number(*shape.changes)):
+        kind = choose.number(0, 99)
+        if kind < 4:
+            ops.append(("save",))
+        elif kind < 12:
+            ops.append(stream.promise())
+        elif kind < 25:
+            ops.append(("batch", tuple(stream.change() for _ in range(choose.number(1, 4))), choose.chance(60)))
+        else:
+            ops.append(stream.change())
+    return World(query, tuple(op for op in ops if op))
+
+
+def numbered(seed: str, number: int, family: int = 4) -> World:
+    """The world of a number; so many worlds share a query."""
+    return world(Seeded(f"rows/{seed}/{number}"), tree(Seeded(f"rows/{seed}/family {number // family}")))
+
+
+def run(here: World, engine: str) -> Seen:
+    """Run a world. As `tests.language.worlds.run`."""
+    try:
+        side = RowSide(here.tree, engine)
+    except AfaError as error:
+        raise RefusedError(str(error)) from None
+    seen_ = Seen()
+    for number, op in enumerate(here.ops):
+        try:
+            seen_ = seen_.plus(side.step(op))
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__}: {error}; step {number}, {op} ({engine})") from error
+    return seen_
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the worlds; 1 if any failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=1000)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both")
+    options = parser.parse_args(arguments)
+    total, begin, refused = Seen(), time.perf_counter(), dict[str, int]()
+    for number in range(options.first, options.first + options.worlds):
+        for engine in ENGINES if options.engine == "both" else (options.engine,):
+            here = numbered(options.seed, number)
+            try:
+                total = total.plus(run(here, engine))
+            except RefusedError as error:
+                total = total.plus(Seen(refused=1))
+                refused[str(error)[:90]] = refused.get(str(error)[:90], 0) + 1
+            except AssertionError as error:
+                print(f"seed {options.seed}, world {number} fails: {error}\n{report(here, engine)}")
+                return 1
+    print(f"seed {options.seed}, worlds {options.worlds}, {total}, {time.perf_counter() - begin:.0f} s, {refused}")
+    return 0
+
+
+def report(here: World, engine: str) -> str:
+    """The smallest world found that fails."""
+
+    def fails(candidate: World) -> bool:
+        try:
+            run(candidate, engine)
+        except AssertionError:
+            return True
+        except Exception:
+            return False
+        return False
+
+    return repr(smaller(here, fails))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
