@@ -8,7 +8,7 @@ lifetimes      RE given, or LE + window; way_back: from a single event that fail
 match_lineage  which events stand behind a match (`afa.lineage`); announced: those of a call's matches, and which have changed;
                members, member_columns: what is told of them, in changes and in tables; kept_lineage: what is held for it;
                told_anew: what leaves in their place, derived around each call; collapsed_output: records of all paths;
-               postponed_output: those of which a path satisfies a condition
+               postponed_output: those of which a path satisfies a condition; lineages_told: which of these an operator tells
 touched        which events a call has touched, for a stage that reads them
 arc_input      arcs as the second input; named_swap: one in the place of another; log_polls: those of an arc log
 tables         a call that brings tables; table_rows: their rows one by one; table_columns: those of the output; table_times:

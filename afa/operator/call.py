@@ -29,21 +29,17 @@ from afa.lineage.match_ends import Held
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
-from afa.model.copies import as_plain
 from afa.model.keys import Keys
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
-from afa.operator.announced import Announcing, told_of
 from afa.operator.arc_input import ArcInput
-from afa.operator.collapsed_output import Collapsing
 from afa.operator.gapless import Gapless, sequence_of
-from afa.operator.kept_lineage import check_kept, lasts
+from afa.operator.kept_lineage import check_kept, kept_options, lasts, let_go
 from afa.operator.lifetimes import timed
+from afa.operator.lineages_told import Told, asks, held_of, told_by
 from afa.operator.log_polls import here
-from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
-from afa.operator.postponed_output import Postponing
 from afa.operator.rows import in_form
 from afa.operator.told_anew import ToldAnew
 from afa.operator.touched import Touched
@@ -51,18 +47,14 @@ from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
 from afa.operator.weak_method import Weak
 from afa.rewrite.reduction import check_options
-from afa.rewrite.rewritten_engine import RewrittenEngine
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
 from punctuation.durations import Duration, ticks_of_duration, unit_of
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING
 
 Output = list["Change | Punctuation"]
-FEW = 64
-"""After so many changes at least it is looked where what may go on began."""
 
 
 class Core(Member):
@@ -107,8 +99,7 @@ class Core(Member):
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         if type(lineage) is not bool:
             raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
-        of_paths = members is not None or told_of(tell) or collapse is not None or having is not None
-        lineage = lineage or of_paths  # of all paths, or of none
+        lineage = lineage or asks(members, tell, collapse, having)  # of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
@@ -124,7 +115,7 @@ class Core(Member):
         self.late = Late(late)
         self.progress = Progress(arc_punctuation)
         self.progress.lags = self.lineage = lineage
-        self._began: int | None = None  # the call in which state was let go last
+        self.began: int | None = None  # the call in which state was let go last
         self.look_at = 0  # after so many changes it is looked again where what may go on began
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
@@ -146,62 +137,36 @@ class Core(Member):
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
         self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
-        self.told: Announcing | ToldAnew | None = None
-        self.told = self._announcing(members, tell, collapse, having)  # what is told of the events behind matches
+        self.told: Told = None
+        self.told = told_by(self, Weak(self._held_whole), members, tell, collapse, having)
+        self.shown = self.told.shown if isinstance(self.told, ToldAnew) else self.shown
         self.watched: Touched | None = None
-        self._drops = True
+        self.drops = True
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
 
-    def _announcing(self, members: Any, tell: Any, collapse: Any, having: Any) -> Announcing | ToldAnew | None:
-        """Return what is told of the events behind matches. None: nothing."""
-        again = told_of(tell)
-        if collapse is None and having is None and members is None and not again:
-            return None
-        if collapse is not None or having is not None:
-            found: ToldAnew = self._told_anew(members, tell, collapse, having)
-            self.shown = found.shown
-            return found
-        asked = None if members is None else Members(self.automaton, self.taken, self.sequence, members)
-        return Announcing(Weak(self._held_whole), asked, again)
-
     def watch(self, touched: Touched, whole: bool) -> None:
         """Let a stage know which events are touched; ``whole``: nothing is dropped any more, as it may ask for all."""
-        self.watched, self._drops, self.alone = touched, not whole, False
-
-    def _told_anew(self, members: Any, tell: Any, collapse: Any, having: Any) -> ToldAnew:
-        """Return what leaves in place of matches."""
-        if members is not None or tell is not None:
-            name = "collapse" if having is None else "having"
-            raise AfaError(f"expected {name}= without members= and tell= but got members={members!r}, tell={tell!r}")
-        if having is None:
-            return Collapsing(Weak(self._held_whole), self.automaton, self.taken, collapse)
-        if collapse is not None or self.longest:
-            raise AfaError(f"expected having= without collapse= and longest= but got collapse={collapse!r}, longest={self.longest}")
-        return Postponing(Weak(self._held_whole), self.automaton, self.taken, having)
+        self.watched, self.drops, self.alone = touched, not whole, False
 
     def by_rows(self, net: bool) -> bool:
         """Return whether tables go row by row, as each row, or each match that stays, is told of on its own."""
         return self.told is not None and (self.told.again or not net)
-
-    def held(self) -> Held:
-        """Return what lineages are derived from."""
-        if isinstance(self.engine, RewrittenEngine):
-            raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
-        faults = self.faults is not None
-        shown = self.matches_shown
-        return Held(self.engine, self.automaton, self.arcs.table, self.progress, faults, shown, self.taken, self.longest)
 
     @property
     def matches_shown(self) -> Schema:
         """What of a match is told, in place of which collapsed output may leave."""
         return self.told.inner if isinstance(self.told, ToldAnew) else self.shown
 
+    def held(self) -> Held:
+        """Return what lineages are derived from."""
+        return held_of(self)
+
     def _held_whole(self) -> Held:
         """Return what lineages are derived from, of matches with all that they hold."""
-        return self.held()._replace(shown=self.automaton.match_schema)
+        return held_of(self)._replace(shown=self.automaton.match_schema)
 
     def take_as(self, schema: Schema) -> None:
         """Let events come with these fields only, the first ones of those that the automaton's events have."""
@@ -225,12 +190,8 @@ class Core(Member):
     @property
     def further(self) -> list[list[Any]]:
         """The further options that are on, by name: what a snapshot says of them."""
-        progress, found = self.progress, [] if self.told is None else self.told.options
-        if self.longest:
-            found.append(["longest", True])
-        if self.lineage:
-            found.append(["lineage", [as_plain(t) for t in (progress.floor, progress.answers, progress.span, self.look_at)]])
-        return sorted(found)
+        found = [*([] if self.told is None else self.told.options), *([["longest", True]] if self.longest else [])]
+        return sorted([*found, *kept_options(self)])
 
     def in_form(self, item: Any, le: str = "le") -> Any:
         """Return an item whose times may be datetimes, or that is a row, in the form of a change; see `afa.operator.rows`."""
@@ -255,7 +216,7 @@ class Core(Member):
     def call_failed(self, before: Any) -> None:
         """Restore the state from before a call."""
         self.journal.rollback()
-        self._began = None
+        self.began = None
         marks, self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers = before
         self.progress.restore(marks)
         self.late.waiting.clear()
@@ -339,7 +300,7 @@ class Core(Member):
         """
         batch: dict[Hashable, list[Change]] = {}
         if self.lineage:
-            self._let_go()
+            let_go(self)
         for step in steps:
             kind = type(step)
             if kind is not tuple and kind is not list:
@@ -368,7 +329,7 @@ class Core(Member):
     def take_columns(self, columns: Any, cuts: Cuts | None = None) -> None:
         """Carry out a table in the engine's form; see `afa.engine.Engine.run_columns`."""
         if self.lineage:
-            self._let_go()
+            let_go(self)
             self.progress.span = max(self.progress.span, columns.longest())
         self.engine.run_columns(columns, self, cuts)
 
@@ -525,31 +486,12 @@ class Core(Member):
             self.arcs.overdue()
         self.engine.tick()
         if self.progress.advance() and not self.lineage:
-            self._clean()
+            self.clean()
 
-    def _clean(self) -> None:
+    def clean(self) -> None:
         """Drop what lies below the floor."""
         self.engine.clean()
         self.arcs.clean()
-
-    def _let_go(self) -> None:
-        """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
-        if self._began != self.journal.serial and self._drops:
-            self._began = self.journal.serial
-            if self.progress.answers < self.progress.final and self.progress.let_go(self._begun()):
-                self._clean()
-
-    def _begun(self) -> int:
-        """Return where what may go on began, if that may be long after the floor; BEGINNING: it is not looked for now.
-
-        One long lifetime among many short ones would keep all that came behind it. To look costs what is held, so that it is done
-        once as many changes have come.
-        """
-        if self.progress.span <= (self.window or 0) or self.changes < self.look_at:
-            return BEGINNING
-        begun, rows, keys = self.engine.living(self.progress.final)
-        self.journal.set(self, "look_at", self.changes + max(FEW, rows + keys))
-        return begun
 
     def _swap(self, table: ArcTable, le: int, re: int) -> None:
         """Let the engine put another table of arcs in force, which differs in ``[le, re)``."""

@@ -16,7 +16,11 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError
-from punctuation.time import FOREVER
+from afa.model.copies import as_plain
+from punctuation.time import BEGINNING, FOREVER
+
+FEW = 64
+"""After so many changes at least it is looked where what may go on began."""
 
 
 def check_kept(keep_payloads: bool, gapless: Any) -> None:
@@ -33,3 +37,32 @@ def lasts(core: Any, change: Change) -> bool:
     if re is None:
         re = FOREVER if window is None else le + window
     return type(re) is not int or bool(re - le > core.progress.span)  # type: ignore[operator]
+
+
+def kept_options(core: Any) -> list[list[Any]]:
+    """Return what a snapshot says of a core that keeps what lineages need: where state may be let go."""
+    progress = core.progress
+    if not core.lineage:
+        return []
+    return [["lineage", [as_plain(t) for t in (progress.floor, progress.answers, progress.span, core.look_at)]]]
+
+
+def let_go(core: Any) -> None:
+    """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
+    if core.began != core.journal.serial and core.drops:
+        core.began = core.journal.serial
+        if core.progress.answers < core.progress.final and core.progress.let_go(_begun(core)):
+            core.clean()
+
+
+def _begun(core: Any) -> int:
+    """Return where what may go on began, if that may be long after the floor; BEGINNING: it is not looked for now.
+
+    One long lifetime among many short ones would keep all that came behind it. To look costs what is held, so that it is done
+    once as many changes have come.
+    """
+    if core.progress.span <= (core.window or 0) or core.changes < core.look_at:
+        return BEGINNING
+    begun, rows, keys = core.engine.living(core.progress.final)
+    core.journal.set(core, "look_at", core.changes + max(FEW, rows + keys))
+    return begun  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from unittest import mock
 
 from afa import AfaError, Change, ChangeError
 from afa.compiled import inforce
-from afa.operator import call
+from afa.operator import kept_lineage
 from punctuation.time import BEGINNING, FOREVER
 from tests.lineage.brute_force import Behind, behind
 from tests.lineage.checks import check_lineage, either_way, refusal
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 def run(spec: dict[str, Any], engine: str) -> Seen:
     """Run a world; an AssertionError tells the first step at which a lineage is wrong."""
-    with mock.patch.object(call, "FEW", spec["options"].get("few", call.FEW)):
+    with mock.patch.object(kept_lineage, "FEW", spec["options"].get("few", kept_lineage.FEW)):
         return _run(spec, engine)
 
 
