@@ -5,6 +5,7 @@ prefix leaves in force, never of the order in which they arrived.
 
 Floors, from the ground up; a file imports lower ones, or its own folder without a circle:
 
+    html_tables    small tables for notebooks
     errors change journal cuts   the error base; the one record of input and output; all or nothing; where output is cut
     schema         what fields may hold: int, float, bool, str, None
     expression/    fences and transfers taken apart: out of functions, text and JSON

@@ -43,6 +43,16 @@ class Change(NamedTuple):
         """Why the match came or went, as `afa.Reasons` tells it (`afa.reasons.Because`). None: it was not asked."""
         return None
 
+    def _repr_html_(self) -> str:
+        """Return the change as a table, for notebooks."""
+        from afa.html_tables import fields, pairs, titled  # when it is shown, not before
+
+        sort = "comes" if self.diff > 0 else "goes" if self.diff < 0 else "stays"
+        rows = [*fields(self.payload), ("LE", self.le), ("RE", self.re), ("diff", self.diff), ("key", self.key)]
+        rows += [("members", self.members), ("because", self.because)]
+        known = [(name, value) for name, value in rows if name not in ("key", "RE", "members", "because") or value is not None]
+        return titled(f"{type(self.payload).__name__} {sort}", pairs(known))
+
 
 class Announced(Change):
     """A change of a match with its members, which are no part of it: equal to the change without, and unpacked as that one."""

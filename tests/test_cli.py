@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli import call, process, write
+from tests.cli import call, fails, process, write
 from tests.cli import there as there  # the fixture of all tests here
 
 
@@ -31,6 +32,24 @@ def test_show_mermaid_is_only_mermaid() -> None:
     assert lines[0] == "flowchart LR"
     assert lines[6] == '    s0 -->|"e.change #lt; -0.25"| s1'
     assert len(lines) == 13
+
+
+def test_show_draws_into_files() -> None:
+    shown = call("show", "p.py:two_vees", "--svg", "a.svg", "--html", "a.html", "--dot", "a.dot", "--labels", "names")
+    assert shown.stdout == ""
+    assert shown.stderr == "wrote a.svg\nwrote a.html\nwrote a.dot\n"
+    drawn, page, dot = (Path(name).read_text("utf-8") for name in ("a.svg", "a.html", "a.dot"))
+    assert drawn.startswith('<svg class="afa"')
+    assert drawn.strip() in page
+    assert 's0 -> s1 [label="change below -0.25\\l"]' in dot
+    for text in (drawn, page):
+        assert not re.search(r"""(?:src|href)=|url\(|@import|<script""", text.replace("data-src=", ""))
+    names = call("show", "p.py:two_vees", "--mermaid", "--labels", "names").stdout
+    assert '    s0 -->|"change below -0.25"| s1' in names
+
+
+def test_show_draws_into_no_folder_that_is_not_there() -> None:
+    assert fails("show", "p.py:two_vees", "--svg", "none/a.svg") == "none/a.svg: No such file or directory"
 
 
 def test_version_and_help() -> None:

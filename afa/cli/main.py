@@ -38,6 +38,13 @@ class Form(str, enum.Enum):
     parquet = "parquet"
 
 
+class Labels(str, enum.Enum):
+    """What stands beside an arc in a picture."""
+
+    code = "code"
+    names = "names"
+
+
 class Tick(str, enum.Enum):
     """The unit of application time for columns of timestamps."""
 
@@ -256,13 +263,19 @@ def show(
     type_: Annotated[str | None, typer.Option("--type", metavar="COLUMN", help="The column of events' types.")] = None,
     tick: Annotated[Tick | None, typer.Option(help=TICK)] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as SVG into FILE.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the drawing into FILE.")] = None,
+    dot: Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write it for Graphviz into FILE.")] = None,
+    labels: Annotated[Labels, typer.Option("--labels", help="What stands beside an arc: its code, or its name.")] = Labels.code,
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
 
+    With --svg, --html or --dot it is drawn into a file, which needs no network and no other program to be seen.
+
     [bold]afa show vees.py:two_vees[/]
-    [bold]afa show theft.sase readings.csv[/]
+    [bold]afa show theft.sase readings.csv --html theft.html --labels names[/]
     """
-    from afa.cli.show import loaded
+    from afa.cli.show import loaded, write_pictures
     from afa.draw.mermaid import mermaid as drawn
     from afa.draw.terminal import table
     from afa.draw.words import final_states
@@ -270,8 +283,12 @@ def show(
 
     with plain_exit():
         automaton, query = loaded(pattern, file, type_, tick.value if tick else None)
+        files = {form: path for form, path in (("svg", svg), ("html", html), ("dot", dot)) if path is not None}
+        for path in write_pictures(pattern, automaton, query, files, labels.value):
+            typer.echo(f"wrote {path}", err=True)
         if mermaid:
-            typer.echo(drawn(automaton))
+            typer.echo(drawn(automaton, labels.value))
+        if mermaid or files:
             return
         console = Terminal(highlight=False)
         if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -293,7 +310,7 @@ def show(
         for state in loose(automaton):
             console.print(str(state), style="none", markup=False, soft_wrap=True)
         console.print()
-        console.print(drawn(automaton), markup=False, soft_wrap=True)
+        console.print(drawn(automaton, labels.value), markup=False, soft_wrap=True)
 
 
 @app.command()

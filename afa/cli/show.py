@@ -1,6 +1,9 @@
-"""Load what ``afa show`` shows: an automaton, and the query that it comes from."""
+"""Load what ``afa show`` shows, an automaton and the query that it comes from, and draw it into files."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
 
 from afa.cli.fault import CommandError
 from afa.cli.load import load
@@ -32,3 +35,28 @@ def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -
         job = Job(pattern, file, type=type, tick=tick)
         query, _ = load_query(job, open_source(file, None), found)
     return query.automaton, query
+
+
+def write_pictures(pattern: str, automaton: Automaton, query: Query | None, files: dict[str, Path], labels: str) -> Iterator[Path]:
+    """Draw an automaton into each of the files, by form ("svg", "html", "dot"); yield each that is written.
+
+    Raises
+    ------
+    CommandError
+        A file can't be written.
+    """
+    for form, path in files.items():
+        text = _page(pattern, automaton, query, labels) if form == "html" else automaton.draw(form, labels=labels)
+        try:
+            path.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from error
+        yield path
+
+
+def _page(pattern: str, automaton: Automaton, query: Query | None, labels: str) -> str:
+    from afa.draw.page import page
+
+    schema = automaton.event_schema
+    facts = [("event", schema.describe() if schema else "any hashable payload"), ("register", repr(automaton.register))]
+    return page(automaton, pattern, facts, "" if query is None else str(query.explain()), labels)

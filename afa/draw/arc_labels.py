@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from afa.draw.font_widths import fitting, width_of
+from afa.draw.in_words import said
 from afa.draw.line_breaks import broken
-from afa.draw.words import fence_of, function_text, kind_of
+from afa.draw.words import fence_of, function_text, kind_of, name_of
 from afa.model.arc import Arc
 from punctuation.time import BEGINNING, FOREVER
 
@@ -89,9 +90,10 @@ def label_of(drawn: Drawn, labels: str) -> ArcLabel:
     head = [Piece("kind", sign)] if sign else []
     lines: list[tuple[Piece, ...]] = []
     if labels == "names":
-        lines += _headed(head, _wrapped("words", arc.name or fence))
+        lines += _headed(head, _wrapped("words", name_of(arc) or said(fence)))
     else:
-        name = [Piece("name", fitting(arc.name, *FONTS["name"], WIDEST - 60))] if arc.name else []
+        known = name_of(arc)
+        name = [Piece("name", fitting(known, *FONTS["name"], WIDEST - 60))] if known else []
         fences = _wrapped("fence", fence)
         lines += [tuple(head + name), *fences] if name else _headed(head, fences)
         lines += _wrapped("transfer", f"/ {transfer}") if transfer else []
@@ -109,12 +111,18 @@ def lifetimes(drawn: Drawn) -> str:
     Examples
     --------
     >>> arc = Arc("a", "b", "x < 1")
-    >>> lifetimes(Drawn(0, arc, ((BEGINNING, 5), (8, FOREVER))))
-    '[.., 5) [8, ..)'
+    >>> lifetimes(Drawn(0, arc, ((BEGINNING, 5), (8, 9), (12, FOREVER))))
+    'until 5, [8, 9), from 12'
     """
     if drawn.lives is None or drawn.lives == ((BEGINNING, FOREVER),):
         return ""
-    return " ".join(f"[{'..' if le == BEGINNING else le}, {'..' if re == FOREVER else re})" for le, re in drawn.lives)
+    return ", ".join(_life(le, re) for le, re in drawn.lives)
+
+
+def _life(le: int, re: int) -> str:
+    if le == BEGINNING:
+        return "always" if re == FOREVER else f"until {re}"
+    return f"from {le}" if re == FOREVER else f"[{le}, {re})"
 
 
 def _headed(head: list[Piece], lines: list[tuple[Piece, ...]]) -> list[tuple[Piece, ...]]:

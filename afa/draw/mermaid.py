@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from afa.draw.arc_labels import SIGNS, Drawn, lifetimes
-from afa.draw.words import fence_of, final_states, kind_of
+from afa.draw.in_words import said
+from afa.draw.words import fence_of, final_states, kind_of, name_of
 from afa.model.automaton import Automaton
 
 LINKS = {"consume": "-->", "ignorable": "--o", "skip": "--x", "epsilon": "-.->", "time-out": "==>"}
@@ -84,8 +85,8 @@ def _entity(sign: str) -> str:
 
 
 def _label(drawn: Drawn, labels: str) -> str:
-    arc, sign = drawn.arc, SIGNS[kind_of(drawn.arc)]
-    fence = "" if labels == "names" and arc.name else fence_of(arc)
+    arc, sign, name = drawn.arc, SIGNS[kind_of(drawn.arc)], name_of(drawn.arc)
+    fence = fence_of(arc) if labels == "code" else "" if name else said(fence_of(arc))
     fence = fence if len(fence) <= LONG else f"{fence[: LONG - 3]}..."
-    named = ": ".join(escape(part) for part in (arc.name or "", fence) if part)
+    named = ": ".join(escape(part) for part in (name, fence) if part)
     return " ".join(part for part in (escape(sign), named, escape(lifetimes(drawn))) if part)

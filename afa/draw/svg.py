@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from html import escape
 
 from afa.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, Piece, label_of, lifetimes
 from afa.draw.layered import CORNER, ArcPlace, Point
 from afa.draw.places import places
 from afa.draw.svg_style import STYLE
 from afa.draw.words import final_states, kind_of
+from afa.html_tables import escaped
 from afa.model.automaton import Automaton
 
 ROUND = 8.0
@@ -44,7 +43,7 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     parts = [
         f'<svg class="afa" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         ' role="img">',
-        f"<title>{attr(repr(automaton))}</title>",
+        f"<title>{escaped(repr(automaton))}</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="paper" width="{width}" height="{height}" rx="6"/>',
         f'<g class="begin"><circle cx="{_n(place.dot[0])}" cy="{_n(place.dot[1])}" r="4"/>{_line(place.begin)}</g>',
@@ -59,21 +58,10 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
         what = ["start"] * (state == automaton.start) + ["final"] * final
         note = f"{state} ({', '.join(what)})" if what else state
         parts.append(
-            f'<g class="{" ".join(["state", *what])}" data-state="{attr(state)}"><title>{attr(note)}</title>'
+            f'<g class="{" ".join(["state", *what])}" data-state="{escaped(state)}"><title>{escaped(note)}</title>'
             f"{_rect(*box, corner)}{inner}{text}</g>"
         )
     return "\n".join([*parts, "</svg>"])
-
-
-def attr(text: str) -> str:
-    """Return text that stands for itself within an attribute or an element; characters that XML has not become U+FFFD.
-
-    Examples
-    --------
-    >>> attr('</svg><script x="1">') == '&lt;/svg&gt;&lt;script x=&quot;1&quot;&gt;'
-    True
-    """
-    return escape(re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text), quote=True)
 
 
 def _arc(drawn: Drawn, label: ArcLabel, place: ArcPlace) -> str:
@@ -81,11 +69,11 @@ def _arc(drawn: Drawn, label: ArcLabel, place: ArcPlace) -> str:
     known = {"arc": arc.name or str(drawn.number), "index": str(drawn.number), "src": arc.src, "dst": arc.dst, "kind": kind}
     if life:
         known["life"] = life
-    data = " ".join(f'data-{name}="{attr(text)}"' for name, text in known.items())
+    data = " ".join(f'data-{name}="{escaped(text)}"' for name, text in known.items())
     line = _loop(place.points) if place.loop else _line(place.points)
     rows = "".join(_row(row, place.label.x, place.label.y + LINE * (i + 1) - 3.5) for i, row in enumerate(label.lines))
     classes = f"arc {kind} past" if drawn.past else f"arc {kind}"
-    return f'<g class="{classes}" {data}><title>{attr(label.title)}</title>{line}<g class="label">{rows}</g></g>'
+    return f'<g class="{classes}" {data}><title>{escaped(label.title)}</title>{line}<g class="label">{rows}</g></g>'
 
 
 def _row(line: Sequence[Piece], x: float, y: float) -> str:
@@ -100,7 +88,7 @@ def _text(style: str, text: str, x: float, y: float, more: str) -> str:
     """Draw one piece of text; it is as wide as it was measured, whatever font shows it."""
     width = Piece(style, text).width
     length = f' textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs"' if width else ""
-    return f'<text class="{style}-text" x="{_n(x)}" y="{_n(y)}"{more}{length}>{attr(text)}</text>'
+    return f'<text class="{style}-text" x="{_n(x)}" y="{_n(y)}"{more}{length}>{escaped(text)}</text>'
 
 
 def _rect(x: float, y: float, width: float, height: float, corner: float, more: str = "") -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from afa.errors import AfaError
+from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, MatchRows
 from afa.language.changes import QueryChanges, changes, digests, renamed
 from afa.language.choosing import choosing
@@ -220,6 +221,17 @@ class Query:
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
         return explained(self._lowered)
+
+    def draw(self, form: str = "svg", *, labels: str = "code") -> str:
+        """Draw the automaton that the query stands for; see `Automaton.draw`."""
+        return self.automaton.draw(form, labels=labels)
+
+    def _repr_html_(self) -> str:
+        """Return what the query asks for, and its automaton, for notebooks."""
+        returns = ", ".join(field.name for field in self.shown.fields)
+        rows = [("components", ", ".join(self.components)), ("by", ", ".join(self.tree.key)), ("within", self.window)]
+        known = [(name, value) for name, value in [*rows, ("returns", returns)] if value]
+        return titled("Query", pairs(known), self.draw())
 
     def changes_to(self, other: Query) -> QueryChanges:
         """Return what leads a running operator of this query to another one: arcs that go and come, states that stay.

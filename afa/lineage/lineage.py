@@ -7,6 +7,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError
+from afa.html_tables import fields, grid, pairs, titled
 from afa.lineage.aggregates import Aggregates, aggregates_of, counts_of
 from afa.lineage.graph import BEGUN, Graph, Node
 from afa.lineage.having import BUDGET, Having, having_of
@@ -15,6 +16,8 @@ from afa.schema import Schema
 Path = tuple[tuple[str, Change], ...]
 """The events that a computation has taken, in order, each with its component."""
 
+FEW_SHOWN = 12
+"""So many events of each component are shown in a notebook."""
 FEW, SHORT = 64, 1024
 """So many heads are kept of a node, of so many events in all."""
 
@@ -229,6 +232,20 @@ class Lineage:
         from afa.lineage.lineage_table import table_of
 
         return table_of(self._graph, self._event)
+
+    def _repr_html_(self) -> str:
+        """Return the match and the events in its paths, the first ones of each component, for notebooks."""
+        events = self.events()
+        names = list(dict.fromkeys(name for changes in events.values() for name, _ in fields(changes[0].payload)))
+        rows = []
+        for component, changes in events.items():
+            for change in changes[:FEW_SHOWN]:
+                values = dict(fields(change.payload))
+                rows.append([component, change.le, *(values.get(name, "") for name in names)])
+            if len(changes) > FEW_SHOWN:
+                rows.append([f"and {len(changes) - FEW_SHOWN} more", "", *([""] * len(names))])
+        match = [*fields(self.match.payload), ("LE", self.match.le), ("RE", self.match.re), ("paths", self.count())]
+        return titled("Lineage", pairs(match), grid(["component", "LE", *names], rows))
 
     def __repr__(self) -> str:
         payload, le, re, _, key = self.match

@@ -17,6 +17,7 @@ from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
 from afa.operator.shipping import shipped
+from afa.operator.shown import drawn_in_force, html_of
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
 from afa.operator.twins import twin
 from afa.schema import as_ticks
@@ -226,6 +227,17 @@ class Matching:
     def statistics(self) -> Statistics:
         """The numbers of what the operator holds and has done so far."""
         return self._core.calls.call(statistics_of, self._core)
+
+    def draw(self, form: str = "svg", *, labels: str = "code") -> str:
+        """Draw the arcs in force, each with its lifetimes, as `Automaton.draw` draws those of an automaton.
+
+        An arc that has ended, and serves late events only, is pale.
+        """
+        return self._core.calls.call(drawn_in_force, self._core, form, labels)
+
+    def _repr_html_(self) -> str:
+        """Return the drawing and what is held, for notebooks."""
+        return self._core.calls.call(html_of, self._core, type(self).__name__)
 
     @property
     def open_timeouts(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from afa.engine import Ends
+from afa.html_tables import grid
 from punctuation.time import FOREVER
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ class Statistics(NamedTuple):
     kept_steps: int = 0
     kept_events: int = 0
     kept_partial_matches: int = 0
+
+    def _repr_html_(self) -> str:
+        """Return the numbers that are not zero as a table, for notebooks."""
+        held = [(name, value) for name, value in zip(self._fields, self) if value] or [("events", 0)]
+        return grid([name.replace("_", " ") for name, _ in held], [[value for _, value in held]])
 
     @property
     def retraction_ratio(self) -> float:
