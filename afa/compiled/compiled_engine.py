@@ -295,6 +295,10 @@ class CompiledEngine:
         self.clean_all()
         return compiled_states.sizes(self.store)
 
+    def by_state(self) -> dict[str, int]:
+        self.clean_all()
+        return compiled_states.by_state(self.store)
+
     def ends(self) -> Ends:
         self.clean_all()
         return compiled_states.ends(self.store)

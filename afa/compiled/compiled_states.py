@@ -82,6 +82,13 @@ def living(store: Store, t: int) -> Living:
     return Living(*store.memory.w[at : at + 3].tolist())
 
 
+def by_state(store: Store) -> dict[str, int]:
+    states = store.arcs.states
+    counts = np.zeros((1, len(states)), np.int64)
+    store.call(k.BY_STATE, 0, 0, Batch(counts))
+    return {state: n for state, n in zip(states, counts[0].tolist()) if n}
+
+
 def ends(store: Store) -> Ends:
     """Count what `afa.compiled.kernel.ends` counts, with a table that has room for the most beginnings of a key."""
     steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.D_BLOCK]), STEPS).max(initial=0))

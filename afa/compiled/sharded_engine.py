@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
@@ -173,6 +174,10 @@ class ShardedEngine(CompiledEngine):
     def sizes(self) -> Sizes:
         self.clean_all()
         return Sizes(*(sum(column) for column in zip(*self._all(lambda engine: compiled_states.sizes(engine.store)))))
+
+    def by_state(self) -> dict[str, int]:
+        self.clean_all()
+        return dict(sum(map(Counter, self._all(lambda engine: compiled_states.by_state(engine.store))), Counter[str]()))
 
     def ends(self) -> Ends:
         self.clean_all()

@@ -99,6 +99,10 @@ class ByRows:
         """Return nothing: `steps` tells."""
         return Picks([None for _ in soughts], [])
 
+    def by_state(self) -> dict[str, int]:
+        """Count nothing: an engine that keeps no lists of partial matches has none."""
+        return {}
+
     def ends(self) -> Ends:
         """Count nothing: an engine that keeps no lists of partial matches knows of no ends."""
         return Ends()

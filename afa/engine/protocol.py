@@ -248,6 +248,9 @@ class Engine(Protocol):
     def sizes(self) -> Sizes:
         """Return how much is held."""
 
+    def by_state(self) -> dict[str, int]:
+        """Return how many partial matches are stored in each state that has some; their sum is that of `sizes`. O(what is held)."""
+
     def ends(self) -> Ends:
         """Return how many beginnings are over, of what is held."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
@@ -287,6 +288,9 @@ class InterpretedEngine(ByRows):
             self._weigh(key)
         held, more = self._held[:5], self._held[5:]
         return Sizes._make([*held, len(self.states), *more])
+
+    def by_state(self) -> dict[str, int]:
+        return dict(Counter(p.state for s in self.states.values() for y in s.index.values() for p in y.nodes))
 
     def ends(self) -> Ends:
         found = [ends_of(self._on(s), s, self.automaton.register_schema) for s in self.states.values()]

@@ -240,6 +240,23 @@ class Matching:
         return self._core.calls.call(html_of, self._core, type(self).__name__)
 
     @property
+    def partial_matches_by_state(self) -> dict[str, int]:
+        """How many partial matches are stored in each state that has some; in all as many as `statistics` counts. O(what is held).
+
+        One that stands at many steps by an ignorable run counts once. With ``keep_payloads=False`` as in `statistics`.
+
+        Examples
+        --------
+        >>> from afa import Arc, Automaton, insert
+        >>> arcs = [Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")]
+        >>> op = Operator(Automaton(start="0", final={"2"}, arcs=arcs), window=10)
+        >>> _ = op.push_many([insert("a", le=1), insert("a", le=2), insert("b", le=3)])
+        >>> op.partial_matches_by_state == {"1": 2, "2": 1}
+        True
+        """
+        return self._core.calls.call(lambda: self._core.engine.by_state())
+
+    @property
     def open_timeouts(self) -> int:
         """How many matches time-outs would still bring if no event came any more. O(state), for automata with time-outs.
 

@@ -19,7 +19,7 @@ from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.other_rows import find_others
 from afa.compiled.kernel.prune import prune
-from afa.compiled.kernel.report import net, sizes
+from afa.compiled.kernel.report import by_state, net, sizes
 from afa.compiled.kernel.swap import change_at, drop_arcs
 from afa.compiled.kernel.ways import ways
 
@@ -87,6 +87,8 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return save_keys(m, c, high, low)
     if what == SIZES:
         return sizes(m, w, p, low)
+    if what == BY_STATE:
+        return by_state(m, c)
     if what == LIVING:
         return living(m, w, low, high)
     if what == ENDS:

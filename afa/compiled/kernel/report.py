@@ -99,6 +99,21 @@ def size_up(m: Any, w: Any, p: Any, b: int, final: int) -> None:
 
 
 @kernel
+def by_state(m: Any, c: Any) -> int:
+    """Add the partial matches stored to row 0 of ``c``, by the numbers of their states. Returns DONE. O(what is held)."""
+    s = N_REG + m[C_R]
+    for key in range(m[C_KEYS]):
+        b = held_block(m, key)
+        if b == 0:
+            continue
+        for place in range(m[b + H_FIRST], m[b + H_LAST]):
+            rows = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
+            for k in range(rows & COUNT):
+                c[0, m[b + m[b + H_NODES] + ((rows >> 24) + k) * s + N_STATE]] += 1
+    return DONE
+
+
+@kernel
 def told_elsewhere(m: Any, b: int, i: int, match: int) -> bool:
     """Return whether a step other than ``i`` holds a match; where only the longest count, one of its T and payload."""
     if m[C_LONGEST]:
