@@ -16,6 +16,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     engine/        the protocol of an engine
     lineage/       which events stand behind a match, derived backward
+    funnel/        why there is no match: what arcs were asked, where partial matches ended
     rewrite/       arcs made of the user's, where an event's payload is not kept
     interpreted/   the readable engine: Algorithm 1 of the paper
     compiled/      the fast one: the same over arrays, arcs as machine code
@@ -71,6 +72,7 @@ from afa.errors import (
     SnapshotError,
 )
 from afa.expression.spans import span
+from afa.funnel.funnel import Funnel
 from afa.lineage.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
@@ -101,6 +103,7 @@ __all__ = [
     "ChangeError",
     "ClosureError",
     "ExpressionError",
+    "Funnel",
     "Instant",
     "Int64Error",
     "Keyed",

@@ -29,6 +29,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.draw", "afa.conditions", "afa.arclog"],
     ["afa.engine"],
     ["afa.lineage"],
+    ["afa.funnel"],
     ["afa.rewrite"],
     ["afa.interpreted"],
     ["afa.compiled.kernel"],

@@ -8,6 +8,8 @@ from typing import Any, Literal, overload
 
 from afa.arclog.lines import instant
 from afa.change import Change
+from afa.funnel.counted import MOST
+from afa.funnel.funnel import Funnel
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -16,6 +18,7 @@ from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
+from afa.operator.operator_funnel import funnel_in
 from afa.operator.shipping import shipped
 from afa.operator.shown import drawn_in_force, html_of
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
@@ -222,6 +225,46 @@ class Matching:
         ([(4, 61), (4, 63)], Aggregates(paths=2, count=2, sum=3, min=1, max=2))
         """
         return self._core.calls.call(lineage_in, self._core, match, None, True)
+
+    def funnel(self, *, most: int | None = MOST) -> Funnel:
+        """Return what every arc was asked, where partial matches ended, and in one sentence why there is no match.
+
+        What is held is counted: with what a promise has dropped it says nothing. Nothing is kept for it before.
+
+        Parameters
+        ----------
+        most : int or None
+            So many functions are asked at most; what is left out then, whole keys, is said. None: all is counted.
+
+        Returns
+        -------
+        Funnel
+            To print, as an Arrow table (`table`), as plain data (`to_json`); a notebook shows it.
+
+        Raises
+        ------
+        AfaError
+            Payloads are not kept (``keep_payloads=False``).
+
+        Notes
+        -----
+        O(events * arcs), where the event alone decides for what waits; else O(what stands at each step).
+
+        Examples
+        --------
+        >>> from typing import NamedTuple
+        >>> from afa import Automaton, insert
+        >>> class Pay(NamedTuple):
+        ...     amount: int
+        >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
+        ...     Arc("0", "small", "amount < 10"), Arc("small", "big", "amount > 500"),
+        ... ])
+        >>> op = Operator(two, window=2)
+        >>> _ = op.push_many([insert(Pay(1), le=1), insert(Pay(900), le=4)])
+        >>> op.funnel().why.partition(" (")[0]
+        '`small -> big` was never asked: all 1 partial matches in `small` ended by the window'
+        """
+        return self._core.calls.call(funnel_in, self._core, most)
 
     @property
     def statistics(self) -> Statistics:

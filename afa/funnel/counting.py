@@ -1,0 +1,335 @@
+"""Go through the events of each key in order, and count what every arc was asked and what became of every partial match.
+
+Lists are derived anew, forward, from the events and arcs in force, by state and register (`afa.funnel.standing`): so what is
+counted is a function of both sets, and the same for each engine. Where the event alone decides for all that stands in a state, it
+is counted at once: thousands of partial matches that wait for a rare event cost what one costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from afa.engine import Step
+from afa.funnel.fence_parts import RAISED, TRUE, Asked
+from afa.funnel.standing import ACCEPTED, LED, Standing
+from afa.funnel.tally import Tally
+from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT
+from afa.model.pmatch import PMatch, Rest
+from punctuation.time import FOREVER
+
+
+class Counting(Tally):
+    """The counts of an automaton under a table of arcs, over the keys that are taken. Parameters: as of `Tally`."""
+
+    # -- one key -----------------------------------------------------------------------------------------------------------
+
+    def take(self, key: Hashable, steps: Sequence[Step]) -> None:
+        """Count one key: all steps of it that are held, in order; only those without events need their partial matches."""
+        self.keys += 1
+        self.transitions.key = self.misses.key = key
+        self.misses.number = self.keys
+        self.look(steps)
+        self._told: dict[int, set[Any]] = {}
+        standing, before = Standing(), None
+        for y in steps:
+            if self.enough:
+                self.until = y.le if self.until is None else self.until
+                break
+            horizon = y.le
+            if before is not None:
+                horizon = y.le if y.follows else min(y.le, max(before, self.clock))
+                self._fire(standing, before, horizon)
+            if before is None or not y.follows:
+                self.leave(standing)
+                standing = Standing()
+            for gone in standing.expired(y.le):
+                self.over(gone, y.le, False, True)
+            (self._derive if y.events else self._given)(standing, y)
+            self._forget(before)
+            if y.events:
+                self._match(standing, y.le)
+            before = y.le
+        if before is not None:
+            self._end(standing, before)
+
+    def _end(self, standing: Standing, before: int) -> None:
+        """Behind the last step: time-outs up to the clock; what still stands is open, unless its lifetime is over by then."""
+        clock = max(before, self.clock)
+        if not self.enough:
+            self._fire(standing, before, clock)
+            for gone in standing.expired(clock):
+                self.over(gone, clock, False, True)
+        self.leave(standing)
+        self._forget(None)
+
+    def _stand(self, standing: Standing, p: PMatch, le: int) -> None:
+        """Let a partial match stand, and count it where it did not."""
+        if standing.add(p):
+            self.ended[p.state].entered += 1
+            for asked in self.in_force(TIMEOUT, p.state, le):
+                at = self.transitions.instant(asked.arc, p.register, le)
+                asked.past += p.re <= max(at, le) < FOREVER
+
+    def _given(self, standing: Standing, y: Step) -> None:
+        """Take the list of a step that has no events any more as it is."""
+        first = not standing.groups
+        listed = set(y.partial)
+        for p in [p for p in standing.all() if p not in listed]:
+            gone = standing.drop(p.state, p.register, p.start, p.re)
+            assert gone is not None
+            self.over(gone, y.le, False, False)
+        for p in y.partial:
+            if standing.add(p):
+                ended = self.ended[p.state]
+                if first:
+                    ended.before += 1
+                else:
+                    ended.entered += 1
+                if self.transitions.final(p.state, y.le):
+                    standing.mark(p, ACCEPTED)
+
+    # -- one step --------------------------------------------------------------------------------------------------------------
+
+    def _derive(self, standing: Standing, y: Step) -> None:
+        """Carry what stands past a step, and begin what begins there."""
+        come: dict[tuple[str, Any], dict[tuple[Any, int], None]] = {}
+        gone: list[tuple[str, Any, bool]] = []
+        events = list(y.events)
+        self._leads: dict[int, list[int]] = {}
+        for state in [state for state, n in standing.count.items() if n]:
+            self._carry(standing, state, y, events, come, gone)
+        self._begin(y, events, come)
+        self._settle(standing, y.le, come, gone)
+        for state in self.epsilon:
+            self._ask_epsilon(state, standing.groups.get(state, {}), y.le)
+
+    def _lead(self, asked: Asked, events: Sequence[Any]) -> list[int]:
+        found = self._leads.get(id(asked))
+        if found is None:
+            found = self._leads[id(asked)] = [asked.leading(payload) for payload, _ in events]
+            self.cost += len(events)
+        return found
+
+    def _carry(self, standing: Standing, state: str, y: Step, events: list[Any], come: Any, gone: list[Any]) -> None:
+        """Ask the arcs out of one state: at once, as far as the event decides alone; what is left, of each register."""
+        n, le, stays = standing.count[state], y.le, False
+        left: list[tuple[Asked, list[Any]]] = []
+        for asked in self.in_force(CONSUME, state, le):
+            some = []
+            for event, lead in zip(events, self._lead(asked, events)):
+                stay = lead == TRUE and asked.whole and asked.arc.ignorable and event[1] >= standing.top[state]
+                if lead == TRUE and not stay:
+                    some.append(event)
+                    continue
+                asked.count(lead, n, le)
+                stays = stays or stay
+                if lead >= 0:
+                    self.misses.look(asked, lead, event[0], y, standing, state)
+            if some:
+                left.append((asked, some))
+        skips = []
+        for asked in self.in_force(SKIP, state, le):
+            first = _first_of(self._lead(asked, events))
+            if first == TRUE and not (asked.whole and asked.arc.transfer is None):
+                skips.append(asked)
+                continue
+            asked.count(first, n, le)
+            stays = stays or first == TRUE
+        if left or skips or (stays and state in self.epsilon):
+            for register, members in standing.groups[state].items():
+                found = self._of_group(register, members, left, skips, y)
+                if stays and state in self.epsilon:
+                    found += [(q.state, q.register, None) for q in self._closed(state, register, le)]
+                for target in found:
+                    into = come.setdefault(target[:2], {})
+                    cap = target[2]
+                    into.update(dict.fromkeys(members if cap is None else ((start, min(m, cap)) for start, m in members)))
+                if found:
+                    self._led(standing, state, register, found)
+                if not stays:
+                    gone.append((state, register, bool(found)))
+        elif not stays:
+            gone += [(state, register, False) for register in standing.groups[state]]
+
+    @staticmethod
+    def _led(standing: Standing, state: str, register: Any, found: Sequence[tuple[str, Any, int | None]]) -> None:
+        """Mark those of a register that stay of which something else has come."""
+        others = any(target[:2] != (state, register) for target in found)
+        caps = [cap for *place, cap in found if tuple(place) == (state, register) and cap is not None]
+        for start, m in list(standing.groups[state][register]):
+            if others or any(cap < m for cap in caps):
+                standing.mark(PMatch(start, m, state, register), LED)
+
+    def _of_group(self, register: Any, members: Any, left: Any, skips: Any, y: Step) -> list[tuple[str, Any, int | None]]:
+        """Return what the partial matches of one register become: state, register, and what their ``m`` is cut at."""
+        le, n = y.le, len(members)
+        found: list[tuple[str, Any, int | None]] = []
+        state = ""
+        for asked, events in left:
+            state = asked.arc.src
+            for payload, re in events:
+                outcome, after = self._taken(asked, payload, register)
+                asked.count(outcome, n, le)
+                if outcome == TRUE:
+                    found += [(q.state, q.register, re) for q in self._closed(asked.arc.dst, after, le)]
+                elif outcome >= 0:
+                    self.misses.look_at(asked, outcome, payload, y, (register, members))
+        for asked in skips:
+            state = asked.arc.src
+            outcome, after = self._passed(asked, y, register)
+            asked.count(outcome, n, le)
+            if outcome == TRUE:
+                found += [(q.state, q.register, None) for q in self._closed(state, after, le)]
+        return found
+
+    def _taken(self, asked: Asked, payload: Any, register: Any) -> tuple[int, Any]:
+        self.cost += 1
+        outcome = asked.outcome(payload, register)
+        if outcome != TRUE:
+            return outcome, None
+        after = asked.after(payload, register)
+        return (TRUE, after) if after is not None else (RAISED, None)
+
+    def _passed(self, asked: Asked, y: Step, register: Any) -> tuple[int, Any]:
+        """Return how a skip answers for all events of a step, and the register behind it."""
+        self.cost += len(y.events)
+        first = _first_of([asked.outcome(payload, register) for payload, _ in y.events])
+        after = register
+        for payload, _ in y.events if first == TRUE else ():
+            if _first_of([asked.leading(payload), asked.outcome(payload, after)]) != TRUE:
+                return len(asked.parts) - 1, None
+            after = asked.after(payload, after)
+            if after is None:
+                return RAISED, None
+        return first, after
+
+    def _closed(self, state: str, register: Any, le: int) -> list[PMatch]:
+        return self.transitions.closure(PMatch(0, 0, state, register), le)
+
+    def _begin(self, y: Step, events: list[Any], come: dict[Any, Any]) -> None:
+        """Begin what begins at a step."""
+        begun: dict[PMatch, None] = {}
+        ready = self.transitions.ready(y.start, y.le)
+        for source in ready:
+            if source.state in self.epsilon:
+                self._ask_epsilon(source.state, {source.register: (None,)}, y.le)
+            for asked in self.in_force(CONSUME, source.state, y.le):
+                for (payload, re), lead in zip(events, self._lead(asked, events)):
+                    outcome, after = self._taken(asked, payload, source.register) if lead == TRUE else (lead, None)
+                    asked.count(outcome, 1, y.le)
+                    if outcome == TRUE:
+                        begun |= dict.fromkeys(
+                            PMatch(y.start, re, q.state, q.register) for q in self._closed(asked.arc.dst, after, y.le)
+                        )
+                    elif outcome >= 0:
+                        self.misses.look_at(asked, outcome, payload, y, None)
+        self.began += bool(begun)
+        for p in begun:
+            come.setdefault((p.state, p.register), {})[p.start, p.re] = None
+
+    def _settle(self, standing: Standing, le: int, come: dict[Any, Any], gone: list[Any]) -> None:
+        """Let what has come stand, and count what does not any more."""
+        if self.longest:
+            self._keep_longest(standing, come, gone)
+        for state, register, went in gone:
+            stays = come.get((state, register), {})
+            for start, m in [member for member in standing.groups[state].get(register, ()) if member not in stays]:
+                dropped = standing.drop(state, register, start, m)
+                assert dropped is not None
+                self.over(dropped, le, went, False)
+        for (state, register), members in come.items():
+            for start, m in members:
+                self._stand(standing, PMatch(start, m, state, register), le)
+
+    def _keep_longest(self, standing: Standing, come: dict[Any, Any], gone: list[Any]) -> None:
+        """Keep of each state and register the one with the largest ``m``; what it outlives goes on in it."""
+        left = {(state, register) for state, register, _ in gone}
+        for state, register in self._wide - left:
+            if register in standing.groups.get(state, {}):
+                come.setdefault((state, register), {})
+        self._wide = set()
+        for place, members in come.items():
+            state, register = place
+            if place not in left:  # what stays counts too
+                held = standing.groups.get(state, {}).get(register)
+                if held:
+                    members.update(dict.fromkeys(held))
+                    gone.append((state, register, True))
+            if not members:
+                continue
+            best = max(members, key=lambda member: (member[1], member[0]))
+            come[place] = {best: None}
+
+    def _ask_epsilon(self, state: str, groups: Any, le: int) -> None:
+        """Count how the epsilon arcs out of a state answer, once for each partial match that stands there at a step."""
+        for asked in self.in_force(EPSILON, state, le):
+            for register, members in groups.items():
+                self.cost += 1
+                outcome = (
+                    asked.outcome(None, register)
+                    if not asked.lead
+                    else _first_of([asked.leading(None), asked.outcome(None, register)])
+                )
+                if outcome == TRUE and asked.after(None, register) is None:
+                    outcome = RAISED
+                asked.count(outcome, len(members), le)
+
+    # -- time-outs and matches ---------------------------------------------------------------------------------------------
+
+    def _fire(self, standing: Standing, since: int, horizon: int) -> None:
+        """Let the time-outs of all that stands fire up to an instant; a promise has let those below ``since`` fire before."""
+        least = max(since, self.since)
+        waiting = [(since, p) for state in self.table.timeouts if standing.holds(state) for p in standing.in_state(state)]
+        fired: dict[tuple[int, PMatch], None] = {}
+        for _, p in waiting:
+            self.cost += 1
+            found = self.transitions.fired(p, Rest(since, least), horizon)
+            fired |= dict.fromkeys(found)
+            if any(q != p for _, q in found):
+                standing.mark(p, LED)
+        for t, q in dict.fromkeys([*waiting, *fired]):
+            self._ask_timeouts(q, t, horizon)
+        stood = {(t, q) for t, q in fired if t == since and standing.has(q)}  # asked at the step
+        for t, q in sorted(fired, key=lambda item: item[0]):
+            if q.state in self.epsilon and (t, q) not in stood:
+                self._ask_epsilon(q.state, {q.register: (None,)}, t)
+            self._stand(standing, q, t)
+            self._wide.add((q.state, q.register))
+            if self.transitions.final(q.state, t):
+                self._accept(standing, q, t)
+
+    def _ask_timeouts(self, p: PMatch, since: int, horizon: int) -> None:
+        for asked in self._by_state.get((TIMEOUT, p.state), ()):
+            t = max(since, self.transitions.instant(asked.arc, p.register, since))
+            fires = max(since, self.since) <= t <= horizon and t < p.re and asked.serves(t)
+            asked.asked += 1
+            asked.true += fires
+            if fires and (asked.last is None or t > asked.last):
+                asked.last = t
+
+    def _match(self, standing: Standing, le: int) -> None:
+        """Count the matches at a step."""
+        for state, n in standing.count.items():
+            if n and self.transitions.final(state, le):
+                for register, members in standing.groups[state].items():
+                    for start, m in members:
+                        self._accept(standing, PMatch(start, m, state, register), le)
+
+    def _accept(self, standing: Standing, p: PMatch, t: int) -> None:
+        self.ended[p.state].matched += standing.mark(p, ACCEPTED)
+        shown: Any = tuple(self.automaton.match(p.register))
+        self._told.setdefault(t, set()).add(shown if self.longest else (shown, p.re))
+
+    def _forget(self, before: int | None) -> None:
+        """Count the matches of instants to which none can come any more."""
+        for t in [t for t in self._told if before is None or t < before]:
+            self.matches += len(self._told.pop(t))
+
+
+def _first_of(outcomes: Iterable[int]) -> int:
+    """Return the answer of a fence that must hold of all: what raised, else the first conjunct that is false, else `TRUE`."""
+    found = list(outcomes)
+    if RAISED in found:
+        return RAISED
+    return min((outcome for outcome in found if outcome >= 0), default=TRUE)

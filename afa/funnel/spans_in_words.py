@@ -1,0 +1,76 @@
+"""Durations in ticks as people say them, and a guess at a tick that does not fit the times."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from punctuation.durations import NANOSECONDS
+
+UNITS = ("d", "h", "min", "s", "ms", "us", "ns")
+TICKS = ("s", "ms", "us", "ns")
+PLAUSIBLE = range(1990, 2100)
+"""The years in which times are likely to lie."""
+
+
+def in_words(ticks: int, tick: str | None) -> str:
+    """Return a duration in its largest unit.
+
+    Examples
+    --------
+    >>> in_words(720_000, "ms"), in_words(90, "min"), in_words(1_500, None)
+    ('12 min', '1.5 h', '1,500 ticks')
+    """
+    if tick is None:
+        return f"{ticks:,} tick{'s' * (ticks != 1)}"
+    nanoseconds = ticks * NANOSECONDS[tick]
+    unit = next((unit for unit in UNITS if nanoseconds >= NANOSECONDS[unit]), tick)
+    return _said(nanoseconds, unit)
+
+
+def ticks_in_words(ticks: int, tick: str | None) -> str:
+    """Return a number of ticks with what it is.
+
+    Examples
+    --------
+    >>> ticks_in_words(600, "ms"), ticks_in_words(3_600, "s"), ticks_in_words(5, "s"), ticks_in_words(5, None)
+    ('600 ticks of 1 ms = 0.6 s', '3,600 ticks of 1 s = 1 h', '5 ticks of 1 s', '5 ticks')
+    """
+    text = f"{ticks:,} tick{'s' * (ticks != 1)}"
+    if tick is None:
+        return text
+    nanoseconds = ticks * NANOSECONDS[tick]
+    unit = next((unit for unit in UNITS if nanoseconds >= NANOSECONDS[unit]), tick)
+    if unit == tick and ticks >= 100 and unit != UNITS[0]:
+        unit = UNITS[UNITS.index(unit) - 1]
+    return f"{text} of 1 {tick}" + ("" if unit == tick else f" = {_said(nanoseconds, unit)}")
+
+
+def _said(nanoseconds: int, unit: str) -> str:
+    value = nanoseconds / NANOSECONDS[unit]
+    return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+
+
+def unit_hint(low: int, high: int, tick: str | None) -> str:
+    """Return which tick the times are likely to have, where the one given puts them far from today; else nothing.
+
+    Examples
+    --------
+    >>> unit_hint(1_700_000_000_000, 1_700_000_900_000, "s")
+    'by a tick of 1 s the times are those of the year 55841, by 1 ms of 2023: is one tick 1 ms?'
+    """
+    if tick not in TICKS or _year(low, tick) in PLAUSIBLE:
+        return ""
+    for other in TICKS:
+        if _year(low, other) in PLAUSIBLE and _year(high, other) in PLAUSIBLE:
+            of = f"by a tick of 1 {tick} the times are those of the year {_year(low, tick)}, by 1 {other} of {_year(low, other)}"
+            return f"{of}: is one tick 1 {other}?"
+    return ""
+
+
+def _year(le: int, tick: str) -> int:
+    """Return the year of an instant, roughly where no calendar goes."""
+    seconds = le * NANOSECONDS[tick] // NANOSECONDS["s"]
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).year
+    except (OverflowError, OSError, ValueError):
+        return 1970 + round(seconds / (365.2425 * 86_400))

@@ -1,0 +1,183 @@
+"""What is counted of an automaton: of each arc, of each state, and of the events and keys as such."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from afa.engine import Step
+from afa.expression.nodes import Field, walk
+from afa.funnel.fence_parts import Asked
+from afa.funnel.near_misses import Misses
+from afa.funnel.standing import ACCEPTED, LED, Ended, Gone, Standing
+from afa.funnel.values_seen import Values
+from afa.model.arc import EPSILON, Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.raised import Faults
+from afa.model.transitions import Transitions
+from punctuation.time import BEGINNING, FOREVER
+
+
+def distances(automaton: Automaton, table: ArcTable) -> dict[str, int]:
+    """Return how many arcs each state is from a final one at least; without those from which none leads there."""
+    far = dict.fromkeys(automaton.final.union(table.marks), 0)
+    ahead = deque(far)
+    while ahead:
+        state = ahead.popleft()
+        for arc in table.arcs:
+            if arc.dst == state and arc.src not in far:
+                far[arc.src] = far[state] + 1
+                ahead.append(arc.src)
+    return far
+
+
+class Tally:
+    """The counts of an automaton under a table of arcs, over the keys that are taken.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    table : ArcTable
+        The arcs in force.
+    clock : int
+        Up to where time-outs fire behind the last event of a key.
+    longest : bool
+        Whether of the partial matches of a state and register only the one with the largest ``m`` stands.
+    since : int
+        The promise that has dropped what came before it; BEGINNING: none has.
+    most : int or None
+        After so many functions asked the count ends.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        table: ArcTable,
+        clock: int,
+        since: int = BEGINNING,
+        longest: bool = False,
+        most: int | None = None,
+    ) -> None:
+        self.automaton, self.table, self.clock, self.longest, self.most = automaton, table, clock, longest, most
+        self.since = since
+        self.far = distances(automaton, table)
+        self.transitions = Transitions(automaton, table, Faults())
+        self.asked: dict[int, Asked] = {}
+        for arc, le, re in table.events:
+            known = self.asked.setdefault(id(arc), Asked(arc, automaton, self._nearer(arc)))
+            known.lifetimes.append((le, re))
+        self.ended: dict[str, Ended] = {state: Ended() for state in dict.fromkeys((*automaton.states, *table.states))}
+        self.events = self.steps = self.keys = self.single = self.cost = self.began = self.matches = 0
+        self.until: int | None = None  # where the count ended within a key, as it had asked enough
+        self.low, self.high = FOREVER, BEGINNING
+        self.gaps: list[int] = []
+        self.misses = Misses(automaton)
+        self._by_state: dict[tuple[str, str], list[Asked]] = {}
+        for asked in self.asked.values():
+            self._by_state.setdefault((asked.arc.kind, asked.arc.src), []).append(asked)
+        self._static = all((le, re) == (BEGINNING, FOREVER) for _, le, re in table.events)
+        self.epsilon = sorted({asked.arc.src for asked in self.asked.values() if asked.arc.kind == EPSILON})
+        readers = [asked for asked in self.asked.values() if asked.far and asked.arc.reads_event]
+        self.could = {id(asked): 0 for asked in readers}  # by arc: how many events satisfy all that it asks of them alone
+        self.values = {name: Values() for asked in readers for name in _fields(asked)}
+        self._wide: set[tuple[str, Any]] = set()
+        self._ahead = {
+            state: [asked for asked in self.asked.values() if asked.arc.src == state and asked.far and asked.arc.reads_event]
+            for state in self.ended
+        }
+
+    def _nearer(self, arc: Arc) -> bool:
+        return arc.dst in self.far and self.far[arc.dst] < self.far.get(arc.src, 1 << 30)
+
+    @property
+    def enough(self) -> bool:
+        """Whether as many functions were asked as may be."""
+        return self.most is not None and self.cost >= self.most
+
+    def in_force(self, kind: str, state: str, le: int) -> Sequence[Asked]:
+        """Return the arcs of a kind that leave a state and are in force at an instant."""
+        found = self._by_state.get((kind, state), ())
+        return found if self._static or not found else [asked for asked in found if asked.serves(le)]
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def look(self, steps: Sequence[Step]) -> None:
+        """Look at all events of a key: how far they are apart, and which of them an arc could take as far as they alone tell."""
+        told = [y for y in steps if y.events]
+        self.steps += len(told)
+        self.single += len(told) <= 1
+        self.gaps += [z.le - y.le for y, z in pairwise(told)]
+        self._could: dict[int, list[int]] = {place: [] for place in self.could}
+        some = [asked for asked in self.asked.values() if id(asked) in self.could]
+        for y in told:
+            self.events += len(y.events)
+            self.low, self.high = min(self.low, y.le), max(self.high, y.le)
+            for name, values in self.values.items():
+                for payload, _ in y.events:
+                    values.look(getattr(payload, name))
+            for asked in some:
+                found = sum([asked.could(payload) for payload, _ in y.events])
+                if found and asked.serves(y.le):
+                    self.could[id(asked)] += found
+                    self._could[id(asked)].append(y.le)
+        self.cost += len(told) * len(some)
+
+    # -- what ends -----------------------------------------------------------------------------------------------
+
+    def leave(self, standing: Standing) -> None:
+        for gone in standing.gone():
+            ended = self.ended[gone.state]
+            if gone.marks & ACCEPTED:
+                ended.by_match += 1
+            elif gone.marks & LED:
+                ended.went_on += 1
+            else:
+                ended.open += 1
+
+    def over(self, gone: Gone, le: int, went: bool, by_window: bool) -> None:
+        """Count a partial match that stands no more, at a step or by the clock at ``le``."""
+        ended = self.ended[gone.state]
+        if gone.marks & ACCEPTED:
+            ended.by_match += 1
+        elif went or gone.marks & LED:
+            ended.went_on += 1
+        elif by_window:
+            ended.by_window += 1
+            found = self._next(gone.state, bisect_left, le)
+            if found is not None:
+                ended.could_wide.append(found - _le(gone.start))
+        else:
+            ended.by_no_arc += 1
+            found = self._next(gone.state, bisect_right, le)
+            ended.could_later += found is not None and found < gone.m
+
+    def _next(self, state: str, side: Any, le: int) -> int | None:
+        """Return the next event from ``le`` on that an arc out of the state towards a final one could take."""
+        found: int | None = None
+        for asked in self._ahead[state]:
+            places = self._could[id(asked)]
+            i = side(places, le)
+            if i < len(places) and (found is None or places[i] < found):
+                found = places[i]
+        return found
+
+
+def _le(start: Any) -> int:
+    le: int = start[0] if isinstance(start, tuple) else start
+    return le
+
+
+def _fields(asked: Asked) -> list[str]:
+    """Return the fields of the event that a fence reads."""
+    found = [
+        node.name
+        for part in asked.parts
+        if part.expr is not None
+        for node in walk(part.expr)
+        if isinstance(node, Field) and node.side == "e"
+    ]
+    return list(dict.fromkeys(found))
