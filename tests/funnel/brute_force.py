@@ -131,7 +131,7 @@ class _Count:
             else:
                 self.wait(listed, le, latest)
         self.counts = True
-        for p in [p for p in self.marks if steps and p.c.m <= max(steps[-1][0].le, clock)]:
+        for p in [p for p in self.marks if steps and p.c.m <= max(steps[-1][0].le, clock) and p.c.m < FOREVER]:
             self.end(p, "by_window")
         for p in list(self.marks):
             self.end(p, "open")
