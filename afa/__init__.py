@@ -24,6 +24,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     language/      queries as text, as Python and as SQL (above the package `speculation`)
     reasons/       why a match came, or went: a stage around an operator
+    tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
     frames/        whole frames: find, backtest
     spark/, cli/   on Spark; on the command line
 
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from afa.frames.find import find
     from afa.language.query import Query, query, sql
     from afa.reasons import Reasons
+    from afa.tracing.traced import trace
 
 __version__ = "0.1.0"
 
@@ -124,6 +126,7 @@ __all__ = [
     "retract",
     "span",
     "sql",
+    "trace",
 ]
 
 
@@ -147,6 +150,10 @@ def __getattr__(name: str) -> Any:
         from afa.reasons import Reasons
 
         return Reasons
+    if name == "trace":
+        from afa.tracing.traced import trace
+
+        return trace
     if name == "find":
         from afa.frames.find import find
 

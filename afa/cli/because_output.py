@@ -13,18 +13,19 @@ from punctuation.time import FOREVER
 
 
 class BecauseColumn:
-    """The reasons of an operator's matches; where none are asked, tables stay as they are.
+    """The reasons of an operator's matches; where none are asked, none are written.
 
     Parameters
     ----------
-    asked : bool
+    there, asked : bool
+        Whether tables come with the column, and leave with it.
     kind : Arrow type or None
         In which times leave; None: as ints.
     tick : str
     """
 
-    def __init__(self, asked: bool, kind: pa.DataType | None, tick: str) -> None:
-        self._asked, self._kind, self._tick = asked, kind, tick
+    def __init__(self, there: bool, asked: bool, kind: pa.DataType | None, tick: str) -> None:
+        self._there, self._asked, self._kind, self._tick = there, asked, kind, tick
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of what is written."""
@@ -32,7 +33,7 @@ class BecauseColumn:
 
     def taken(self, changes: Any) -> tuple[Any, Any]:
         """Return changes without the column, and the column; None: there is none."""
-        if not self._asked:
+        if not self._there:
             return changes, None
         if isinstance(changes, pa.Table):
             return changes.drop_columns([BECAUSE]), changes[BECAUSE].combine_chunks()
@@ -41,7 +42,7 @@ class BecauseColumn:
 
     def put(self, changes: pa.Table, column: Any) -> pa.Table:
         """Return changes with the column, in its one type."""
-        if column is None:
+        if column is None or not self._asked:
             return changes
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         names = [field.name for field in column.type]

@@ -1,17 +1,22 @@
-"""`afa run --reasons`: the operator with a stage that tells why matches come and go."""
+"""`afa run --reasons`, `--report`: the operator with a stage that tells why matches come and go, and keeps what has happened."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+import typer
 
 from afa.cli.fault import CommandError
 from afa.cli.request import Job
+from afa.cli.write import check_output
 from afa.reasons import Reasons
+from afa.tracing.recorder import Trace
 
 
 def with_lineage(options: dict[str, Any], job: Job) -> dict[str, Any]:
     """Return the options of an operator, with what reasons need."""
-    return {**options, "lineage": True} if job.reasons else options
+    return {**options, "lineage": True} if job.reasons or job.report else options
 
 
 def explaining(operator: Any, job: Job) -> Any:
@@ -22,12 +27,36 @@ def explaining(operator: Any, job: Job) -> Any:
     CommandError
         Beside an option with which matches have no reasons.
     """
-    if not job.reasons:
+    if not job.reasons and job.report is None:
         return operator
     for name, said in (("--arcs", job.arcs), ("--collapse", job.collapse), ("--having", job.having)):
         if said is not None:
-            raise CommandError(f"expected no {name} beside --reasons: reasons are told of matches, under arcs that stay")
-    return Reasons(operator)
+            asked = "--reasons" if job.reasons else "--report"
+            raise CommandError(f"expected no {name} beside {asked}: reasons are told of matches, under arcs that stay")
+    if job.report is None:
+        return Reasons(operator)
+    check_output(job.report, job.file, job.pattern)
+    folder = os.path.dirname(job.report)
+    if folder and not os.path.isdir(folder):
+        raise CommandError(f"can't write {job.report}: there is no folder {folder}")
+    return Trace(operator)
+
+
+def how_pushed(job: Job) -> dict[str, bool]:
+    """Return how batches are pushed: a report shows each row as it came, unless the user says how many come at once."""
+    return {"net": False} if job.report is not None and job.batch is None else {}
+
+
+def write_report(operator: Any, job: Job) -> None:
+    """Write the page of a run."""
+    if job.report is None:
+        return
+    try:
+        operator.html(job.report, title=f"{job.pattern} {job.file}")
+    except OSError as error:
+        raise CommandError(f"can't write {job.report}: {os.strerror(error.errno) if error.errno else error}") from error
+    if not job.quiet:
+        typer.echo(f"afa: {job.report} shows the run: open it in a browser", err=True)
 
 
 def told_as_times(operator: Any, kind: Any) -> None:

@@ -102,6 +102,12 @@ def _output(file: Path | None) -> Path | None:
     return file
 
 
+def _page(file: Path | None) -> Path | None:
+    if file is not None and file.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"expected a name that ends in .html but got {file.name!r}")
+    return file
+
+
 def _duration(least: int) -> Callable[[str | None], Any]:
     """Return what reads a duration: a number of ticks, at least so many, or text with units, which waits for the tick."""
 
@@ -162,6 +168,10 @@ COLLAPSE = (
 )
 HAVING = "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: 'sum(b.price) > 100'."
 REASONS = "Say of each match why it came or went: which row did it, and how, in a sentence; --output has a column because."
+REPORT = (
+    "Write the run as a page, which needs no network: events by when they happened and arrived, partial matches, matches, what was "
+    "withdrawn, and why. Rows are taken one by one, unless --batch says how many come at once."
+)
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
 
@@ -198,6 +208,7 @@ def run(
     collapse: Annotated[str | None, _option(RESULT, COLLAPSE, metavar="FIELD")] = None,
     having: Annotated[str | None, _option(RESULT, HAVING, metavar="CONDITION")] = None,
     reasons: Annotated[bool, _option(RESULT, REASONS, "--reasons")] = False,
+    report: Annotated[Path | None, _option(RESULT, REPORT, metavar="FILE.html", callback=_page)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
@@ -252,6 +263,7 @@ def run(
                 collapse=collapse,
                 having=having,
                 reasons=reasons,
+                report=None if report is None else str(report),
             )
         )
 

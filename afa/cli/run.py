@@ -14,7 +14,7 @@ from afa.cli.advice import Advice
 from afa.cli.because_output import BecauseColumn
 from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
-from afa.cli.explained_run import explaining, told_as_times, with_lineage
+from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow
 from afa.cli.input_columns import TYPES, Column, Place, choose, convert, kind_of_times
@@ -32,6 +32,7 @@ from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.operator.table_columns import as_arrow
+from afa.reasons import Reasons
 from afa.schema import Schema
 from punctuation.sources import BoundedDisorder
 
@@ -84,6 +85,7 @@ def _run(
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
+    write_report(operator, job)
     if advice is not None:
         advice.finish()
     if not job.quiet and not summary.inserted and job.cancel is None:
@@ -173,7 +175,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
     members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
-    because = BecauseColumn(job.reasons, batches_in.kind, job.tick or "ms")
+    because = BecauseColumn(isinstance(operator, Reasons), job.reasons, batches_in.kind, job.tick or "ms")
     told_as_times(operator, batches_in.kind)
     with writing(job.output, because.schema(members.schema(_with_kinds(schema, timed, batches_in.kind)))) as write:
 
@@ -181,7 +183,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
             batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
             if follow is not None:
                 batch.insert(1, follow.poll())
-            for part in _said(lambda: operator.push_many(batch), batches_in.end):
+            for part in _said(lambda: operator.push_many(batch, **how_pushed(job)), batches_in.end):
                 if not isinstance(part, Punctuation):
                     part, reasons = because.taken(part)
                     part, column = members.taken(part)

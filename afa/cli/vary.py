@@ -42,8 +42,9 @@ def sweep(job: Job) -> None:
         raise CommandError("expected no --arcs beside --vary: each variant has the arcs that the function gives it")
     if job.members is not None:
         raise CommandError("expected no --members beside --vary: the matches of variants come without their events")
-    if job.reasons:
-        raise CommandError("expected no --reasons beside --vary: the matches of variants come without their reasons")
+    if job.reasons or job.report:
+        name = "--reasons" if job.reasons else "--report"
+        raise CommandError(f"expected no {name} beside --vary: the matches of variants come without their reasons")
     if job.collapse is not None:
         raise CommandError("expected no --collapse beside --vary: the matches of variants are counted one by one")
     if job.having is not None:

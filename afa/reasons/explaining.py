@@ -186,10 +186,18 @@ class Reasons(Matching):
             raise
         reasons = come | gone
         found: Output = []
-        for i, j in _left(outs, net):
+        places = left(outs, net)
+        for i, j in places:
             change = outs[i][j]
             found.append(change if isinstance(change, Punctuation) else Explained.because_of(change, reasons[i, j]))
+        self._taken(items, places, found)
         return found
+
+    def _announced(self, place: tuple[int, int], change: Any) -> None:
+        """Take note of a match that the call has announced, in force now: its item, and its place in the output of that."""
+
+    def _taken(self, items: list[Item], places: list[tuple[int, int]], out: Output) -> None:
+        """Take note of what a call took and told; ``places``: of each record the item, and its place in the output of that."""
 
     def _ahead(self, items: list[Item]) -> tuple[list[Output], dict[tuple[int, int], Because]]:
         """Push all items. Returns the output of each, and the reasons of what each announces."""
@@ -206,6 +214,7 @@ class Reasons(Matching):
                     asked = self._asked(self.operator, items, i, outs[i])
                     for j in come:
                         reasons[i, j] = self._why_come(asked, outs[i][j], items[i], now)
+                        self._announced((i, j), outs[i][j])
         except BaseException:
             self.operator = copy.deepcopy(self._before)
             raise
@@ -220,7 +229,7 @@ class Reasons(Matching):
     def _behind(self, items: list[Item], outs: list[Output], net: bool) -> dict[tuple[int, int], Because]:
         """Push all items into the operator that has stayed behind; return the reasons of what each withdraws."""
         wanted: dict[int, list[int]] = {}
-        for i, j in _left(outs, net):
+        for i, j in left(outs, net):
             change = outs[i][j]
             if isinstance(change, Change) and change.diff < 0:
                 wanted.setdefault(i, []).append(j)
@@ -277,7 +286,7 @@ def _push(operator: Any, item: Item) -> Output:
     return operator.push(change)  # type: ignore[no-any-return]
 
 
-def _left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
+def left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
     """Return which records of the items' outputs leave, in order of output: item, and place in its output.
 
     With ``net`` of each match the last record, if the call has changed it, then the last punctuation.

@@ -50,16 +50,20 @@ class Words(NamedTuple):
         >>> Words(Schema.of(Pay, "event"), ("card",)).event(Change(Pay("c1", "declined"), 3), 0)
         "'declined, 3'"
         """
-        payload, schema = change.payload, self.schema
+        text = self.payload(change.payload)
+        when = [] if change.le is None else [self.time(change.le, near)]
+        return "'" + ", ".join([part for part in (text, *when) if part]) + "'"
+
+    def payload(self, payload: Any) -> str:
+        """Return the fields of an event, those of the key only if there are no others."""
+        schema = self.schema
         if schema is None:
             values = [payload]
         else:
             named = [(f.name, v) for f, v in zip(schema.fields, payload) if f.name != schema.instant]
             values = [v for name, v in named if name not in self.keys] or [v for _, v in named]
         text = ", ".join([plain(str(value)) for value in values])
-        text = text if len(text) <= LONG else f"{text[: LONG - 2]} .."
-        when = [] if change.le is None else [self.time(change.le, near)]
-        return "'" + ", ".join([part for part in (text, *when) if part]) + "'"
+        return text if len(text) <= LONG else f"{text[: LONG - 2]} .."
 
     def time(self, t: int, near: int | None = None) -> str:
         """Return an instant, without its date if it is of the day of another one.
