@@ -9,7 +9,7 @@ from typing import NamedTuple
 from afa.draw.font_widths import fitting, width_of
 from afa.draw.in_words import said
 from afa.draw.line_breaks import broken
-from afa.draw.words import fence_of, function_text, kind_of, name_of
+from afa.draw.words import fence_of, function_text, kind_of, name_of, transfer_of
 from afa.model.arc import Arc
 from punctuation.time import BEGINNING, FOREVER
 
@@ -75,7 +75,7 @@ def line_width(line: Sequence[Piece]) -> float:
     return sum(piece.width for piece in line) + GAP * (len(line) - 1)
 
 
-def label_of(drawn: Drawn, labels: str) -> ArcLabel:
+def label_of(drawn: Drawn, labels: str, register: type | None = None) -> ArcLabel:
     """Return the label of an arc.
 
     Parameters
@@ -83,6 +83,8 @@ def label_of(drawn: Drawn, labels: str) -> ArcLabel:
     drawn : Drawn
     labels : "code" or "names"
         Whether fence and transfer stand there as code, or the arc's name alone (the fence, where it has none).
+    register : NamedTuple class, optional
+        The register's, for the names of what a transfer sets.
     """
     arc = drawn.arc
     fence, transfer = fence_of(arc), "" if arc.transfer is None else function_text(arc.transfer)
@@ -90,19 +92,33 @@ def label_of(drawn: Drawn, labels: str) -> ArcLabel:
     head = [Piece("kind", sign)] if sign else []
     lines: list[tuple[Piece, ...]] = []
     if labels == "names":
-        lines += _headed(head, _wrapped("words", name_of(arc) or said(fence)))
+        lines += _headed(head, _wrapped("words", named(arc)))
     else:
         known = name_of(arc)
         name = [Piece("name", fitting(known, *FONTS["name"], WIDEST - 60))] if known else []
         fences = _wrapped("fence", fence)
         lines += [tuple(head + name), *fences] if name else _headed(head, fences)
-        lines += _wrapped("transfer", f"/ {transfer}") if transfer else []
+        lines += _wrapped("transfer", f"/ {transfer_of(arc, register)}") if transfer else []
     life = lifetimes(drawn)
     lines += [(Piece("life", fitting(life, *FONTS["life"], WIDEST)),)] if life else []
     title = [f"{arc.src} → {arc.dst} ({kind_of(arc)})", *([arc.name] if arc.name else [])]
     title += [f"fence: {fence}"] * (arc.kind != "timeout" and bool(fence)) + [fence] * (arc.kind == "timeout")
     title += [f"transfer: {transfer}"] * bool(transfer) + [f"in force {life}"] * bool(life)
     return ArcLabel(tuple(lines), "\n".join(title))
+
+
+def named(arc: Arc) -> str:
+    """Return the name of an arc, else its fence in words; of an arc that a query has made its component and the fence.
+
+    Examples
+    --------
+    >>> [named(Arc("a", "b", "x < 1", name=name)) for name in ("low", None, "fall: a -> b #51fe4dc8")]
+    ['low', 'x below 1', 'fall: x below 1']
+    """
+    name = name_of(arc)
+    if name and name == arc.name:
+        return name
+    return f"{name}: {said(fence_of(arc))}" if name else said(fence_of(arc))
 
 
 def lifetimes(drawn: Drawn) -> str:

@@ -47,7 +47,7 @@ def dot(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     lines = ["digraph {", "    node [shape=box, style=rounded]", "    begin [shape=point]", f"    begin -> {ids[automaton.start]}"]
     lines += [f'    {name} [label="{quoted(state)}"{", peripheries=2" if state in finals else ""}]' for state, name in ids.items()]
     for one in drawn:
-        rows = [" ".join(piece.text for piece in line) for line in label_of(one, labels).lines]
+        rows = [" ".join(piece.text for piece in line) for line in label_of(one, labels, type(automaton.register)).lines]
         text = "".join(f"{quoted(row)}\\l" for row in rows)
         lines.append(f'    {ids[one.arc.src]} -> {ids[one.arc.dst]} [label="{text}"{STYLES[kind_of(one.arc)]}]')
     return "\n".join([*lines, "}"])

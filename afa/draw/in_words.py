@@ -16,6 +16,18 @@ COMPARED = {
     ast.Is: "is",
     ast.IsNot: "is not",
 }
+OPPOSITE = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
 COUNTED = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
@@ -28,6 +40,8 @@ def said(text: str) -> str:
     'change below 0 and n so far at least 2'
     >>> said("not (kind == 'buy' or price is None)")
     'not (kind is buy or price is missing)'
+    >>> said("not e.kind == 'buy' and not price < 3")
+    'kind is not buy and price at least 3'
     >>> said("True"), said("at r.last_seen + 300"), said("len(name) > (")
     ('any event', 'at last seen so far + 300', 'len(name) > (')
     """
@@ -48,6 +62,9 @@ def _said(node: ast.expr, depth: int) -> str:
         level, word = (1, " or ") if isinstance(node.op, ast.Or) else (2, " and ")
         return _bracketed(word.join(_said(value, level) for value in node.values), depth > level)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = node.operand
+        if isinstance(inner, ast.Compare) and len(inner.ops) == 1:
+            return _said(ast.Compare(inner.left, [OPPOSITE[type(inner.ops[0])]()], inner.comparators), depth)
         return _bracketed(f"not {_said(node.operand, 3)}", depth > 3)
     if isinstance(node, ast.Compare):
         return _bracketed(_compared(node), depth > 2)

@@ -119,9 +119,18 @@ class Layered:
     def _placed(self, laid: Any, boxes: dict[str, Box], i: int) -> ArcPlace:
         arc, label, way = self._arcs[i].arc, self._labels[i], self._ways[i]
         box = _box(laid.nodes[way.node])
-        first, *bends, last = *_points(laid.edges[way.into]), *_points(laid.edges[way.out])
+        first, *bends, last = _straight([*_points(laid.edges[way.into]), *_points(laid.edges[way.out])])
         points = on_outline(boxes[arc.src], first), *bends, on_outline(boxes[arc.dst], last)
         return ArcPlace(points, Box(box.x + BESIDE, box.y, label.width, label.height), loop=False)
+
+
+def _straight(points: list[Point]) -> list[Point]:
+    """Take out the steps of a pixel, which rounding brings."""
+    found = points[:1]
+    for x, y in points[1:]:
+        last = found[-1]
+        found.append((last[0] if abs(x - last[0]) < 1.5 else x, last[1] if abs(y - last[1]) < 1.5 else y))
+    return found
 
 
 def _stacked(labels: Sequence[ArcLabel]) -> float:

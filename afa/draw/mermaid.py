@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from afa.draw.arc_labels import SIGNS, Drawn, lifetimes
-from afa.draw.in_words import said
+from afa.draw.arc_labels import SIGNS, Drawn, lifetimes, named
 from afa.draw.words import fence_of, final_states, kind_of, name_of
 from afa.model.automaton import Automaton
 
@@ -85,8 +84,8 @@ def _entity(sign: str) -> str:
 
 
 def _label(drawn: Drawn, labels: str) -> str:
-    arc, sign, name = drawn.arc, SIGNS[kind_of(drawn.arc)], name_of(drawn.arc)
-    fence = fence_of(arc) if labels == "code" else "" if name else said(fence_of(arc))
-    fence = fence if len(fence) <= LONG else f"{fence[: LONG - 3]}..."
-    named = ": ".join(escape(part) for part in (name, fence) if part)
-    return " ".join(part for part in (escape(sign), named, escape(lifetimes(drawn))) if part)
+    arc, sign = drawn.arc, SIGNS[kind_of(drawn.arc)]
+    parts = [named(arc)] if labels == "names" else [name_of(arc), fence_of(arc)]
+    parts = [part if len(part) <= LONG else f"{part[: LONG - 3]}..." for part in parts if part]
+    text = ": ".join(escape(part) for part in parts)
+    return " ".join(part for part in (escape(sign), text, escape(lifetimes(drawn))) if part)

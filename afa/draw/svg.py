@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from afa.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, Piece, label_of, lifetimes
@@ -36,7 +37,7 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else list(arcs)
     ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
     states = list(dict.fromkeys([*automaton.states, *ends]))
-    texts = [label_of(one, labels) for one in drawn]
+    texts = [label_of(one, labels, type(automaton.register)) for one in drawn]
     place = places(states, automaton.start, drawn, texts)
     finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
     width, height = _n(place.width), _n(place.height)
@@ -97,12 +98,22 @@ def _rect(x: float, y: float, width: float, height: float, corner: float, more: 
 
 def _line(points: Sequence[Point]) -> str:
     """Draw a polyline with rounded bends, and an arrowhead at its end."""
-    points = [p for i, p in enumerate(points) if not i or p != points[i - 1]]
+    points = _bends(points)
     path = [f"M{_p(points[0])}"]
     for before, at, after in zip(points, points[1:], points[2:]):
         path.append(f"L{_p(_towards(at, before))}Q{_p(at)} {_p(_towards(at, after))}")
     path.append(f"L{_p(points[-1])}")
     return f'<path class="line" d="{"".join(path)}"/>{_head(points[-2], points[-1])}'
+
+
+def _bends(points: Sequence[Point]) -> list[Point]:
+    """Return the ends of a polyline and the points at which it turns."""
+    found = [points[0]]
+    for at, after in itertools.pairwise(points[1:]):
+        (x, y), before = at, found[-1]
+        if (x - before[0]) * (after[1] - y) != (y - before[1]) * (after[0] - x):
+            found.append(at)
+    return [*found, points[-1]]
 
 
 def _loop(points: Sequence[Point]) -> str:

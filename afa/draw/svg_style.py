@@ -43,7 +43,8 @@ svg.afa .arc.skip .line{stroke-dasharray:7 3;stroke-width:1}
 svg.afa .arc.epsilon .line{stroke-dasharray:2 3}
 svg.afa .arc.time-out .line{stroke-width:2.5}
 svg.afa .arc.epsilon .kind-text,svg.afa .arc.time-out .kind-text{fill:var(--line)}
-svg.afa .arc.past{opacity:.45}
+svg.afa .arc.past{opacity:.6}
+svg.afa .arc.past .life-text{fill:var(--afa-ink)}
 svg.afa .arc:hover .line{stroke-width:3}
 """
 

@@ -45,6 +45,53 @@ def name_of(arc: Arc) -> str:
     return "" if made["what"] in ("skip", "end") else made["what"]
 
 
+def transfer_of(arc: Arc, register: type | None = None) -> str:
+    """Return the transfer as the values that it sets, where it makes the register in one call or tuple; else its text.
+
+    Parameters
+    ----------
+    arc : Arc
+    register : NamedTuple class, optional
+        The register's; None: only ``r._replace(..)`` is read.
+
+    Examples
+    --------
+    >>> transfer_of(Arc("a", "b", "x < 1", "r._replace(n=r.n + 1, low=e.x)"))
+    'n = r.n + 1, low = e.x'
+    >>> from typing import NamedTuple
+    >>> class Low(NamedTuple):
+    ...     n: int
+    ...     low: int
+    >>> transfer_of(Arc("a", "b", "x < 1", "(r.n + 1, r.low)"), Low)
+    'n = r.n + 1'
+    """
+    if arc.transfer is None:
+        return ""
+    text = function_text(arc.transfer)
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    found = _values_set(node, register)
+    told = [f"{name} = {_one_line(value)}" for name, value in found if name is not None and ast.unparse(value) != f"r.{name}"]
+    return ", ".join(told) if told and all(name for name, _ in found) else text
+
+
+def _values_set(node: ast.expr, register: type | None) -> list[tuple[str | None, ast.expr]]:
+    """Return which fields an expression sets; of a name None: it is not known."""
+    names: tuple[str, ...] = getattr(register, "_fields", ())
+    if isinstance(node, ast.Tuple):
+        return list(zip(names, node.elts)) if len(names) == len(node.elts) else []
+    if not isinstance(node, ast.Call):
+        return []
+    of = ast.unparse(node.func)
+    if of != "r._replace" and (register is None or of != register.__name__ or len(node.args) > len(names)):
+        return []
+    if of == "r._replace" and node.args:
+        return []
+    return [*zip(names, node.args), *((keyword.arg, keyword.value) for keyword in node.keywords)]
+
+
 def function_text(function: Callable[..., Any]) -> str:
     """Return the text of a function, or its name where there is no source."""
     name = getattr(function, "__name__", None)
