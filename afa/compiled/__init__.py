@@ -25,7 +25,7 @@ sharded_engine       the same over several memories, for threads; shards: their 
                      sharded_states: their states as one, crew: the threads
 superfluous          what promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python, held_steps: its steps and lists for readers;
-                     match_ways: all that leads to a match, out of a way_table;
+                     match_ways: all that leads to a match, out of a way_table; match_totals: sums over its paths;
                      compiled_invariants: what always holds
 image                the memory as a file, for another process; image_cells: its keys at rest; image_heap: held and free, apart
 kernel/              what runs: Algorithm 1 over arrays

@@ -15,16 +15,17 @@ from afa.compiled import arc_swaps as arcs_of
 from afa.compiled import compiled_invariants, compiled_states, superfluous
 from afa.compiled.batches import Batches
 from afa.compiled.encode import Encoded, encode
-from afa.compiled.held_steps import held_steps
+from afa.compiled.held_steps import held_matches, held_steps
 from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
+from afa.compiled.match_totals import match_totals
 from afa.compiled.match_ways import match_picks, match_ways
 from afa.compiled.memory import Batch
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Living, Logged, Picks, Setup, Sizes, Sought, Step, Ways
+from afa.engine import Ends, Host, Living, Logged, Picks, Setup, Sizes, Sought, Step, Totals, Ways
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -277,6 +278,14 @@ class CompiledEngine:
     def ways(self, key: Hashable, sought: Sought) -> Ways | None:
         code = self.store.directory.find(key)
         return None if code is None or not self._holds(code) else match_ways(self.store, code, sought)
+
+    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+        code = self.store.directory.find(key)
+        return None if code is None or not self._holds(code) else match_totals(self.store, code, sought, field, component)
+
+    def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
+        code = self.store.directory.find(key)
+        return [] if code is None or not self._holds(code) else held_matches(self.store, code, low)
 
     def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
         code = self.store.directory.find(key)

@@ -1,4 +1,4 @@
-"""The steps of a key for readers: what `afa.engine.Engine.steps` tells of its block."""
+"""The steps of a key, and its matches, for readers: what `afa.engine.Engine.steps` and `matches` tell of its block."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[
             follows = place > 0 and (store.gaps is None or block.linked(place))
             found.append(Step(le, le, follows, events, [p for _, p in standing]))
     return found
+
+
+def held_matches(store: Store, code: int, low: int) -> list[tuple[Any, int, int]]:
+    """See `afa.engine.Engine.matches`. What time-outs have brought stands at the step before."""
+    block = Block(store, code)
+    if not block.at:
+        return []
+    first, last, cap = (block.head(name) for name in (k.H_FIRST, k.H_LAST, k.H_CAP))
+    order = block.m[k.HEAD + first : k.HEAD + last]
+    begin = bisect_left(order, low, key=lambda step: block.m[k.HEAD + k.LE * cap + step])
+    slices = block.m[k.HEAD + k.MT * cap + order[max(begin - 1, 0) :]]
+    found: list[list[int]] = []
+    for rows in slices[(slices & k.COUNT) != 0].tolist():
+        found += block.rows(rows, k.H_MATCHES, k.M_REG + store.registers.layout.width)
+    register = store.registers.record
+    return [(register(words), le, re) for le, re, *words in found if le >= low]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +31,8 @@ class Found(NamedTuple):
 
 def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
     """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
-    found = _find(store, code, sought)
-    return None if found is None else _read(store, *found)
+    found = find_ways(store, code, sought)
+    return None if found is None or found.told[y.Q_TOLD] != y.FOUND else _read(store, *found)
 
 
 def match_picks(store: Store, code: int, soughts: Sequence[Sought]) -> Picks:
@@ -42,8 +42,8 @@ def match_picks(store: Store, code: int, soughts: Sequence[Sought]) -> Picks:
     of: list[list[tuple[str, int]] | None] = []
     tied: list[tuple[list[tuple[str, int]], list[int]]] = []  # of them those in which events share a step; and the steps
     for sought in soughts:
-        found = _find(store, code, sought)
-        if found is None:
+        found = find_ways(store, code, sought)
+        if found is None or found.told[y.Q_TOLD] != y.FOUND:
             of.append(None)
             continue
         picks, steps = _picked(found, places, times)
@@ -76,15 +76,16 @@ def _picked(found: Found, places: dict[int, int], times: list[int]) -> tuple[lis
     return [(components[component], places[event]) for event, component in picked], list(picked.values())
 
 
-def _find(store: Store, code: int, sought: Sought) -> Found | None:
-    """Let the kernel find what leads to a match. None: nothing does, or `steps` is to tell."""
+def find_ways(store: Store, code: int, sought: Sought, summed: Mapping[int, int] | None = None) -> Found | None:
+    """Let the kernel find what leads to a match; Q_TOLD says what came of it. None: no match has the payload, or a function raised.
+
+    ``summed``: what is summed up over all paths, words by names Q_*; then ``Q_LIMBS`` and those behind it tell of the sums.
+    """
     choices = [found for payload in sought.payloads if (found := _first_words(store, payload)) is not None]
     if not choices:
         return None
-    if store.way_table is None:
-        store.way_table = WayTable()
-    table = store.way_table
-    arcs = table.arcs = _known_arcs(store, table.arcs)
+    table = _table_of(store)
+    arcs = known_arcs(store)
     wanted = [word for found in choices for word in found]
     if table.batch.n < max(len(wanted), arcs.many, y.Q_FIELDS):
         table.grow(max(len(wanted), arcs.many, y.Q_FIELDS))
@@ -94,6 +95,8 @@ def _find(store: Store, code: int, sought: Sought) -> Found | None:
         asked[y.Q_BOUNDED], asked[y.Q_LEAST] = y.ANY if sought.re is None else y.EXACT, sought.least
         asked[y.Q_EVERY] = int(store.memory.m[k.C_LONGEST])
     asked[y.Q_WIDTH], asked[y.Q_CHOICES], asked[y.Q_TAKES] = len(choices[0]), len(choices), arcs.takes
+    for name, word in (summed or {}).items():
+        asked[name] = word
     while True:
         words = table.batch.words
         asked[y.Q_SIZE] = table.batch.n
@@ -110,7 +113,7 @@ def _find(store: Store, code: int, sought: Sought) -> Found | None:
         table.grow()
     if table.batch.n > KEPT:
         store.way_table = None
-    return Found(words, told, arcs.components) if told[y.Q_TOLD] == y.FOUND else None
+    return Found(words, told, arcs.components)
 
 
 def _carried_out(store: Store, code: int, batch: Batch) -> bool:
@@ -141,6 +144,20 @@ def _first_words(store: Store, payload: tuple[Any, ...]) -> list[int] | None:
             return None
         found.append(word)
     return found
+
+
+def _table_of(store: Store) -> WayTable:
+    """Return the table of an engine."""
+    if store.way_table is None:
+        store.way_table = WayTable()
+    return store.way_table
+
+
+def known_arcs(store: Store) -> KnownArcs:
+    """Return what the arcs in force take their events for; they are asked once."""
+    table = _table_of(store)
+    table.arcs = _known_arcs(store, table.arcs)
+    return table.arcs
 
 
 def _known_arcs(store: Store, known: KnownArcs | None) -> KnownArcs:

@@ -17,7 +17,7 @@ from afa.compiled.sharded_states import joined
 from afa.compiled.shards import Front
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Living, Picks, Setup, Sizes, Sought, Step, Ways
+from afa.engine import Ends, Host, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -161,6 +161,14 @@ class ShardedEngine(CompiledEngine):
     def ways(self, key: Hashable, sought: Sought) -> Ways | None:
         code = self.store.directory.find(key)
         return None if code is None else self._engines[code % len(self._engines)].ways(key, sought)
+
+    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+        code = self.store.directory.find(key)
+        return None if code is None else self._engines[code % len(self._engines)].totals(key, sought, field, component)
+
+    def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
+        code = self.store.directory.find(key)
+        return [] if code is None else self._engines[code % len(self._engines)].matches(key, low)
 
     def living(self, t: int) -> Living:
         found = self._all(lambda engine: compiled_states.living(engine.store, t))

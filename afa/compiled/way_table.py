@@ -10,8 +10,8 @@ from afa.compiled.kernel import way_names as y
 from afa.compiled.memory import Batch
 from afa.compiled.program import Program
 
-COLUMNS = 1 << 10
-"""To begin with."""
+COLUMNS, LIMBS = 1 << 10, 3
+"""To begin with; limbs are of 30 bits."""
 
 
 class KnownArcs(NamedTuple):
@@ -45,6 +45,7 @@ class WayTable:
     def __init__(self) -> None:
         self.batch = Batch(np.zeros((y.Y_SIZE, COLUMNS), np.int64))
         self.arcs: KnownArcs | None = None
+        self.limbs = LIMBS  # of sums, as many as were enough the last time
 
     def grow(self, least: int = 0) -> None:
         """Let the table have twice as many columns, or as many as are asked for; they say nothing."""

@@ -21,7 +21,7 @@ by_rows         what follows for engines that take events one by one
 """
 
 from afa.engine.by_rows import ByRows
-from afa.engine.engine_values import Ends, Living, Picks, Setup, Sizes, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.engine.protocol import Engine, Numbered
@@ -40,5 +40,6 @@ __all__ = [
     "Sizes",
     "Sought",
     "Step",
+    "Totals",
     "Ways",
 ]

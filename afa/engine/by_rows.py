@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Living, Picks, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Picks, Sought, Step, Totals, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.engine.protocol import Numbered
@@ -88,6 +88,14 @@ class ByRows:
         raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
 
     def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+        """Return None: `steps` tells."""
+        return None
+
+    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+        """Return None: `steps` tells."""
+        return None
+
+    def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
         """Return None: `steps` tells."""
         return None
 

@@ -154,6 +154,26 @@ class Picks(NamedTuple):
     events: list[tuple[Any, int, int]]
 
 
+class Totals(NamedTuple):
+    """Aggregates of a field over all pairs of a path and an event in it, as `afa.lineage.Aggregates`; and of what.
+
+    Parameters
+    ----------
+    re : int
+        The largest RE of the matches.
+    paths, count : int
+        No paths: there is no such match.
+    sum, min, max : int, float or None
+    """
+
+    re: int
+    paths: int
+    count: int  # type: ignore[assignment]  # a tuple's method of this name is of no use here
+    sum: int | float | None
+    min: int | float | None
+    max: int | float | None
+
+
 class Ways(NamedTuple):
     """All that leads to a match. Partial matches are numbered from 2 on; 0 stands for what has not begun yet.
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.cuts import Cuts
-from afa.engine.engine_values import Ends, Living, Picks, Sizes, Sought, Step, Ways
+from afa.engine.engine_values import Ends, Living, Picks, Sizes, Sought, Step, Totals, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.model.arc import Arc
@@ -237,6 +237,18 @@ class Engine(Protocol):
         Notes
         -----
         O(steps from where it began, and the partial matches that began there).
+        """
+
+    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+        """Return the aggregates of a field over all paths of a match, of any field or of the events of a component alone.
+
+        None: `ways` is to tell. O(as `ways`).
+        """
+
+    def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
+        """Return ``(register, LE, RE)`` of the matches of a key that are in force and not final, with an LE from ``low`` on.
+
+        Perhaps one more than once; under ``longest=True`` also shorter ones. None: `steps` is to tell. O(steps from there on).
         """
 
     def living(self, t: int) -> Living:

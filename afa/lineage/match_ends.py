@@ -147,12 +147,18 @@ def _least(held: Held, match: Change) -> int | None:
 
 def _walked(held: Held, match: Change, re: int | None, least: int | None, only: Collection[Any] | None) -> Walked | None:
     """Return what the engine finds itself of a match with an RE, or of all (None); None: nothing, whatever the reason."""
+    sought = _sought(held, match, re, least, only)
+    ways = None if sought is None else held.engine.ways(match.key, sought)
+    return None if ways is None else Walked(ways, match.key, _told(held), held.table)
+
+
+def _sought(held: Held, match: Change, re: int | None, least: int | None, only: Collection[Any] | None) -> Sought | None:
+    """Return what the engine is asked for; None: nothing, as the match is final."""
     promised, payload = max(held.progress.floor, held.progress.some), tuple(match.payload)
     if match.le < held.progress.answers:  # type: ignore[operator]
         return None
     wanted = [payload] if only is None else [whole for whole in only if whole[: len(payload)] == payload]
-    ways = held.engine.ways(match.key, Sought(match.le, re, wanted, promised, least))  # type: ignore[arg-type]
-    return None if ways is None else Walked(ways, match.key, _told(held), held.table)
+    return Sought(match.le, re, wanted, promised, least)  # type: ignore[arg-type]
 
 
 def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
@@ -196,6 +202,12 @@ def aggregated(held: Held, match: Change, field: str | None, component: str | No
     AfaError
         One of them began before a promise.
     """
+    sought = _sought(held, match, None, match.le + 1, None)  # type: ignore[operator]
+    totals = None if sought is None or held.event is None else held.engine.totals(match.key, sought, field, component)
+    if totals is not None and not totals.paths:
+        return None
+    if totals is not None:
+        return totals.re, Aggregates(*totals[1:])
     walked = _walked(held, match, None, match.le + 1, None)  # type: ignore[operator]
     if walked is not None:
         return walked.re, aggregates_of(Graph(walked), field, component, held.event)
@@ -281,14 +293,19 @@ def starts_of(held: Held, match: Change) -> set[Any]:
 def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
     """Return the matches of a key that are in force and not final, with an LE from ``low`` on, as insertions.
 
-    O(steps from ``low`` on, and what stands there); all steps, where there are time-outs.
+    O(steps from ``low`` on, and what stands there; all steps, where there are time-outs), unless the engine holds its matches.
     """
     low = max(low, held.progress.final)
+    shown, known = len(held.shown.fields), held.engine.matches(key, low)
+    if known is not None:
+        payloads = [(tuple(held.automaton.match(register)), le, re) for register, le, re in known]
+        told = _longest(held, ((payload[:shown], le, re) for payload, le, re in payloads))
+        return [Change(held.shown.cls(*payload), le, re, 1, key) for payload, le, re in told]
     transitions = Transitions(held.automaton, held.table, Faults() if held.goes_on else None)
     transitions.key = key
     steps = held.engine.steps(key, BEGINNING if held.table.timeouts else low, FOREVER - 1)
     found = _in_force(held, (end for end in _ends(held, transitions, steps) if end.le >= low))
-    return [Change(held.shown.cls(*shown), le, re, 1, key) for shown, le, re in found]
+    return [Change(held.shown.cls(*payload), le, re, 1, key) for payload, le, re in found]
 
 
 def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterator[End]:
@@ -310,11 +327,16 @@ def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterat
 
 def _in_force(held: Held, ends: Iterable[End]) -> dict[tuple[Any, int, int], None]:
     """Return which matches ends make, each once."""
+    return _longest(held, ((end.shown, end.le, end.re) for end in ends))
+
+
+def _longest(held: Held, found: Iterable[tuple[Any, int, int]]) -> dict[tuple[Any, int, int], None]:
+    """Return matches each once; where only the longest one is in force, of each payload and LE that."""
     if not held.longest:
-        return {(end.shown, end.le, end.re): None for end in ends}
+        return dict.fromkeys(found)
     largest: dict[tuple[Any, int], int] = {}
-    for end in ends:
-        largest[end.shown, end.le] = max(end.re, largest.get((end.shown, end.le), end.re))
+    for shown, le, re in found:
+        largest[shown, le] = max(re, largest.get((shown, le), re))
     return {(shown, le, re): None for (shown, le), re in largest.items()}
 
 

@@ -20,7 +20,7 @@
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why; living: where the first began that may go on
       ways               what leads to a match, for its lineage; way_ends: where it ends; live_ways: backward;
-                         way_rows: the list on the way; way_names: the table
+                         way_sums: sums over all paths; way_rows: the list on the way; way_names: the table
       key_states         what a snapshot holds
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own

@@ -36,6 +36,37 @@ def last_place(m: Any, p: Any, b: int, le: int) -> int:
 
 
 @kernel
+def first_of(m: Any, w: Any, c: Any, b: int) -> int:
+    """Return the first place at which a run of the match may begin; NOWHERE: it may have begun before Q_SINCE."""
+    if c[Y_ASKED, Q_EVERY] == 0:
+        return int(first_place(m, b, w[w[W_TEMP]]))
+    s, cap, least = N_REG + m[C_R], m[b + H_CAP], c[Y_ASKED, Q_LEAST]
+    order, times = b + HEAD, b + HEAD + LE * cap
+    place = first_place(m, b, c[Y_ASKED, Q_SINCE])
+    if place > m[b + H_FIRST]:  # what stands at the last step before
+        i = m[order + place - 1]
+        for at in range(first_place(m, b, min(m[b + HEAD + REACH * cap + i], m[times + i])), place):
+            rows = m[b + HEAD + ND * cap + m[order + at]]
+            for k in range(rows & COUNT):
+                row = b + m[b + H_NODES] + ((rows >> 24) + k) * s
+                if m[row + N_M] >= least and (at == place - 1 or m[row + N_END] > m[times + i]):
+                    return NOWHERE
+    while place < m[b + H_LAST] and not lasts(m, b, m[order + place], least):
+        place += 1
+    return int(place)
+
+
+@kernel
+def lasts(m: Any, b: int, i: int, least: int) -> bool:
+    """Return whether an event of a step has an RE at or above a bound."""
+    events, size = m[b + HEAD + EV * m[b + H_CAP] + i], E_WORDS + m[C_V]
+    for k in range(events & COUNT):
+        if m[b + m[b + H_EVENTS] + ((events >> 24) + k) * size + E_RE] >= least:
+            return True
+    return False
+
+
+@kernel
 def is_end(m: Any, w: Any, p: Any, c: Any, b: int, place: int, a: Any, row: int) -> int:
     """Return whether a partial match ends as the match: 1 or 0; or a status. Moves the cursor of arcs to its LE."""
     i, cap, last_le = m[b + HEAD + place], m[b + H_CAP], c[Y_ASKED, Q_LE]

@@ -5,7 +5,8 @@
     by arc           Y_COMPONENT  Y_FORM  Y_SEEN
     by number        Y_REST  Y_MOVED  Y_GROUP  Y_ALIVE       a partial match has a number from STANDS on, the same while it stands
     by group         Y_PLACE  Y_TO  Y_EVENT  Y_OF  Y_NEXT    what leads to one partial match at one step by one pick
-    by edge          Y_IN  Y_FROM                            one partial match at the step before, or BEGUN_ANEW
+    by edge          Y_IN  Y_FROM  Y_BEFORE                  one partial match at the step before, or BEGUN_ANEW
+    for sums         Y_LIMBS  Y_LEAST  Y_MOST  and  *_OF     by number and by group, see `afa.compiled.kernel.way_sums`
 
 What is asked of it ends with the groups and edges from which the match is reached, steps and partial matches numbered anew:
 
@@ -37,6 +38,13 @@ Q_ENDS = Q("how many ends")
 Q_STEPS = Q("how many steps")
 Q_MEMO = Q("the row that was found last; NOWHERE: none at this step")
 Q_HASHED = Q("W_STAMP of the set in which the step's list is; else another")
+Q_APART = Q("whether no two ways from one partial match to others have the same pick, as far as is known")
+Q_SUM = Q("what is summed up over all paths: 0, nothing; PATHS, WORDS, FLOATS")
+Q_FIELD = Q("the word of a payload that is summed")
+Q_KNOWN = Q("the word that says whether there is a value; NOWHERE: there is")
+Q_ONLY = Q("number of the component whose events count; NOWHERE: any")
+Q_LIMBS = Q("of how many limbs a number is")
+Q_SCALE = Q("floats are summed as ints times a power of 2: this one")
 Q_FIELDS = Q.size
 
 Y = Record()
@@ -56,13 +64,22 @@ Y_OF = Y("by group: the component; in the end NOWHERE as well where none was pic
 Y_NEXT = Y("by group: another one that leads to the same; in the end its new number; NOWHERE: none")
 Y_IN = Y("by edge: its group")
 Y_FROM = Y("by edge: the number that it leads from")
+Y_BEFORE = Y("by edge: another one from the same number at the same step; NOWHERE: none; TWICE: the same is there already")
 Y_LE = Y("by step: its LE")
 Y_END = Y("by end: its number")
 Y_LAST = Y("by end: its place; in the end its step")
+Y_LIMBS = Y("by number, three times Q_LIMBS words: counts of paths and of pairs, a sum; in the end those of all, of BEGUN_ANEW")
+Y_LEAST = Y("by number: the least value, or what orders values so; FOREVER: there is none")
+Y_MOST = Y("by number: the largest one")
+Y_LIMBS_OF = Y("the same by group, from the first group of a step on")
+Y_LEAST_OF = Y("by group")
+Y_MOST_OF = Y("by group")
 Y_SIZE = Y.size
 
 BY_EVENT, KEEPS = 1, 2  # of Y_FORM
 EXACT, ANY = 1, 2  # of Q_BOUNDED: the match has RE Q_RE, and none has a larger one; it has any RE
+PATHS, WORDS, FLOATS = 1, 2, 3  # of Q_SUM: counts alone; of ints, of floats
+TWICE = -2  # of Y_BEFORE
 BEGUN_ANEW, STANDS = 0, 2
 """The number of what stands before the first event of a run; the first number of a partial match."""
 FOUND, NO_MATCH, BEFORE, BY_PYTHON, TOO_SMALL = 0, -21, -22, -23, -24

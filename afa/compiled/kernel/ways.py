@@ -24,9 +24,10 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.live_ways import keep_alive, renumber
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, call4, kernel
-from afa.compiled.kernel.way_ends import first_place, is_end, is_start, last_place, starts_of
+from afa.compiled.kernel.way_ends import first_of, is_end, is_start, last_place, starts_of
 from afa.compiled.kernel.way_names import *
 from afa.compiled.kernel.way_rows import add_stored, find_row, merge_stored, number_of, place_of, stand_before, stands
+from afa.compiled.kernel.way_sums import sums
 
 
 @kernel
@@ -44,8 +45,12 @@ def ways(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
     if status == FOUND:
         status = ways_ahead(m, w, p, c, b)
     if status == FOUND:
+        if c[Y_LAST, 0] != c[Y_LAST, c[Y_ASKED, Q_ENDS] - 1]:
+            c[Y_ASKED, Q_APART] = 0
         keep_alive(c)
         renumber(m, c, b)
+        if c[Y_ASKED, Q_SUM]:
+            status = sums(m, c)
     if NO_MATCH >= status >= TOO_SMALL or status == FOUND:
         c[Y_ASKED, Q_TOLD] = status
         return DONE
@@ -60,8 +65,8 @@ def ways_ahead(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     c[Y_ASKED, Q_NUMBERS] = STANDS
     c[Y_ASKED, Q_GROUPS] = c[Y_ASKED, Q_EDGES] = c[Y_ASKED, Q_ENDS] = 0
     c[Y_ASKED, Q_HASHED] = NOWHERE
-    c[Y_ALIVE, BEGUN_ANEW] = 0
-    place, last = first_of(m, w, p, c, b), last_place(m, p, b, last_le)
+    c[Y_ALIVE, BEGUN_ANEW], c[Y_ASKED, Q_APART] = 0, 1
+    place, last = first_of(m, w, c, b), last_place(m, p, b, last_le)
     if place < 0:
         return BY_PYTHON
     n = 0
@@ -75,37 +80,6 @@ def ways_ahead(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
                 return int(n)
         place += 1
     return FOUND
-
-
-@kernel
-def first_of(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
-    """Return the first place at which a run of the match may begin; NOWHERE: it may have begun before Q_SINCE."""
-    if c[Y_ASKED, Q_EVERY] == 0:
-        return int(first_place(m, b, w[w[W_TEMP]]))
-    s, cap, least = N_REG + m[C_R], m[b + H_CAP], c[Y_ASKED, Q_LEAST]
-    order, times = b + HEAD, b + HEAD + LE * cap
-    place = first_place(m, b, c[Y_ASKED, Q_SINCE])
-    if place > m[b + H_FIRST]:  # what stands at the last step before
-        i = m[order + place - 1]
-        for at in range(first_place(m, b, min(m[b + HEAD + REACH * cap + i], m[times + i])), place):
-            rows = m[b + HEAD + ND * cap + m[order + at]]
-            for k in range(rows & COUNT):
-                row = b + m[b + H_NODES] + ((rows >> 24) + k) * s
-                if m[row + N_M] >= least and (at == place - 1 or m[row + N_END] > m[times + i]):
-                    return NOWHERE
-    while place < m[b + H_LAST] and not lasts(m, b, m[order + place], least):
-        place += 1
-    return int(place)
-
-
-@kernel
-def lasts(m: Any, b: int, i: int, least: int) -> bool:
-    """Return whether an event of a step has an RE at or above a bound."""
-    events, size = m[b + HEAD + EV * m[b + H_CAP] + i], E_WORDS + m[C_V]
-    for k in range(events & COUNT):
-        if m[b + m[b + H_EVENTS] + ((events >> 24) + k) * size + E_RE] >= least:
-            return True
-    return False
 
 
 @kernel
@@ -358,4 +332,16 @@ def end_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, na: int, n: int
             w[number_of(m, w, kept)] = number
             w[place_of(m, w, kept)] = w[place_of(m, w, k)]
         kept += 1
+    note_rests(c, place)
     return int(kept)
+
+
+@kernel
+def note_rests(c: Any, place: int) -> None:
+    """Clear Q_APART if something goes on without a pick at a step where it rests as well, or before a run begins."""
+    edge = c[Y_ASKED, Q_EDGES] - 1
+    while edge >= 0 and c[Y_PLACE, c[Y_IN, edge]] == place:
+        group, source = c[Y_IN, edge], c[Y_FROM, edge]
+        if c[Y_EVENT, group] < 0 and c[Y_TO, group] != source and (source == BEGUN_ANEW or c[Y_REST, source] == place):
+            c[Y_ASKED, Q_APART] = 0
+        edge -= 1

@@ -1,0 +1,73 @@
+"""The aggregates over all paths of a match, as the kernels sum them up: what `afa.engine.Engine.totals` tells of a key."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from afa.compiled.code.layout import Slot
+from afa.compiled.kernel import names as k
+from afa.compiled.kernel import way_names as y
+from afa.compiled.kernel.way_sums import BITS, MAGNITUDE
+from afa.compiled.match_ways import find_ways, known_arcs
+from afa.compiled.store import Store
+from afa.engine import Sought, Totals
+
+_TO_BITS, _FROM_BITS = struct.Struct("<q"), struct.Struct("<d")
+
+
+def match_totals(store: Store, code: int, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+    """Return aggregates over all paths of a match of a key that holds something; see `afa.engine.Engine.totals`."""
+    slot = None if field is None else store.payloads.layout.slot(field)
+    components, table = known_arcs(store).components, store.way_table
+    assert table is not None
+    if component is not None and component not in components:
+        return None
+    kind = y.PATHS if slot is None else y.FLOATS if slot.field.type is float else y.WORDS
+    found = find_ways(
+        store,
+        code,
+        sought,
+        {
+            y.Q_SUM: kind,
+            y.Q_FIELD: 0 if slot is None else slot.value,
+            y.Q_KNOWN: slot.offset if slot is not None and slot.width == 2 else k.NOWHERE,
+            y.Q_ONLY: k.NOWHERE if component is None else components.index(component),
+            y.Q_LIMBS: table.limbs,
+        },
+    )
+    if found is None:
+        return None
+    words, told, _ = found
+    if told[y.Q_TOLD] != y.FOUND:
+        return Totals(0, 0, 0, None, None, None) if told[y.Q_TOLD] == y.NO_MATCH else None
+    n = table.limbs = told[y.Q_LIMBS]
+    limbs: list[int] = words[y.Y_LIMBS, : 3 * n].tolist()
+    paths, count, total = (sum(limb << BITS * i for i, limb in enumerate(limbs[at : at + n])) for at in (0, n, 2 * n))
+    if slot is None or not count:
+        return Totals(told[y.Q_RE], paths, count, None, None, None)
+    ranks = words[y.Y_LEAST, y.BEGUN_ANEW], words[y.Y_MOST, y.BEGUN_ANEW]
+    least, most = (_value(int(rank), slot) for rank in ranks)
+    return Totals(told[y.Q_RE], paths, count, total if kind == y.WORDS else _scaled(total, told[y.Q_SCALE]), least, most)
+
+
+def _scaled(total: int, scale: int) -> float:
+    """Return ``total * 2 ** scale``, correctly rounded; infinite, where it is beyond all floats.
+
+    Examples
+    --------
+    >>> _scaled(3, -1), _scaled(-1, 5000), _scaled(1 << 2000, -2001)
+    (1.5, -inf, 0.5)
+    """
+    try:
+        return total / (1 << -scale) if scale < 0 else float(total << scale)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+def _value(rank: int, slot: Slot) -> Any:
+    """Return the value of a field that the kernels order by a number."""
+    if slot.field.type is float:
+        return _FROM_BITS.unpack(_TO_BITS.pack(rank if rank >= 0 else -rank - MAGNITUDE - 1))[0]
+    return bool(rank) if slot.field.type is bool else rank
